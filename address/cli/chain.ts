@@ -56,7 +56,7 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
   if (isAddress(text)) {
     const found = await client().lookup(text);
     if (found) return found;
-    throw new Error("the service has no intent for this address");
+    throw new Error(`the service has no intent for ${text}`);
   }
   if (!isHash(text)) return makeRecord(decodeTerms(text as Hex, { factory }), { factory });
   const records = await rebuildRecords(given);

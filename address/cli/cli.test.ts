@@ -169,7 +169,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(found.out), record);
     for (const { status, err } of [missed, noStatus]) {
       assert.equal(status, 1);
-      assert.match(err, /the service has no intent for this address/);
+      assert.match(err, new RegExp(`the service has no intent for ${factoryAddress}`));
     }
     assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, ...Array(3).fill(undefined)]);
   });

@@ -172,9 +172,10 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   recover: async (given) => ({ value: await act("recover", given, given.actor) }),
   rescue: async (given) => ({ value: await act("rescue", given, given.actor) }),
   async lookup({ input, client }) {
-    const record = await client().lookup(partOf(input, "address") as Hex);
+    const address = partOf(input, "address") as Hex;
+    const record = await client().lookup(address);
     if (record) return ofRecord(record);
-    throw new UnprovenError("the service has no intent for this address");
+    throw new UnprovenError(`the service has no intent for ${address}`);
   },
 };
 

@@ -318,7 +318,7 @@ describe("lists and references", () => {
     assert.equal(seen[1]?.url, "/v1/events/e1");
     once({ body: event });
     await assert.rejects(client.event("e2"), {
-      ...{ name: "UnprovenError", message: 'wanted event "e2", found "e1"' },
+      ...{ name: "UnprovenError", message: 'wanted event e2, found "e1"' },
     });
     once({ status: 404, body: { error: { code: "not_found", message: "none", issues: [] } } });
     assert.equal(await client.event("e3"), undefined);
@@ -335,7 +335,7 @@ describe("lists and references", () => {
     assert.deepEqual(await client.webhooks.get("we_1"), endpoint);
     once({ body: endpoint });
     await assert.rejects(client.webhooks.get("we_2"), {
-      ...{ name: "UnprovenError", message: 'wanted endpoint "we_2", found "we_1"' },
+      ...{ name: "UnprovenError", message: 'wanted endpoint we_2, found "we_1"' },
     });
     const { chainId, token, amount, expirationTimestamp } = record.intent;
     const row: ListedAddress = {

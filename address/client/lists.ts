@@ -244,5 +244,5 @@ export function proveEventOf(answer: unknown, id: string): ServiceEvent {
 export const proveEventShape = (event: unknown): ServiceEvent => {
   const found = shaped<ServiceEvent>(event, serviceEvent, "event");
   if (eventTypes.includes(found.type)) return found;
-  throw new UnprovenError(`the event's type is not known here: ${plainOf(found.type)}`);
+  throw new UnprovenError(`wanted a known type, found ${plainOf(found.type)}`);
 };

@@ -287,7 +287,7 @@ describe("proveEvent", () => {
       [null, "the answer is no event"],
       [{}, "the answer is no event"],
       [{ ...real, data: null }, "the answer is no event"],
-      [{ ...real, type: "address.paid" }, `the event's type is not known here: "address.paid"`],
+      [{ ...real, type: "address.paid" }, `wanted a known type, found "address.paid"`],
       [elsewhere, `the event is of chain 10, not ${record.intent.chainId}`],
     ] as const)
       await assert.rejects(proveEvent(lie as never, record, options()), {

@@ -14,7 +14,7 @@ export function shaped<T>(answer: unknown, shape: Shape, what: string): T {
 /** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */
 export function ofId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
   if (found.id === id) return found;
-  throw new UnprovenError(`wanted ${what} ${plainOf(id)}, found ${plainOf(found.id)}`);
+  throw new UnprovenError(`wanted ${what} ${id}, found ${plainOf(found.id)}`);
 }
 
 export type Shape = (value: unknown) => boolean;

@@ -69,6 +69,10 @@ describe("parseIntent refuses", () => {
   test("with the right spelling, where there is one", () => {
     const spelling = (value: unknown) => issuesOf(value)[0]!.message;
     assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
+    assert.equal(
+      spelling({ ...sample, salt: "0x12" }),
+      "expected 32 bytes: 0x and 64 hex digits, found 4 characters",
+    );
     assert.match(spelling({ ...sample, amount: "0x10" }), /write "16"/);
     assert.match(spelling({ ...sample, chain_id: 1 }), /write chainId/);
     assert.match(spelling({ ...sample, chainId: "8453" }), /write 8453 without quotes/);

@@ -147,8 +147,10 @@ function writeSalt(context: Context, value: unknown): Hex | undefined {
     return value.toLowerCase() as Hex;
   if (typeof value !== "string")
     addFault(context.faults, "wrong_type", `expected a string, found ${kindOf(value)}`, "salt");
-  else
-    addFault(context.faults, "malformed_salt", "expected 32 bytes: 0x and 64 hex digits", "salt");
+  else {
+    const message = `expected 32 bytes: 0x and 64 hex digits, found ${value.length} characters`;
+    addFault(context.faults, "malformed_salt", message, "salt");
+  }
   return undefined;
 }
 

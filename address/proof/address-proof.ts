@@ -59,7 +59,7 @@ export function verifyAddressProof(
   compare("chainId", proof.chainId, record.intent.chainId);
   if ((proof.execution !== null) !== (found.outcome === "executed"))
     throw invalidProof(
-      `execution: the outcome is ${found.outcome}, and the execution ${kindOf(proof.execution)}`,
+      `execution: found ${kindOf(proof.execution)} where the outcome is ${found.outcome}`,
     );
   if (proof.execution === null) return { ...found, execution: null };
   const { proof: evidence, ...claimed } = proof.execution;

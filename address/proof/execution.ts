@@ -157,13 +157,10 @@ function proveEvents(
 function readChain(headers: unknown, trusted: Hex, keccak: Keccak) {
   if (!Array.isArray(headers))
     throw invalidProof(`headers: expected a list, found ${kindOf(headers)}`);
-  if (headers.length === 0) throw invalidProof("headers: expected one or more, found none");
-  const all = headers.map((header) => bytesIn(header, "headers"));
-  let above: Header = readTrustedHeader(all.at(-1)!, trusted, keccak);
-  for (const bytes of all.slice(0, -1).reverse()) {
-    above = readTrustedHeader(bytes, toHex(above.parentHash), keccak);
-  }
-  return { header: above, depth: all.length - 1 };
+  let above: Header = readTrustedHeader(bytesIn(headers.at(-1), "headers"), trusted, keccak);
+  for (const header of headers.slice(0, -1).reverse())
+    above = readTrustedHeader(bytesIn(header, "headers"), toHex(above.parentHash), keccak);
+  return { header: above, depth: headers.length - 1 };
 }
 
 /** The factory's event of the vault that `log` is, if it is one. */

@@ -18,7 +18,7 @@ export function readReceiptLogs(value: Uint8Array): Log[] {
   const fields = listOf(decodeRlp(isTyped ? value.subarray(1) : value), "receipt", 4, 16);
   const status = bytesOf(fields[0], "receipt's status");
   if (status.length !== 1 || status[0] !== 1)
-    throw invalidProof(`receipt: wanted the status 0x01 of a success, found ${toHex(status)}`);
+    throw invalidProof(`receipt: wanted success, found status ${toHex(status)}`);
   bytesOf(fields[2], "receipt's bloom", 256);
   return listOf(fields[3], "receipt's logs").map((item) => {
     const [address, topics, data] = listOf(item, "log", 3, 3);

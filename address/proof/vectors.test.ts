@@ -122,7 +122,7 @@ describe("spec/proof-vectors.json", () => {
       [{ transactionIndex: -1 }, "transactionIndex: expected an integer from 0, found -1"],
       [{ transactionIndex: "0" }, 'transactionIndex: expected an integer from 0, found "0"'],
       [{ headers: null }, "headers: expected a list, found null"],
-      [{ headers: [] }, "headers: expected one or more, found none"],
+      [{ headers: [] }, "headers: expected hex, found nothing"],
       [
         { headers: [headers[0], child] },
         `header: wanted the block ${other}, found ${hash}`,
@@ -139,8 +139,8 @@ describe("spec/proof-vectors.json", () => {
   test("invalid_proof of an execution beside another outcome, and of none beside its own", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
-      [executed, null, "the outcome is executed, and the execution null"],
-      [open, executed.proof.execution, "the outcome is open, and the execution an object"],
+      [executed, null, "found null where the outcome is executed"],
+      [open, executed.proof.execution, "found an object where the outcome is open"],
     ] as const)
       assert.throws(() => verifyAddressProof(record, { ...proof, execution }, trusted), {
         ...{ code: "invalid_proof", message: `execution: ${found}` },

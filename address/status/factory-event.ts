@@ -1,6 +1,7 @@
 // The factory's events as a log carries them, decoded here alone: for statuses and for executors.
 
 import { hexBytes } from "../abi/hex.ts";
+import { plainOf } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { countOf, hexOf, inconsistent, quantityOf } from "./rpc.ts";
 
@@ -81,7 +82,8 @@ function bytesIn(data: Hex): Hex {
   const size = hexBytes(data);
   const isLong = size >= 64 && wordAt(data, 0) === 32n;
   const length = isLong ? wordAt(data, 1) : -1n;
-  if (length < 0n || length > BigInt(size - 64)) throw inconsistent("log data: wanted bytes");
+  if (length < 0n || length > BigInt(size - 64))
+    throw inconsistent(`log data: wanted bytes, found ${plainOf(data)}`);
   return `0x${data.slice(130, 130 + 2 * Number(length))}`;
 }
 

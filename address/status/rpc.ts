@@ -2,6 +2,7 @@
 // is believed: a wrong shape is an error here, not a zero further up.
 
 import { hexBytes } from "../abi/hex.ts";
+import { plainOf } from "../errors.ts";
 import { fromQuantity, type Hex, lowerHex } from "../hex.ts";
 import type { BlockReference } from "./shape.ts";
 
@@ -95,14 +96,14 @@ type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 export function hexOf(value: unknown, what: string, bytes?: number): Hex {
   const hex = lowerHex(value);
   if (hex && hexBytes(hex) === (bytes ?? hexBytes(hex))) return hex;
-  throw inconsistent(`${what}: wanted ${bytes ?? "some"} bytes of hex, found ${show(value)}`);
+  throw inconsistent(`${what}: wanted ${bytes ?? "some"} bytes of hex, found ${plainOf(value)}`);
 }
 
 /** @throws {StatusError} `rpc_inconsistent` unless `value` is a quantity such as `0x1b4` */
 export function quantityOf(value: unknown, what: string): bigint {
   const quantity = fromQuantity(value);
   if (quantity !== undefined) return quantity;
-  throw inconsistent(`${what}: wanted a hex quantity, found ${show(value)}`);
+  throw inconsistent(`${what}: wanted a hex quantity, found ${plainOf(value)}`);
 }
 
 /** Like {@link quantityOf}, for what must fit a number without loss. */
@@ -129,5 +130,3 @@ export async function findBlock(
 }
 
 export const inconsistent = (message: string) => new StatusError("rpc_inconsistent", message);
-
-const show = (value: unknown) => String(JSON.stringify(value)).slice(0, 80);

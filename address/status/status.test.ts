@@ -10,9 +10,12 @@ import { getAbiItem, toEventSelector } from "viem";
 import { vaultCodeBytes } from "../deployment.ts";
 import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
+import { readEvents } from "./events.ts";
 import { executedTopic, recoveredTopic } from "./factory-event.ts";
-import type * as status from "./status.ts";
-import { addEvents, httpRpc, noPast, readStatus, statusOf } from "./status.ts";
+import { statusOf } from "./rule.ts";
+import * as status from "./status.ts";
+import { addEvents, httpRpc, noPast, readStatus } from "./status.ts";
+import { parseVaultEvents } from "./vault-events.ts";
 
 const record = makeRecord({
   token: "0x00000000000000000000000000000000000abcde",
@@ -119,19 +122,63 @@ describe("executable-address/status", () => {
 });
 
 describe("statusOf", () => {
-  const { expirationTimestamp } = record.intent;
-  const block = { number: 7, hash: `0x${"2".repeat(64)}`, timestamp: expirationTimestamp } as const;
-  const holding = { codeBytes: 0, balance: 0n, native: 0n };
-  const refused = (codeBytes: number, message: string) =>
-    assert.throws(() => statusOf(record, block, { ...holding, codeBytes }, noPast), {
-      ...{ name: "StatusError", code: "rpc_inconsistent", message },
+  const place = { transactionHash: `0x${"1".repeat(64)}`, blockNumber: 7 } as const;
+  const execution = {
+    ...place,
+    blockHash: place.transactionHash,
+    logIndex: 0,
+    held: "2",
+    left: "1",
+  };
+  const { executed, closed } = vaultCodeBytes;
+  const { address } = record;
+  for (const [why, codeBytes, past, message] of [
+    [
+      "an execution without its event",
+      executed,
+      noPast,
+      `${address}: executed by its code, and there is no Executed event`,
+    ],
+    [
+      "an event without its execution",
+      0,
+      { execution, recoveries: [] },
+      `${address}: unfunded by its code, and there is an Executed event`,
+    ],
+    ["a vault closed in time", closed, noPast, `${address}: closed before its expiry`],
+  ] as const)
+    test(`rpc_inconsistent: ${why}`, () => {
+      const { expirationTimestamp: timestamp } = record.intent;
+      const block = { number: 8, hash: place.transactionHash, timestamp };
+      const holding = { codeBytes, native: 0n, balance: 0n };
+      assert.throws(() => statusOf(record, block, holding, past), {
+        ...{ code: "rpc_inconsistent", message },
+      });
     });
+});
 
-  test("rpc_inconsistent where code and events, or code and expiry, contradict each other", () => {
-    const { executed, closed } = vaultCodeBytes;
-    refused(executed, `${record.address}: executed by its code, and there is no Executed event`);
-    refused(closed, `${record.address}: closed before its expiry`);
-    refused(1, `code: wanted none, ${executed} or ${closed} bytes, found 1`);
+describe("parseVaultEvents", () => {
+  test("rpc_inconsistent for what is no list", () => {
+    const search = { factory: record.factory, vaults: [record.address], from: 1, to: 2 };
+    assert.throws(() => parseVaultEvents(null, search), {
+      ...{ code: "rpc_inconsistent", message: "eth_getLogs: wanted a list, found null" },
+    });
+  });
+});
+
+describe("readEvents", () => {
+  test("evidence_unavailable with the range, where its calls do not cover it", async () => {
+    const rpc: status.Rpc = async (method, params) => {
+      if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
+      const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+      if (Number(toBlock) - Number(fromBlock) < 10) return [];
+      throw new status.RpcError(-32005, "too wide");
+    };
+    const search = { factory: record.factory, vault: record.address, from: 0, to: 1_000_000 };
+    await assert.rejects(readEvents(rpc, search), {
+      code: "evidence_unavailable",
+      message: "past events: 96 ranges from block 1000000 back to 999245 do not do: too wide",
+    });
   });
 });
 

@@ -1,6 +1,7 @@
 // The factory's events of vaults: which to ask a node for, and how to read what it answers. A log
 // that was not asked for, or has another form, is an error: a node may be wrong, or lie.
 
+import { plainOf } from "../errors.ts";
 import { toQuantity } from "../hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import { decodeFactoryEvent, executedTopic, recoveredTopic } from "./factory-event.ts";
@@ -38,7 +39,8 @@ export function vaultEventFilter({ factory, vaults, from, to }: VaultEventSearch
  * @throws {StatusError} `rpc_inconsistent` on anything but logs of that search
  */
 export function parseVaultEvents(logs: unknown, search: VaultEventSearch): VaultEvent[] {
-  if (!Array.isArray(logs)) throw inconsistent("eth_getLogs: wanted a list");
+  if (!Array.isArray(logs))
+    throw inconsistent(`eth_getLogs: wanted a list, found ${plainOf(logs)}`);
   const asked = new Set(search.vaults.map((vault) => vault.toLowerCase()));
   const events = logs.map((log) => parseVaultEvent(log, search.factory));
   for (const { vault, blockNumber } of events) {
