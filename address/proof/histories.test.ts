@@ -7,8 +7,15 @@ import { zeroAddress } from "../abi/token.ts";
 import { encodeExecution, fromHex, toHex } from "../index.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import { keccak256 } from "../keccak/keccak.ts";
-import { httpRpc } from "../status/status.ts";
-import { type ProofError, proveAddress, verifyAddressProof } from "./proof.ts";
+import { httpRpc, type Rpc } from "../status/status.ts";
+import {
+  askEvents,
+  type ProofError,
+  proveAddress,
+  proveExecution,
+  readAgreed,
+  verifyAddressProof,
+} from "./proof.ts";
 import { vaultCodes } from "./vault-code.ts";
 
 for (const hardfork of ["prague", "osaka"] as const) {
@@ -144,6 +151,39 @@ for (const hardfork of ["prague", "osaka"] as const) {
       }
       const rpcs = without("eth_getBlockByHash", await node("eth_getBlockByNumber", ["0x1", true]));
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
+    });
+
+    test("unproved of a transaction of another block, or whose bytes no node has", async () => {
+      const record = await world.newRecord();
+      await world.pay(record.address, 100n);
+      const { transactionHash, blockHash } = await world.execute(record);
+      const node = httpRpc(world.rpcUrl);
+      const ofKindUnknown: Rpc = async (method, params) => {
+        if (method === "eth_getRawTransactionByHash") return "0x7d";
+        const answer = (await node(method, params)) as { transactions: object[] };
+        if (method !== "eth_getBlockByHash") return answer;
+        const transactions = answer.transactions.map((each) => ({ ...each, type: "0x7d" }));
+        return { ...answer, transactions };
+      };
+      const { parentHash } = await world.client.getBlock({ blockHash });
+      for (const [rpc, block, message] of [
+        [node, parentHash, `${transactionHash} is not in block ${parentHash}`],
+        [ofKindUnknown, blockHash, `the bytes of ${transactionHash} are not known`],
+      ] as const)
+        await assert.rejects(
+          askEvents(rpc, record, { blockHash: block, transactionHash }, proveExecution),
+          { code: "unproved", message },
+        );
+    });
+
+    test("no_quorum with the reasons, where too few nodes read a status alike", async () => {
+      const record = await world.newRecord();
+      const hash = (await world.client.getBlock()).hash;
+      const silent: Rpc = async () => Promise.reject(new Error("is down"));
+      await assert.rejects(readAgreed(record, { hash }, { rpcs: [world.rpcUrl, silent] }), {
+        code: "no_quorum",
+        message: `2 of 2 endpoints read nothing alike of ${record.address}; is down`,
+      });
     });
   });
 }
