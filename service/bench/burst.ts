@@ -9,6 +9,7 @@ import { defaultTuning } from "../executor/parts.ts";
 import { openStore } from "../roles/open-store.ts";
 import { startWorld } from "../testing/executor/anvil-world.ts";
 import { type Burst, burst, callsIn, openAddresses } from "../testing/executor/burst.ts";
+import { median } from "../testing/median.ts";
 import { startPostgres } from "../testing/postgres.ts";
 
 const asked = process.argv.slice(2).map(Number);
@@ -16,9 +17,6 @@ const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = asked;
 
 /** Tests poll more often than a service. */
 const tuning = { pollMs: defaultTuning.pollMs };
-
-const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 function tell(what: string, bursts: readonly Burst[]): void {
   const of = (read: (each: Burst) => number) => median(bursts.map(read));

@@ -9,6 +9,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { median } from "../testing/median.ts";
 import { startPostgres } from "../testing/postgres.ts";
 import { intentOf } from "./intents.ts";
 import type { Job, Outcome } from "./load.ts";
@@ -217,8 +218,4 @@ processes, of each ${rounds} rounds`);
       process.exitCode = 1;
     }
   }
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -11,6 +11,7 @@ import { listEvents } from "../events/list.ts";
 import { type AddressQuery, type Cursor, listAddresses } from "../events/list-addresses.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Dialect, Tables } from "../store/tables.ts";
+import { median } from "../testing/median.ts";
 import { startPostgres } from "../testing/postgres.ts";
 
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
@@ -95,8 +96,6 @@ const questions: Record<string, Question> = {
   "events from the middle": (db, accountId, size) =>
     listEvents(db, { accountId, after: size / 2, limit: 50 }),
 };
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 async function measure(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   for (const size of sizes) await fill(db, dialect, `acc_${size}`, size);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { openStore } from "../roles/open-store.ts";
+import { median } from "../testing/median.ts";
 import { addHook, happen, newAccount, startReceiver } from "../testing/webhooks/world.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { sender } from "../webhooks/send.ts";
@@ -45,7 +46,6 @@ async function measure(hasDead: boolean): Promise<number> {
   return seconds;
 }
 
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 const [alive, dead]: [number[], number[]] = [[], []];
 for (let round = 0; round < rounds; round++) {
   alive.push(await measure(false));

@@ -3,6 +3,7 @@
 // promises take 5 to 20 ms of an operation that has some thousands of them.
 
 import { openStore } from "../../roles/open-store.ts";
+import { median } from "../median.ts";
 import { openOperations } from "./operations.ts";
 import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
@@ -37,7 +38,3 @@ for (const [name, run] of Object.entries(operations)) {
 await operations["accounts: closed"]!();
 await store.close();
 process.send!(told, () => process.disconnect());
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
