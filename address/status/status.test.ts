@@ -12,7 +12,7 @@ import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { readEvents } from "./events.ts";
 import { executedTopic, recoveredTopic } from "./factory-event.ts";
-import { statusOf } from "./rule.ts";
+import { type Past, statusOf } from "./rule.ts";
 import * as status from "./status.ts";
 import { addEvents, httpRpc, noPast, readStatus } from "./status.ts";
 import { parseVaultEvents } from "./vault-events.ts";
@@ -123,13 +123,14 @@ describe("executable-address/status", () => {
 
 describe("statusOf", () => {
   const place = { transactionHash: `0x${"1".repeat(64)}`, blockNumber: 7 } as const;
-  const execution = {
+  const execution: Past["execution"] = {
     ...place,
     blockHash: place.transactionHash,
     logIndex: 0,
     held: "2",
     left: "1",
   };
+  const unlikely: Past = { execution, recoveries: [] };
   const { executed, closed } = vaultCodeBytes;
   const { address } = record;
   for (const [why, codeBytes, past, message] of [
@@ -142,7 +143,7 @@ describe("statusOf", () => {
     [
       "an event without its execution",
       0,
-      { execution, recoveries: [] },
+      unlikely,
       `${address}: unfunded by its code, and there is an Executed event`,
     ],
     ["a vault closed in time", closed, noPast, `${address}: closed before its expiry`],
