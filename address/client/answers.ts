@@ -92,6 +92,12 @@ export function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
   return found;
 }
 
+/** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */
+export function ofId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
+  if (found.id === id) return found;
+  throw new UnprovenError(`wanted ${what} ${id}, found ${plainOf(found.id)}`);
+}
+
 /** @throws {UnprovenError} with both addresses */
 export function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
   if (isSame(found.address, asked)) return found;

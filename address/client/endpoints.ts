@@ -1,22 +1,12 @@
 // The account's webhook endpoints, by API key. A request that makes something is sent once, and
 // never again by itself: of two rotations in a row the first secret would be lost.
 
+import { ofId } from "./answers.ts";
 import { type EventType, time } from "./lists.ts";
 import { orNothing } from "./mirrors.ts";
 import type { Settings } from "./options.ts";
 import { send } from "./request.ts";
-import {
-  among,
-  count,
-  integer,
-  list,
-  matching,
-  object,
-  ofId,
-  orNull,
-  shaped,
-  text,
-} from "./shape.ts";
+import { among, count, integer, list, matching, object, orNull, shaped, text } from "./shape.ts";
 
 /** `types` empty: every event. Times are ISO 8601. */
 export type Endpoint = {

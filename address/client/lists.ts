@@ -4,7 +4,7 @@
 import { plainOf } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
-import { addressStatus, ofAddress } from "./answers.ts";
+import { addressStatus, ofAddress, ofId } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
 import {
   address,
@@ -16,7 +16,6 @@ import {
   list,
   matching,
   object,
-  ofId,
   orNull,
   type Shape,
   shaped,

@@ -1,7 +1,6 @@
 // The shapes of what the service answers: a program that reads a field gets what the type says,
 // whoever answered. Fields that are not known pass.
 
-import { plainOf } from "../errors.ts";
 import { addressStates } from "../status/shape.ts";
 import { UnprovenError } from "./errors.ts";
 
@@ -9,12 +8,6 @@ import { UnprovenError } from "./errors.ts";
 export function shaped<T>(answer: unknown, shape: Shape, what: string): T {
   if (shape(answer)) return answer as T;
   throw new UnprovenError(`the answer is no ${what}`);
-}
-
-/** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */
-export function ofId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
-  if (found.id === id) return found;
-  throw new UnprovenError(`wanted ${what} ${id}, found ${plainOf(found.id)}`);
 }
 
 export type Shape = (value: unknown) => boolean;
