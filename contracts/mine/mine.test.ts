@@ -10,7 +10,18 @@ import { newSearch, saltOf } from "./search.ts";
 const isLong = process.env.ATTACKS === "long";
 const count = Number(factorySalt);
 
+const program = new URL("./mine.ts", import.meta.url).pathname;
+
 describe("the salt of the factory", () => {
+  test("is not looked for from what is no count", () => {
+    for (const from of ["-1", "1.5", "near"]) {
+      const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
+        encoding: "utf8",
+      });
+      assert.match(stderr, new RegExp(`Error: --from is ${from}\\n`));
+    }
+  });
+
   test("gives it an address that begins with four zero bytes", () => {
     assert.match(factoryAddress, /^0x00000000/);
     assert.equal(create2Address(factoryCreationCode, factorySalt), factoryAddress);
@@ -27,7 +38,6 @@ describe("the salt of the factory", () => {
   test("is what the program prints, started shortly before it", {
     skip: isLong ? false : "it compiles the contracts first: npm run test:attacks",
   }, () => {
-    const program = new URL("./mine.ts", import.meta.url).pathname;
     const args = [program, "--from", String(count - 1_000)];
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
     assert.match(
