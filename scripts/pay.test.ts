@@ -65,6 +65,13 @@ test("where the address is on another chain", async (t) => {
   assert.deepEqual(methods, []);
 });
 
+test("where the record is another address's", async (t) => {
+  const baseUrl = await startService(t, 200, recordOn(1));
+  const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
+  assert.match(await refusal(t, { baseUrl, rpcUrl }), /address: expected 0x/);
+  assert.deepEqual(methods, []);
+});
+
 test("where the transaction fails in its block", async (t) => {
   const hash = `0x${"77".repeat(32)}`;
   const zero = `0x${"00".repeat(32)}`;

@@ -112,6 +112,6 @@ async function lookUp(baseUrl: string, address: string) {
   if (!response.ok) {
     throw new Error(`${baseUrl} answers ${response.status}: ${answer.error?.message}`);
   }
-  const record = verifyRecord(answer, { factory: factoryAddress });
+  const record = verifyRecord(answer, { factory: factoryAddress, address: address as Hex });
   return { record, intent: record.intent as Intent };
 }
