@@ -10,37 +10,28 @@ const startMarginSeconds = 3600;
 /** If no anchor stands any more, reading begins this far below the oldest of them. */
 const deepReorgBlocks = 256;
 
-/**
- * Takes back what no longer stands.
- *
- * @param newest of all anchors that are kept
- * @returns `next` is the first block to read, `cursor` the last one that stands read
- */
-export async function firstBlock(
-  turn: Turn,
-  target: number,
-  newest: Anchor | undefined,
-): Promise<{ next: number; cursor: number }> {
+/** The first block to read. Takes back what no longer stands. */
+export async function firstBlock(turn: Turn, target: number): Promise<number> {
   const { store, view, tuning, memory } = turn;
-  if (!newest) {
-    const next = await startBlock(turn, target);
-    return { next, cursor: next - 1 };
+  let anchor = await store.findAnchor(view.head.number + 1);
+  if (!anchor) {
+    const later = await store.findAnchor();
+    return later ? Math.max(0, target - deepReorgBlocks) : startBlock(turn, target);
   }
-  const { number: headNumber } = view.head;
-  const known = newest.number <= headNumber ? newest : await store.findAnchor(headNumber + 1);
-  if (!known) return { next: Math.max(0, target - deepReorgBlocks), cursor: newest.number };
-  let anchor: Anchor | undefined = known;
-  let lowest = known.number;
+  let isLost = false;
   while (anchor && !(await stands(turn, anchor))) {
-    lowest = anchor.number;
-    anchor = await store.findAnchor(lowest);
+    isLost = true;
+    const before: Anchor | undefined = await store.findAnchor(anchor.number);
+    if (!before) {
+      anchor = { number: Math.max(0, anchor.number - deepReorgBlocks), hash: "0x" };
+      break;
+    }
+    anchor = before;
   }
-  const number = anchor?.number ?? Math.max(0, lowest - deepReorgBlocks);
-  if (anchor !== known) await goBackTo(turn, number);
+  if (isLost) await goBackTo(turn, anchor!.number);
+  const { number } = anchor!;
   const again = Math.min(number, target) + 1 - tuning.resweepBlocks;
-  const next = Math.max(0, again, Math.min(memory.heavyBlock, number) + 1);
-  if (!anchor) return { next, cursor: next - 1 };
-  return { next, cursor: anchor === known ? newest.number : number };
+  return Math.max(0, again, Math.min(memory.heavyBlock, number) + 1);
 }
 
 /** Blocks above `number` may have been replaced. */

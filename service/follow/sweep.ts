@@ -44,7 +44,8 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is kept
   // then: anchors above it may not stand any more, and the newest kept one would hide that.
   const below = newest === undefined ? 0 : newest.number - view.head.number;
-  let { next, cursor } = await firstBlock(turn, target, newest);
+  let next = await firstBlock(turn, target);
+  let cursor = (await store.findAnchor())?.number ?? next - 1;
   memory.turn++;
   // At the tip the endpoint that has shown least is asked, so that two have soon shown each block.
   const count = target - cursor <= tipBlocksMax ? 1 : view.quorum;
