@@ -75,7 +75,7 @@ export function quoted(text: string): string | undefined {
   return text.length <= 200 && /^[ -~]*$/.test(text) ? `"${text}"` : undefined;
 }
 
-/** What was found, for messages: a number, text that may be {@link quoted}, or the kind. */
+/** Tells in a message what was found: a number, text that may be {@link quoted}, or the kind. */
 export function plainOf(value: unknown): string {
   if (typeof value === "number") return String(value);
   return typeof value === "string" ? (quoted(value) ?? "other text") : kindOf(value);

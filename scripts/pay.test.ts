@@ -29,7 +29,7 @@ async function startService(t: TestContext, status: number, body: unknown) {
   return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 }
 
-/** What is said instead of paying `address`, with `demo` as what `npm start` left. */
+/** Gives what is said instead of paying `address`, where `npm start` left `demo`. */
 async function refusal(
   t: TestContext,
   demo: object | undefined,

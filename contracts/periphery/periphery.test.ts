@@ -181,7 +181,7 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
 };
 /** Places among a header's fields. */
 const [stateRootAt, numberAt] = [3, 8];
-/** What no node of a trie leads to. */
+/** A proof that leads nowhere in a trie is refused by one of these. */
 const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
 const fate = { never: 0, executed: 1, closed: 2 };
 
