@@ -4,6 +4,7 @@
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
+import { toIso } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { apiKeyPrefix, digestOf, newApiKey } from "./credentials.ts";
@@ -127,7 +128,7 @@ function drawKey() {
 }
 
 function expired(atMs: number): InvalidError {
-  const found = Number.isNaN(atMs) ? "no time" : new Date(atMs).toISOString();
+  const found = Number.isNaN(atMs) ? "no time" : toIso(atMs);
   const message = `expected a time ahead of now, such as 2027-01-31T00:00:00Z, found ${found}`;
   return new InvalidError([{ path: ["expiresAt"], code: "expired", message }]);
 }

@@ -3,6 +3,7 @@
 import type { Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
+import { toIso } from "../flow/days.ts";
 import type { Change } from "./changes.ts";
 import { listPayments, type Paid } from "./paid.ts";
 import type { CreatedBy } from "./references.ts";
@@ -34,7 +35,7 @@ export function eventBody(told: Told, status: AddressStatus, paid: Paid): string
     id: told.id,
     type,
     version,
-    timestamp: new Date(told.atMs).toISOString(),
+    timestamp: toIso(told.atMs),
     data: {
       address,
       reference: told.reference,

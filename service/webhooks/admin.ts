@@ -2,6 +2,7 @@
 
 import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { WhichEvents } from "../events/list.ts";
+import { toIsoOrNull } from "../flow/days.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import { replay, sendTest } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
@@ -87,7 +88,7 @@ const ofDeliveries: Command[] = [
       const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
       const which = replayedOf(options);
       const { replayed, nextMs } = await replay(db, options.account!, id, which, Date.now());
-      return { replayed, next: nextMs === null ? null : new Date(nextMs).toISOString() };
+      return { replayed, next: toIsoOrNull(nextMs) };
     },
   },
   {

@@ -10,7 +10,7 @@ import {
   sign,
 } from "node:crypto";
 import type { Kysely } from "kysely";
-import { dayMs } from "../flow/days.ts";
+import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** After a rotation, an endpoint's secret or the service's key signs for so long beside the new. */
@@ -73,7 +73,7 @@ export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promi
 /** A key as lists publish it. */
 export const shownKey = ({ publicKey, untilMs }: SigningKey) => ({
   publicKey,
-  until: untilMs === null ? null : new Date(untilMs).toISOString(),
+  until: toIsoOrNull(untilMs),
 });
 
 function insertKey(db: Kysely<Tables>, id: number) {

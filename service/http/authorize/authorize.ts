@@ -7,6 +7,7 @@ import type { Scope } from "../../accounts/api-keys.ts";
 import { type CredentialKind, digestOf, spellingOf } from "../../accounts/credentials.ts";
 import { type Policy, policies, readPolicy, webhookPolicy } from "../../accounts/limits.ts";
 import { findAllowing } from "../../accounts/origins/origins.ts";
+import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
@@ -105,7 +106,7 @@ async function useApiKey(
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
   const { accountId, number, scopes, expiresAtMs } = found;
   if (expiresAtMs !== null && expiresAtMs <= parts.now())
-    throw unauthorized(`this API key expired at ${new Date(expiresAtMs).toISOString()}`);
+    throw unauthorized(`this API key expired at ${toIso(expiresAtMs)}`);
   countWhenAnswered({ accountId, kind: "apiKey" }, digest, reply, parts, use);
   assertScope(uses[use].scope, scopes);
   return { accountId, kind: "apiKey", isBound: false, whose: `${accountId}/${number}` };

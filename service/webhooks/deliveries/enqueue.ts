@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
 import type { NewEvent } from "../../events/watches.ts";
+import { toIso } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
@@ -128,7 +129,7 @@ export async function sendTest(
   const body = JSON.stringify({
     id: eventId,
     type,
-    timestamp: new Date(nowMs).toISOString(),
+    timestamp: toIso(nowMs),
     data: {},
   });
   return db.transaction().execute(async (transaction) => {
