@@ -38,7 +38,7 @@ export async function markWatches(
 /** Rows of one commit. Creates wait for a commit, so it is kept short. */
 const stepRows = 100;
 
-type ObservedAt = { block_number: number | null; account_id: string; address: Uint8Array };
+type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
 /** After a reorganisation all that was observed above `block` is due, in the order of blocks. */
 export async function markObservedAbove(
@@ -50,25 +50,23 @@ export async function markObservedAbove(
   const keySql = (row: ObservedAt) => sql`(${row.block_number}, ${row.account_id}, ${row.address})`;
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
-    const some = await db
-      .selectFrom("watches")
-      .select(["block_number", "account_id", "address", "due_block"])
-      .where("chain_id", "=", chainId)
-      .where(sql<boolean>`${key} > ${keySql(from)}`)
-      .orderBy("block_number")
-      .orderBy("account_id")
-      .orderBy("address")
-      .limit(stepRows)
-      .execute();
-    const last = some.at(-1);
+    const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
+    // A step answers with its last row alone: there may be a million, and each would be copied.
+    const { rows } = await sql<ObservedAt & { unmarked: number }>`
+      select block_number, account_id, address, unmarked from (
+        select block_number, account_id, address,
+          max(case when due_block = 0 then 0 else 1 end) over () as unmarked
+        from (select block_number, account_id, address, due_block from watches where ${isAbove}
+          order by block_number, account_id, address limit ${stepRows}) some_rows
+      ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
+    const [last] = rows;
     if (!last) return;
     // A statement that left out the rows marked before would read them all to find none.
-    if (some.some(({ due_block }) => due_block !== 0)) {
+    if (last.unmarked) {
       await db
         .updateTable("watches")
         .set({ due_block: 0, looks: 0 })
-        .where("chain_id", "=", chainId)
-        .where(sql<boolean>`${key} > ${keySql(from)}`)
+        .where(isAbove)
         .where(sql<boolean>`${key} <= ${keySql(last)}`)
         .execute();
     }
