@@ -1,7 +1,7 @@
 // Everything that proves an address in one object: what the service answers, what the command line
 // writes and what a receipt keeps. spec/proof.md has the format.
 
-import { kindOf } from "../errors.ts";
+import { kindOf, plainOf } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof } from "./error.ts";
@@ -57,10 +57,9 @@ export function verifyAddressProof(
   compare("block", proof.block, found.block);
   compare("outcome", proof.outcome, found.outcome);
   compare("chainId", proof.chainId, record.intent.chainId);
-  if ((proof.execution !== null) !== (found.outcome === "executed"))
-    throw invalidProof(
-      `execution: found ${kindOf(proof.execution)} where the outcome is ${found.outcome}`,
-    );
+  const kind = kindOf(proof.execution);
+  if (kind !== (found.outcome === "executed" ? "an object" : "null"))
+    throw invalidProof(`execution: found ${kind} where the outcome is ${found.outcome}`);
   if (proof.execution === null) return { ...found, execution: null };
   const { proof: evidence, ...claimed } = proof.execution;
   const top = evidence?.headers?.length > 1 ? proof.block : claimed.block;
@@ -70,13 +69,13 @@ export function verifyAddressProof(
   return { ...found, execution };
 }
 
-/** Texts and blocks, whose fields may stand in any order. */
+/** Texts, numbers and blocks, whose fields may stand in any order. */
 function compare(what: string, claimed: unknown, found: unknown): void {
-  const isSame =
-    typeof found === "object" && found !== null && typeof claimed === "object" && claimed !== null
-      ? Object.entries(found).every(
-          ([name, value]) => (claimed as Record<string, unknown>)[name] === value,
-        )
-      : claimed === found;
-  if (!isSame) throw invalidProof(`${what}: the proof shows another`);
+  if (typeof found === "object" && found !== null) {
+    const fields = claimed as Record<string, unknown> | null | undefined;
+    for (const [name, value] of Object.entries(found))
+      compare(`${what}.${name}`, fields?.[name], value);
+  } else if (claimed !== found) {
+    throw invalidProof(`${what}: found ${plainOf(claimed)}, the proof shows ${plainOf(found)}`);
+  }
 }

@@ -140,10 +140,32 @@ describe("spec/proof-vectors.json", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
       [executed, null, "found null where the outcome is executed"],
+      [executed, undefined, "found nothing where the outcome is executed"],
       [open, executed.proof.execution, "found an object where the outcome is open"],
     ] as const)
-      assert.throws(() => verifyAddressProof(record, { ...proof, execution }, trusted), {
-        ...{ code: "invalid_proof", message: `execution: ${found}` },
+      assert.throws(
+        () => verifyAddressProof(record, { ...proof, execution } as AddressProof, trusted),
+        { code: "invalid_proof", message: `execution: ${found}` },
+      );
+  });
+
+  test("invalid_proof of what it says of itself and does not prove, with both", () => {
+    const [{ record, trusted, proof }] = vectors as [Vector];
+    const { block, chainId, execution } = proof;
+    for (const [changed, message] of [
+      [{ outcome: "open" }, 'outcome: found "open", the proof shows "executed"'],
+      [{ chainId: 1 }, `chainId: found 1, the proof shows ${chainId}`],
+      [
+        { block: { ...block, number: 7 } },
+        `block.number: found 7, the proof shows ${block.number}`,
+      ],
+      [
+        { execution: { ...execution!, left: "7" } },
+        `execution.left: found "7", the proof shows "${execution!.left}"`,
+      ],
+    ] as const)
+      assert.throws(() => verifyAddressProof(record, { ...proof, ...changed }, trusted), {
+        ...{ code: "invalid_proof", message },
       });
   });
 

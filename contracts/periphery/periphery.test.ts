@@ -210,24 +210,21 @@ describe("OutcomeProof", () => {
 
   test("refuses a header, or a proof, in which one byte is changed", async () => {
     assert.equal((await prove(evidence)).fate, fate.executed, "the control");
-    let accepted = 0;
-    const tryAll = async (all: Evidence[]) => {
-      const found = await Promise.allSettled(all.map(prove));
-      accepted += found.filter(({ status }) => status === "fulfilled").length;
-    };
-    const headers = Array.from({ length: size(evidence.header) }, (_, at) => ({
-      ...evidence,
-      header: flip(evidence.header, at, 1 << (at % 8)),
-    }));
-    await tryAll(headers);
-    for (const [index, node] of evidence.proof.entries()) {
-      const nodes = Array.from({ length: size(node) }, (_, at) => ({
-        ...evidence,
-        proof: evidence.proof.with(index, flip(node, at, 1 << (at % 8))),
-      }));
-      await tryAll(nodes);
+    const changed = (bytes: Hex) =>
+      Array.from({ length: size(bytes) }, (_, at) => flip(bytes, at, 1 << (at % 8)));
+    const refuseAll = (all: Evidence[], reason: RegExp) =>
+      Promise.all(all.map((each) => assert.rejects(prove(each), reason)));
+    const { header, proof } = evidence;
+    await refuseAll(
+      changed(header).map((each) => ({ ...evidence, header: each })),
+      /WrongHeader/,
+    );
+    for (const [index, node] of proof.entries()) {
+      await refuseAll(
+        changed(node).map((each) => ({ ...evidence, proof: proof.with(index, each) })),
+        noProof,
+      );
     }
-    assert.equal(accepted, 0);
   });
 
   test("refuses nodes that are left out, doubled, swapped, cut or lengthened", async () => {
