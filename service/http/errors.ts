@@ -3,9 +3,11 @@
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
+import type { FastifyRequest } from "fastify";
 import { SignInError } from "../accounts/sign-in/errors.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { UnavailableError } from "../store/store.ts";
+import { foundText } from "./input/found.ts";
 
 export const statuses = {
   invalid_request: 400,
@@ -120,11 +122,6 @@ function fromIssues(issues: Issue[]): Refusal {
 const frameworkRefusals: Record<string, [Code, string]> = {
   FST_ERR_BAD_URL: ["invalid_request", "the path is not valid percent-encoded UTF-8"],
   FST_ERR_MAX_PARAM_LENGTH: ["invalid_request", "the path is too long"],
-  FST_ERR_CTP_BODY_TOO_LARGE: ["body_too_large", "the body is larger than any valid intent"],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
-    "unsupported_media_type",
-    "expected Content-Type: application/json",
-  ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     "invalid_request",
     "the body is not as long as Content-Length says",
@@ -132,6 +129,19 @@ const frameworkRefusals: Record<string, [Code, string]> = {
   HPE_HEADER_OVERFLOW: ["headers_too_large", "the headers are larger than 16 KiB"],
   ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not arrive in time"],
 };
+
+/** What Fastify refuses of a body, by the request, whose limit and type its errors do not tell. */
+export function refusedBody(error: unknown, request: FastifyRequest): Refusal | undefined {
+  const code = (error as { code?: string } | undefined)?.code;
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+    const { bodyLimit } = request.routeOptions;
+    return new Refusal("body_too_large", `the body: expected at most ${bodyLimit} bytes`);
+  }
+  if (code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") return undefined;
+  const found = foundText(request.headers["content-type"]);
+  const message = `expected Content-Type: application/json, found ${found}`;
+  return new Refusal("unsupported_media_type", message);
+}
 
 /** The refusal of a route whose body is an intent. What has a type is parsed, empty or not. */
 export function missingBody(): Refusal {

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { messageKind, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
-import { Refusal, statuses, toAnswer } from "./errors.ts";
+import { Refusal, refusedBody, statuses, toAnswer } from "./errors.ts";
 import { corsHeaders, jsonType } from "./headers.ts";
 import type { Parts } from "./parts.ts";
 import { preflight } from "./routes.ts";
@@ -17,7 +17,8 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     // The client closed the connection in the middle of its body: no answer can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
-    const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error);
+    const cutOff = isCut ? new Refusal("invalid_request", "cut off") : undefined;
+    const answer = toAnswer(cutOff ?? refusedBody(error, request) ?? error);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
     if (answer.isOurs) {
       tell(kindOfError(error), (leftOut) => {

@@ -55,9 +55,11 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
   const names = (rows: { name: string }[]) => rows.map(({ name }) => name).join(", ");
   const old = source.prepare<[], { name: string }>("select name from migrations order by name");
   const own = await db.selectFrom("migrations").select("name").orderBy("name").execute();
-  if (names(old.all()) === names(own)) return;
+  const [found, wanted] = [names(old.all()), names(own)];
+  if (found === wanted) return;
   throw new Error(
-    "the SQLite file is of another version: start this version on it once, then stop",
+    "the SQLite file is of another version: start this version on it once, then stop; " +
+      `expected ${wanted}, found ${found || "no tables"}`,
   );
 }
 

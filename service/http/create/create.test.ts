@@ -60,7 +60,7 @@ describe("POST /v1/address/create refuses", () => {
   test("415 unsupported_media_type: no type, another type or charset, an encoding", async () => {
     const intent = newIntent();
     const refused: [Record<string, string>, RegExp][] = [
-      [{ "content-type": "text/plain" }, /application\/json/],
+      [{ "content-type": "text/plain" }, /^expected .* application\/json, found "text\/plain"$/],
       [{ "content-type": "application/jsonp" }, /application\/json/],
       [{ "content-type": "application/x-www-form-urlencoded" }, /application\/json/],
       [{ "content-type": "multipart/form-data; boundary=x" }, /application\/json/],
@@ -87,7 +87,9 @@ describe("POST /v1/address/create refuses", () => {
   test("413 body_too_large one byte above the bound, and 400 at it", async () => {
     const above = await post(Buffer.alloc(bodyBytesMax + 1, " "));
     assert.equal(above.statusCode, 413);
-    assert.equal(above.json().error.code, "body_too_large");
+    const { code, message } = above.json().error;
+    const wanted = `the body: expected at most ${bodyBytesMax} bytes`;
+    assert.deepEqual({ code, message }, { code: "body_too_large", message: wanted });
     assert.deepEqual(summary(await issuesOf(Buffer.alloc(bodyBytesMax, " "))), [" not_json"]);
   });
 
