@@ -69,7 +69,7 @@ export function proveSalted(
 /** @throws {UnprovenError} */
 export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
-  if (!isSame(String(named), factory))
+  if (typeof named !== "string" || !isSame(named, factory))
     throw new UnprovenError(`wanted factory ${factory}, found ${plainOf(named)}`);
   return shaped(answer, chainList, "chain list");
 }

@@ -426,6 +426,7 @@ describe("chains, status and simulation", () => {
       ],
       [{ chains: [] }, /^wanted factory \w+, found nothing$/],
       [null, /^wanted factory \w+, found nothing$/],
+      [{ chains: [], factory: { toString: 1 } }, /^wanted factory \w+, found an object$/],
       [{ ...list, chains: [{}] }, /chain list/],
     ];
     for (const [body, message] of lists) {

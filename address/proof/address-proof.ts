@@ -2,7 +2,8 @@
 // writes and what a receipt keeps. spec/proof.md has the format.
 
 import { kindOf, plainOf } from "../errors.ts";
-import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { type Hex, isHash, isSame } from "../hex.ts";
+import type { AddressRecord } from "../intent/intent.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof } from "./error.ts";
 import { type ProvedExecution, proveExecution, type TransactionProof } from "./execution.ts";
@@ -48,10 +49,10 @@ export function verifyAddressProof(
   options: ProofOptions = {},
 ): ProvedAddress {
   const find = (claimed: unknown): TrustedBlock => {
-    const hash = String((claimed as BlockReference | undefined)?.hash).toLowerCase();
-    const block = trusted.find((each) => each.hash.toLowerCase() === hash);
+    const hash = (claimed as BlockReference | null | undefined)?.hash;
+    const block = isHash(hash) && trusted.find((each) => isSame(each.hash, hash));
     if (block) return block;
-    throw invalidProof(`block: ${hash.slice(0, 66)} is not among those that are trusted`);
+    throw invalidProof(`block: ${plainOf(hash)} is not among those that are trusted`);
   };
   const found = proveOutcome(record, proof?.proof, find(proof?.block), options);
   compare("block", proof.block, found.block);

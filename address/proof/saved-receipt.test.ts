@@ -14,7 +14,13 @@ import { keccakOf } from "../keccak/keccak.ts";
 import { executedTopic } from "../status/factory-event.ts";
 import { httpRpc } from "../status/rpc.ts";
 import { headersOf, type Json } from "./build/fields.ts";
-import { agreeOnReceipt, makeReceipt, type SavedReceipt, verifyReceipt } from "./proof.ts";
+import {
+  agreeOnReceipt,
+  makeReceipt,
+  receiptFormat,
+  type SavedReceipt,
+  verifyReceipt,
+} from "./proof.ts";
 import { vaultCodeHashes } from "./vault-code.ts";
 
 const file = new URL("../../spec/receipt-vectors.json", import.meta.url);
@@ -86,6 +92,12 @@ async function make(): Promise<Vectors> {
     { of: 0, path: ["payments", 0, "payments", 0, "from"], value: late.address, says: "payments" },
     { of: 0, path: ["payments", 0, "transactionHash"], value: header, says: "payments" },
     { of: 0, path: ["payments"], value: [{}], says: "block" },
+    {
+      of: 0,
+      path: ["payments"],
+      value: [first.payments[0], first.payments[0]],
+      says: "is named twice",
+    },
     { of: 2, path: ["proof", "execution", "proof", "headers", 0], value: header, says: "header" },
   ];
   return { receipts, tampered };
@@ -131,6 +143,7 @@ describe("spec/receipt-vectors.json", () => {
     const block = `{"hash":"${hash}","number":${number},"timestamp":${timestamp}}`;
     const text = `{"amount":"${amount}","from":"${from}"}`;
     for (const [changed, message] of [
+      [{ format: { toString: 1 } }, `format: expected ${receiptFormat}, found an object`],
       [{ record: undefined, proof }, "expected record and proof, found nothing and an object"],
       [{ record, proof: null }, "expected record and proof, found an object and null"],
       [

@@ -84,6 +84,12 @@ export function verifyReceipt(
       throw invalidProof(`payments: the proof shows ${canonical(found).slice(0, 400)}`);
     return found;
   });
+  // A payment that stood there twice would be counted twice by whoever adds them up.
+  const twice = payments.find(
+    ({ transactionHash: hash }, index) =>
+      payments.findIndex((each) => each.transactionHash === hash) < index,
+  );
+  if (twice) throw invalidProof(`payments: ${twice.transactionHash} is named twice`);
   return { ...proved, record, payments, blocks };
 }
 
@@ -132,7 +138,7 @@ const canonical = (value: unknown): string =>
 function shapeOf(value: unknown): SavedReceipt {
   const { format, record, proof, payments } = (value ?? {}) as Partial<SavedReceipt>;
   if (format !== receiptFormat)
-    throw invalidProof(`format: expected ${receiptFormat}, found ${String(format).slice(0, 80)}`);
+    throw invalidProof(`format: expected ${receiptFormat}, found ${plainOf(format)}`);
   if (!record || !proof)
     throw invalidProof(`expected record and proof, found ${kindOf(record)} and ${kindOf(proof)}`);
   if (!Array.isArray(payments) || payments.length > paymentsMax)

@@ -156,6 +156,10 @@ describe("spec/proof-vectors.json", () => {
       [{ outcome: "open" }, 'outcome: found "open", the proof shows "executed"'],
       [{ chainId: 1 }, `chainId: found 1, the proof shows ${chainId}`],
       [
+        { block: { hash: { toString: 1 } } as never },
+        "block: an object is not among those that are trusted",
+      ],
+      [
         { block: { ...block, number: 7 } },
         `block.number: found 7, the proof shows ${block.number}`,
       ],
