@@ -61,7 +61,8 @@ async function measureOnSqlite(bare: Server, byHand: Server): Promise<Shown> {
   const ours = await start("server-ours.ts", records, expiry, cacheBytes);
   const uncached = await start("server-ours.ts", records, expiry, 0);
   const inJavaScript = await start("server-ours.ts", 0, expiry, cacheBytes, "", "wasm");
-  const oneThread = await start("server-ours.ts", records, expiry, 0, "", "reader");
+  const noWriter = await start("server-ours.ts", 0, expiry, cacheBytes, "", "writer");
+  const noReader = await start("server-ours.ts", records, expiry, 0, "", "reader");
   const addresses = uncached.addresses.toSorted(() => Math.random() - 0.5);
   const hot = addresses.slice(0, hotRecords);
   const shown = await compare(
@@ -69,17 +70,18 @@ async function measureOnSqlite(bare: Server, byHand: Server): Promise<Shown> {
       variant(bareName, bare, create),
       variant("this service", ours, create),
       variant("its keccak in JS", inJavaScript, create),
+      variant("no writing thread", noWriter, create),
       variant(byHandName, byHand, create),
     ],
     [
       variant(bareName, bare, lookup(addresses)),
       variant("this service, random", uncached, lookup(addresses)),
-      variant("no reading thread", oneThread, lookup(addresses)),
+      variant("no reading thread", noReader, lookup(addresses)),
       variant("this service, hot", ours, lookup(hot)),
       variant(byHandName, byHand, lookup(addresses)),
     ],
   );
-  await Promise.all([ours, uncached, inJavaScript, oneThread].map(end));
+  await Promise.all([ours, uncached, inJavaScript, noWriter, noReader].map(end));
   return shown;
 }
 

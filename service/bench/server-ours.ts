@@ -1,11 +1,13 @@
 // This service as it is served, credentials, limits and metrics included: on SQLite, or where a URL
 // is given on PostgreSQL. Without one of its machines, by which its gain is told: "wasm" has keccak
-// in JavaScript, "reader" has look-ups read by the thread that answers.
+// in JavaScript, "reader" and "writer" have look-ups read and creates committed by the thread that
+// answers.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { deriveAddress, encodeNewIntent, factoryAddress } from "executable-address";
 import { pino } from "pino";
 import { keccak256 } from "../../address/keccak/keccak.ts";
@@ -14,12 +16,17 @@ import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openDesk } from "../executor/desk/desk.ts";
+import { together } from "../flow/together.ts";
 import { buildApp } from "../http/app.ts";
 import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { openStore } from "../roles/open-store.ts";
+import { columnsOf } from "../store/columns.ts";
 import { keccak as wasmKeccak } from "../store/keccak.ts";
 import { heldRecordJson } from "../store/record-json.ts";
+import { connect } from "../store/sqlite/connect.ts";
+import { sqliteFile } from "../store/sqlite.ts";
+import { type NewRecord, otherTerms, type Saved, type Store } from "../store/store.ts";
 import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
@@ -70,9 +77,47 @@ const findHere = async (address: Uint8Array) => {
   return terms && heldRecordJson(address, terms, { factory: factoryAddress, keccak });
 };
 
+/**
+ * Commits the creates of a turn at once, as the writing thread does. It may not wait for the lock:
+ * whoever has it may wait for this thread.
+ */
+function openWriterHere() {
+  const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });
+  const insert = database.prepare(
+    `insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
+         created_at, by_client_id)
+       values (?, ?, ?, ?, ?, ?, ?, ?, 0)
+       on conflict do nothing`,
+  );
+  const commit = database.transaction((rows: NewRecord[]): Saved[] =>
+    rows.map(({ address, terms, accountId, createdAtMs }) => {
+      const { chainId, token, amount, expiresAt } = columnsOf(terms);
+      const columns = [address, terms, chainId, token, amount, expiresAt];
+      const { changes } = insert.run(...columns, accountId, createdAtMs);
+      return changes === 1 ? undefined : otherTerms(address);
+    }),
+  );
+  const commitWhenFree = async (rows: NewRecord[]): Promise<Saved[]> => {
+    for (;;) {
+      try {
+        return commit.immediate(rows);
+      } catch (error) {
+        if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+        await sleep(1);
+      }
+    }
+  };
+  return together<NewRecord, void>(commitWhenFree, { sizeMax: 1024 });
+}
+
+const replaced: Partial<Store> = {
+  ...(without === "reader" && { findRecord: findHere }),
+  ...(without === "writer" && { saveRecord: openWriterHere() }),
+};
+
 const log = pino({ level: "info" });
 const app = buildApp({
-  store: without === "reader" ? { ...store, findRecord: findHere } : store,
+  store: { ...store, ...replaced },
   accounts,
   chains,
   desk: openDesk(store, log),
