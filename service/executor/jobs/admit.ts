@@ -25,21 +25,21 @@ const tipMargin = { of: 5n, by: 4n };
 const budgetSeconds = 60;
 
 /**
- * The batches that somebody pays for, executions first.
- * @param updates gets one for each job that nobody pays for
+ * The batches that somebody pays for, executions first; `unpaid` says when each of the other jobs
+ * is asked about again.
  */
 export function admit(
   pass: Pass,
   ready: readonly Ready[],
   purse: Purse,
   budgets: Budgets,
-  updates: JobUpdate[],
-): Batch[] {
+): { batches: Batch[]; unpaid: JobUpdate[] } {
+  const unpaid: JobUpdate[] = [];
   const postpone = ({ item: { job } }: Ready, reason: string) => {
     const waitedSeconds = patience(budgetSeconds, pass.nowSeconds - job.detectedAtSeconds);
     // A new day has new budgets.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
-    updates.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
+    unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
   const { pays } = pass.parts.chain;
   let rest = ready.flatMap((each) => {
@@ -53,7 +53,7 @@ export function admit(
   });
   for (;;) {
     const batches = batchesFor(pass, purse, rest);
-    const unpaid = new Set<Ready>();
+    const refused = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
       const shares = sharesOf(batch, gasPerByte(purse));
@@ -65,13 +65,13 @@ export function admit(
         const cost = costs.get(share.address)!;
         const reason = trial.refusal(share, cost);
         if (reason) {
-          unpaid.add(batch.ready[index]!);
+          refused.add(batch.ready[index]!);
           postpone(batch.ready[index]!, reason);
         } else trial.reserve(share, cost);
       });
     }
-    if (unpaid.size === 0) return batches;
-    rest = rest.filter((each) => !unpaid.has(each));
+    if (refused.size === 0) return { batches, unpaid };
+    rest = rest.filter((each) => !refused.has(each));
   }
 }
 

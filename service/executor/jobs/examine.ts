@@ -53,7 +53,7 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Holds too little to act on. */
+/** Whether the vault holds too little to act on. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   const held = [...balances.values()].some((amount) => amount > 0n);
   return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);

@@ -14,28 +14,29 @@ const lookMs = 15_000;
 /** They may have become cheaper to execute, or have expired. */
 const tryMs = hourMs;
 
-/** The due jobs of which there is something to ask. @param updates of the others are added here */
+/** The due jobs of which there is something to ask; `waiting` says when to look at the others. */
 export async function withoutWaiting(
   pass: Pass,
-  jobs: readonly Job[],
+  due: readonly Job[],
   canPayFor: (size: Size) => Promise<boolean>,
-  updates: JobUpdate[],
-): Promise<readonly Job[]> {
+): Promise<{ jobs: readonly Job[]; waiting: JobUpdate[] }> {
   const { parts, memory } = pass;
-  const waiting = jobs.filter(({ reason }) => reason === outOfGasMoney);
+  const poor = due.filter(({ reason }) => reason === outOfGasMoney);
   const known = memory.jobs.shortage;
-  if (!known || waiting.length === 0) return jobs;
+  if (!known || poor.length === 0) return { jobs: due, waiting: [] };
   const nowMs = parts.clock();
   if (nowMs >= known.lookAtMs) {
     if (nowMs >= known.tryAtMs || (await canPayFor(known.least))) {
       memory.jobs.shortage = undefined;
-      return jobs;
+      return { jobs: due, waiting: [] };
     }
     known.lookAtMs = nowMs + lookMs;
     parts.report({ kind: "stopped_for_balance" });
   }
-  updates.push(...waiting.map((job) => untilNextLook(pass, job, known)));
-  return jobs.filter(({ reason }) => reason !== outOfGasMoney);
+  return {
+    jobs: due.filter(({ reason }) => reason !== outOfGasMoney),
+    waiting: poor.map((job) => untilNextLook(pass, job, known)),
+  };
 }
 
 /** There is no money for a batch of these. */

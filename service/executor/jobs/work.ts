@@ -47,21 +47,26 @@ export async function work(
   const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsMax(able), slowness);
   if (due.length === 0) return 0;
   const { pass, purse: openPurse } = await richestOf(able);
-  const updates: JobUpdate[] = [];
-  const jobs = await withoutWaiting(pass, due, (size) => canAnyAfford(able, size), updates);
+  const { jobs, waiting } = await withoutWaiting(pass, due, (size) => canAnyAfford(able, size));
+  const updates = [...waiting];
   if (jobs.length > 0) {
     await assertFactory(pass);
     const { examined, corrupt } = await examine(pass, jobs);
     const purse = await openPurse();
     const decided = examined.map((item) => ({ item, decision: decideOn(pass, purse, item) }));
-    updates.push(...decided.flatMap(({ item, decision }) => updateOf(pass, item, decision)));
-    updates.push(...corrupt.map((each) => setAside(pass, each)));
-    const ready = [
-      ...(await readyToExecute(pass, purse, decided, updates)),
-      ...(await readyToRecover(pass, purse, decided, updates)),
-    ];
-    const batches = admit(pass, ready, purse, await openBudgets(), updates);
-    updates.push(...(await dispatch(pass, purse, batches, hands)));
+    const executions = await readyToExecute(pass, purse, decided);
+    const recoveries = await readyToRecover(pass, purse, decided);
+    const ready = [...executions.ready, ...recoveries.ready];
+    const { batches, unpaid } = admit(pass, ready, purse, await openBudgets());
+    const dispatched = await dispatch(pass, purse, batches, hands);
+    updates.push(
+      ...decided.flatMap(({ item, decision }) => updateOf(pass, item, decision)),
+      ...corrupt.map((each) => setAside(pass, each)),
+      ...executions.updates,
+      ...recoveries.updates,
+      ...unpaid,
+      ...dispatched,
+    );
   }
   if (updates.length > 0) await parts.ledger.updateJobs(fence, updates);
   return due.length;
@@ -157,30 +162,31 @@ function updateOf({ parts, nowSeconds }: Pass, { job }: Examined, decision: Deci
   ];
 }
 
+/** What may be sent, and when each of the others is asked about again. */
+type Estimated = { ready: Ready[]; updates: JobUpdate[] };
+
 async function readyToExecute(
   pass: Pass,
   purse: Purse,
   decided: readonly Decided[],
-  updates: JobUpdate[],
-): Promise<Ready[]> {
+): Promise<Estimated> {
   const items = decided.flatMap(({ item, decision }) =>
     decision.action === "execute" ? [item] : [],
   );
   const found = await estimateExecutions(pass, items, purse);
-  return items.flatMap((item, index) => {
+  const ready: Ready[] = [];
+  const updates: JobUpdate[] = [];
+  for (const [index, item] of items.entries()) {
     const estimate = found[index];
-    if (!estimate) {
-      updates.push(...notSimulatedYet(pass, item.job));
-      return [];
-    }
-    if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
+    if (!estimate) updates.push(...notSimulatedYet(pass, item.job));
+    else if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
     else if (estimate.result === "unknown") {
       updates.push(later(pass, item.job, "simulation_unavailable"));
     } else if (gasOf([estimate]) > gasMax(pass)) {
       updates.push(afterFailure(pass, item, `takes ${estimate.gas} gas`));
-    } else return [{ kind: "execute", item, gas: estimate.gas }];
-    return [];
-  });
+    } else ready.push({ kind: "execute", item, gas: estimate.gas });
+  }
+  return { ready, updates };
 }
 
 /** A recovery that takes too much gas is left to its owner, who reads the reason. */
@@ -188,28 +194,29 @@ async function readyToRecover(
   pass: Pass,
   purse: Purse,
   decided: readonly Decided[],
-  updates: JobUpdate[],
-): Promise<Ready[]> {
+): Promise<Estimated> {
   const items = decided.flatMap(({ item, decision }) =>
     decision.action === "recover" ? [{ item, tokens: decision.tokens }] : [],
   );
   const found = await estimateRecoveries(pass, items, purse);
-  return items.flatMap(({ item }, index) => {
+  const ready: Ready[] = [];
+  const updates: JobUpdate[] = [];
+  for (const [index, { item }] of items.entries()) {
     const estimate = found[index];
     if (!estimate) {
       updates.push(...notSimulatedYet(pass, item.job));
-      return [];
+      continue;
     }
     const { transfers, reason } = estimate;
     if (transfers.length === 0) {
       updates.push(afterFailure(pass, item, reason));
-      return [];
+      continue;
     }
     const part = partOf(pass, item, transfers);
-    if (isRecoverable(pass, part.gas)) return [{ kind: "recover", item, ...part }];
-    updates.push(afterFailure(pass, item, `takes ${part.gas} gas`));
-    return [];
-  });
+    if (isRecoverable(pass, part.gas)) ready.push({ kind: "recover", item, ...part });
+    else updates.push(afterFailure(pass, item, `takes ${part.gas} gas`));
+  }
+  return { ready, updates };
 }
 
 const isRecoverable = (pass: Pass, gas: number): boolean =>

@@ -1,5 +1,7 @@
 // Everything the executor keeps, bound to one database. A call is one statement or one commit, or
-// several of which each leaves the tables complete, so a kill loses nothing that must survive.
+// several of which each leaves the tables complete, so a kill loses nothing that must survive. One
+// object holds all calls, those of other rooms too, because the simulator wraps it: it stops an
+// executor before or after any call, as a kill would.
 
 import type { Kysely } from "kysely";
 import { passClosed } from "../../events/closed.ts";
