@@ -32,7 +32,7 @@ describe("a file of chains is refused, saying where and why", () => {
     [
       "that lists a token twice, in any letter case",
       [{ ...chain, tokens: [token, { ...token, address: usdc.toLowerCase() }] }],
-      /lists a token twice/,
+      /lists the token 0x[0-9a-fA-F]{40} twice/,
     ],
     [
       "that prices tips in a token it does not list",

@@ -143,10 +143,9 @@ export function parseChains(value: unknown, source: string): Chain[] {
         `${source}: chain ${chainId} has a price for ${stranger}, which it does not list`,
       );
     }
-    const addresses = new Set(tokens.map((token) => token.address));
-    if (addresses.size < tokens.length) {
-      throw new ChainsError(`${source}: chain ${chainId} lists a token twice`);
-    }
+    const addresses = tokens.map((token) => token.address);
+    const twice = addresses.find((address, index) => addresses.indexOf(address) < index);
+    if (twice) throw new ChainsError(`${source}: chain ${chainId} lists the token ${twice} twice`);
   }
   return parsed.data;
 }

@@ -64,7 +64,8 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   const due = await findDue(db, chainId, head.number, parts.now(), watchesMax);
   if (!anchor || due.length === 0) return [];
   if ((await chain.blockAt(anchor.number))?.hash !== anchor.hash) {
-    throw new ChainUnavailable(`chain ${chainId} has another block ${anchor.number} than was read`);
+    const { number, hash } = anchor;
+    throw new ChainUnavailable(`chain ${chainId} has another block ${number} than ${hash}`);
   }
   const read = await readDue(parts, chain, head, anchor, due);
   const nowMs = parts.now();
@@ -97,8 +98,9 @@ async function readDue(
 ): Promise<Read[]> {
   const found: Read[] = [];
   for (const [depth, watches] of byDepth(due)) {
-    const block = await chain.blockAt(Math.max(0, Math.min(head.number - depth, anchor.number)));
-    if (!block) throw new Error(`chain ${chain.chainId} lost a block below its head`);
+    const number = Math.max(0, Math.min(head.number - depth, anchor.number));
+    const block = await chain.blockAt(number);
+    if (!block) throw new Error(`chain ${chain.chainId} lost block ${number} below its head`);
     const subjects: StatusSubject[] = [];
     const asked: Watch[] = [];
     for (const watch of watches) {

@@ -6,7 +6,7 @@ import type { EventType, Payment, PaymentNews } from "executable-address/webhook
 import { movedOf } from "./money.ts";
 import { type KeptPayment, paymentsMax } from "./payments.ts";
 
-/** What is known of the payments to an address at the time of a status. */
+/** The payments to an address that are known at the time of a status. */
 export type Paid = {
   /** In the order of the chain; some may be above the status's block. */
   payments: readonly KeptPayment[];

@@ -69,7 +69,7 @@ export const executorCommands: Command[] = [
         const known = readChains(chainsFile).map((chain) => chain.chainId);
         const chains = options.chain === undefined ? known : [Number(options.chain)];
         const stranger = chains.find((chainId) => !known.includes(chainId));
-        if (stranger !== undefined) throw new Error(`no chain ${options.chain} in ${chainsFile}`);
+        if (stranger !== undefined) throw noChain(options.chain, chainsFile, known);
         for (const chainId of chains) await setPaused(store.db, chainId, word === "pause");
         return { chains, paused: word === "pause" };
       },
@@ -97,6 +97,9 @@ export const executorCommands: Command[] = [
   },
 ];
 
+const noChain = (found: unknown, file: string, known: readonly number[]) =>
+  new Error(`no chain ${found} in ${file}; it has ${known.join(", ")}`);
+
 /** @throws an error that names the option, or says that no intent is held */
 async function jobOf(
   { store, chainsFile }: CommandContext,
@@ -110,7 +113,7 @@ async function jobOf(
   const known = readChains(chainsFile).map((chain) => chain.chainId);
   if (!known.includes(chainId)) {
     const found = options.chain ?? `${own}, which ${address} is for`;
-    throw new Error(`no chain ${found} in ${chainsFile}; it has ${known.join(", ")}`);
+    throw noChain(found, chainsFile, known);
   }
   return { address, chainId };
 }

@@ -180,6 +180,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
   test("417 expectation_failed for an expectation that is not 100-continue", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
+    assert.match(answer, /expected Expect: 100-continue or none, found \\"wonders\\"/);
   });
 
   test("503 with Retry-After beyond what may be under way, and the rest is untouched", async () => {

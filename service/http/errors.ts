@@ -7,7 +7,6 @@ import type { FastifyRequest } from "fastify";
 import { SignInError } from "../accounts/sign-in/errors.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { UnavailableError } from "../store/store.ts";
-import { foundText } from "./input/found.ts";
 
 export const statuses = {
   invalid_request: 400,
@@ -62,13 +61,14 @@ export class Refusal extends Error {
   }
 }
 
-/** `body` is the JSON text; `isOurs` marks a fault to log, of which the body shows nothing. */
+/** `body` is the JSON text; `isOurs` marks a fault to log, of which a 500 shows nothing. */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 
-export function toAnswer(error: unknown): ErrorAnswer {
-  const refusal = toRefusal(error);
+/** @param request where there is one: it tells what of it the framework refused */
+export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
+  const refusal = toRefusal(error, request);
   const { code, message } = refusal;
   const issues = refusal.issues.slice(0, issuesMax);
   const status = statuses[code];
@@ -80,7 +80,7 @@ export function toAnswer(error: unknown): ErrorAnswer {
   };
 }
 
-export function toRefusal(error: unknown): Refusal {
+export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof SignInError) return new Refusal(error.code, error.message);
   if (error instanceof InvalidError) return fromIssues(error.issues);
@@ -96,7 +96,7 @@ export function toRefusal(error: unknown): Refusal {
   }
   if (error instanceof ProofError) return unproved(error);
   const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];
-  if (framework) return new Refusal(...framework);
+  if (framework) return new Refusal(...framework(request));
   return new Refusal("internal_error", "something failed on our side; it has been logged");
 }
 
@@ -119,32 +119,40 @@ function fromIssues(issues: Issue[]): Refusal {
 }
 
 /** Fastify and Node refuse these before a route is asked. */
-const frameworkRefusals: Record<string, [Code, string]> = {
-  FST_ERR_BAD_URL: ["invalid_request", "the path is not valid percent-encoded UTF-8"],
-  FST_ERR_MAX_PARAM_LENGTH: ["invalid_request", "the path is too long"],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    "invalid_request",
-    "the body is not as long as Content-Length says",
+const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
+  FST_ERR_BAD_URL: () => ["invalid_request", "the path is not valid percent-encoded UTF-8"],
+  FST_ERR_MAX_PARAM_LENGTH: () => ["invalid_request", "the path is too long"],
+  FST_ERR_CTP_BODY_TOO_LARGE: (request) => [
+    "body_too_large",
+    `the body: expected at most ${request?.routeOptions.bodyLimit} bytes`,
   ],
-  HPE_HEADER_OVERFLOW: ["headers_too_large", "the headers are larger than 16 KiB"],
-  ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not arrive in time"],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) => [
+    "unsupported_media_type",
+    `expected Content-Type: application/json, found ${foundText(request?.headers["content-type"])}`,
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (request) => [
+    "invalid_request",
+    `the body is not as long as Content-Length says, ${request?.headers["content-length"]} bytes`,
+  ],
+  HPE_HEADER_OVERFLOW: () => ["headers_too_large", "the headers are larger than 16 KiB"],
+  ERR_HTTP_REQUEST_TIMEOUT: () => ["request_timeout", "the request did not arrive in time"],
 };
-
-/** What Fastify refuses of a body, by the request, whose limit and type its errors do not tell. */
-export function refusedBody(error: unknown, request: FastifyRequest): Refusal | undefined {
-  const code = (error as { code?: string } | undefined)?.code;
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
-    const { bodyLimit } = request.routeOptions;
-    return new Refusal("body_too_large", `the body: expected at most ${bodyLimit} bytes`);
-  }
-  if (code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") return undefined;
-  const found = foundText(request.headers["content-type"]);
-  const message = `expected Content-Type: application/json, found ${found}`;
-  return new Refusal("unsupported_media_type", message);
-}
 
 /** The refusal of a route whose body is an intent. What has a type is parsed, empty or not. */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
   return new Refusal("unsupported_media_type", `${wanted}, found neither`);
 }
+
+/**
+ * Names in a refusal what a caller sent: in quotes where it is short and plain, else by its length.
+ * No text that may be a secret is given to it.
+ */
+export function foundText(text: unknown): string {
+  if (typeof text !== "string") return text === undefined ? "nothing" : "several";
+  return /^[ -~]{0,200}$/.test(text) ? `"${text}"` : `${text.length} characters`;
+}
+
+/** Names the `Origin` of a request, of which there should be one. */
+export const foundOrigin = (origins: readonly string[]) =>
+  origins.length === 1 ? foundText(origins[0]) : `${origins.length || "no"} Origin headers`;

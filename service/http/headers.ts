@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "./errors.ts";
 
-/** Of JSON that is sent as text; Fastify itself says the same of what it writes. */
+/** The media type of JSON that is sent as text; Fastify itself says it of what it writes. */
 export const jsonType = "application/json; charset=utf-8";
 
 /** More than any honest client or proxy sends. */

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { messageKind, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
-import { Refusal, refusedBody, statuses, toAnswer } from "./errors.ts";
+import { foundText, Refusal, statuses, toAnswer } from "./errors.ts";
 import { corsHeaders, jsonType } from "./headers.ts";
 import type { Parts } from "./parts.ts";
 import { preflight } from "./routes.ts";
@@ -17,8 +17,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     // The client closed the connection in the middle of its body: no answer can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
-    const cutOff = isCut ? new Refusal("invalid_request", "cut off") : undefined;
-    const answer = toAnswer(cutOff ?? refusedBody(error, request) ?? error);
+    const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error, request);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
     if (answer.isOurs) {
       tell(kindOfError(error), (leftOut) => {
@@ -82,8 +81,13 @@ export const unknownPath = () =>
 const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
 /** Node's own answer to an Expect it does not know has no body. */
-export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  refuseRaw(response, "expectation_failed", "the only Expect served is 100-continue");
+export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const found = foundText(request.headers.expect);
+  refuseRaw(
+    response,
+    "expectation_failed",
+    `expected Expect: 100-continue or none, found ${found}`,
+  );
 }
 
 /** Before the framework, which takes the first of two. */

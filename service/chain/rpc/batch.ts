@@ -73,7 +73,7 @@ function sort(provider: Provider, batch: OpenCall[], body: unknown, answers: Ans
     const fault = items.map(answerOf).find((answer) => answer && "error" in answer);
     if (batch.length === 1 && fault) return settle(provider, batch, () => fault, answers);
     if (batch.length === 1 || !fault) {
-      throw new ChainUnavailable(`${name} left a call unanswered`);
+      throw unanswered(name, batch[0]!);
     }
     if ("error" in fault && isLimited(fault.error)) pace.limited(undefined);
     else pace.tooMuch(batch.length);
@@ -107,7 +107,7 @@ function settle(
 function again({ name }: Provider, batch: OpenCall[], last: Answer, answers: Answer[]): OpenCall[] {
   const spent = batch.filter((each) => each.attempts + 1 >= attemptsMax);
   const [first] = spent;
-  if (first && last === missing) throw new ChainUnavailable(`${name} left a call unanswered`);
+  if (first && last === missing) throw unanswered(name, first);
   for (const { index } of spent) answers[index] = last;
   return batch
     .filter((each) => !spent.includes(each))
@@ -180,3 +180,6 @@ function answerOf(item: Partial<Reply> | null | undefined): Answer | undefined {
   }
   return item && "result" in item ? { result: item.result } : undefined;
 }
+
+const unanswered = (name: string, { call: { method } }: OpenCall) =>
+  new ChainUnavailable(`${name} left ${method} unanswered`);

@@ -34,7 +34,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     ["an error status", 500, "one answered 500"],
     ["a limit", 429, "one allows no more calls for 1000 ms"],
     ["silence", undefined, "one: The operation was aborted due to timeout"],
-    ["neither result nor error", [{ id: 0 }, { id: 1 }, { id: 2 }], "one left a call unanswered"],
+    ["neither result nor error", [{ id: 0 }, { id: 1 }, { id: 2 }], "one left a unanswered"],
   ] as const) {
     test(`${what} is the endpoint's failure, and its URL is not told`, async () => {
       answer = () => given;
@@ -95,10 +95,12 @@ describe("a JSON-RPC endpoint over HTTP", () => {
         .flat()
         .map(echo)
         .filter(({ result }) => result !== "b");
-    const failure = { name: "ChainUnavailable", message: "one left a call unanswered" };
-    await assert.rejects(endpoint.ask(calls), failure);
+    const failure = (method: string) => ({
+      ...{ name: "ChainUnavailable", message: `one left ${method} unanswered` },
+    });
+    await assert.rejects(endpoint.ask(calls), failure("b"));
     answer = (body) => [body].flat().slice(0, 1).map(echo);
-    await assert.rejects(endpoint.ask([...calls, ...calls]), failure);
+    await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
   test("ChainUnavailable for an answer of more than 32 MiB", async () => {

@@ -6,7 +6,7 @@ describe("what a node answers", () => {
   const hash = `0x${"ab".repeat(32)}`;
   const block = { number: "0x1", hash, parentHash: hash, timestamp: "0x2" };
   const refusals: [name: string, read: () => unknown, message: string][] = [
-    ["null in place of a block", () => blockOf(null), "no such block"],
+    ["null in place of a block", () => blockOf(null), "wanted a block, found null"],
     ["a block without a hash", () => blockOf({ ...block, hash: null }), "wanted hex, found null"],
     ["a number as a quantity", () => quantity(7), "wanted a quantity, found 7"],
     ["half a byte as hex", () => hexData("0x1"), 'wanted hex, found "0x1"'],

@@ -143,7 +143,7 @@ export type Block = {
 
 /** @throws {ChainUnavailable} when it is not a block, null included */
 export function blockOf(value: unknown): Block {
-  if (typeof value !== "object" || value === null) throw new ChainUnavailable("no such block");
+  if (typeof value !== "object" || value === null) throw unlike("a block", value);
   const block = value as Record<string, unknown>;
   return {
     number: Number(quantity(block.number)),

@@ -53,7 +53,8 @@ export function meterCode(pairs: readonly Pair[], target: Hex, data: Hex): Hex {
 export function parseMeter(answered: Hex, count: number): Measured {
   const found = decode(answered);
   if (found?.[5].length !== count || found[6].length !== count) {
-    throw new ChainUnavailable(`the meter answered ${answered.slice(0, 80)}`);
+    const wanted = `balances of ${count} pairs`;
+    throw new ChainUnavailable(`wanted ${wanted} of the meter, found ${answered.slice(0, 80)}`);
   }
   const [chainId, timestamp, gas, succeeded, answer, before, after] = found;
   return {

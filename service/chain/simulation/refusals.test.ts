@@ -33,10 +33,10 @@ describe("what cannot be simulated is not guessed", () => {
   test("unavailable where the meter's answer is none, or of another chain or time", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
-      [() => "0x1234", /^the meter answered 0x1234$/],
+      [() => "0x1234", /^wanted balances of \d+ pairs of the meter, found 0x1234$/],
       [
         (answer) => answer.replace(/^0x.{64}/, `0x${"7".padStart(64, "0")}`),
-        /^the meter ran on chain 7 at/,
+        /^wanted the meter on chain \d+ at time \d+, found 7 at \d+$/,
       ],
     ];
     for (const [change, message] of cases) {

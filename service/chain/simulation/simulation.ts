@@ -95,7 +95,8 @@ async function measure(
   const measured = parseMeter(answered, pairs.length);
   if (measured.chainId !== chainId || measured.timestamp !== block.timestamp) {
     const { chainId: of, timestamp } = measured;
-    throw new ChainUnavailable(`the meter ran on chain ${of} at time ${timestamp}`);
+    const wanted = `chain ${chainId} at time ${block.timestamp}`;
+    throw new ChainUnavailable(`wanted the meter on ${wanted}, found ${of} at ${timestamp}`);
   }
   return { pairs, leftOut, measured, gasUsed: found?.gasUsed ?? null };
 }

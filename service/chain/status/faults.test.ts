@@ -226,7 +226,7 @@ describe("the service's reading", () => {
     [
       "of too few bytes",
       answering((answer) => answer.slice(0, -2)),
-      /^the probe answered 255 bytes/,
+      /^wanted 256 bytes of the probe, found 255/,
     ],
     [
       "of another time",

@@ -61,8 +61,9 @@ function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
 ): Holding[] {
-  if (size(answer) !== headBytes + holdingBytes * count) {
-    throw new ChainUnavailable(`the probe answered ${size(answer)} bytes`);
+  const bytes = headBytes + holdingBytes * count;
+  if (size(answer) !== bytes) {
+    throw new ChainUnavailable(`wanted ${bytes} bytes of the probe, found ${size(answer)}`);
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
   const found = { chainId: Number(word(0)), timestamp: Number(word(32)) };

@@ -50,7 +50,10 @@ describe("several keys", () => {
       { kmsKey: "alias/gas", address: first },
       { signerUrl, address: first.toUpperCase().replace("0X", "0x") },
     ];
-    assert.match(refusal({ executorKeys: fileOf(JSON.stringify(twice)) }), /names one key twice/);
+    assert.match(
+      refusal({ executorKeys: fileOf(JSON.stringify(twice)) }),
+      /names the key of 0x[0-9a-fA-F]{40} twice/,
+    );
     const gone = [{ keystore: "gone.json", passwordFile: "gone.txt" }];
     assert.match(
       refusal({ executorKeys: fileOf(JSON.stringify(gone)) }),

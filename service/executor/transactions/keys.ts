@@ -39,9 +39,9 @@ export function openSigners({ executorKeys, ...source }: KeySources): [Signer, .
     throw new Error("EXECUTOR_KEYS is set beside another key; expected it alone");
   }
   const signers = readKeys(executorKeys).map(openSigner);
-  if (new Set(signers.map(({ address }) => address)).size < signers.length) {
-    throw new Error(`EXECUTOR_KEYS ${executorKeys} names one key twice`);
-  }
+  const addresses = signers.map(({ address }) => address);
+  const twice = addresses.find((address, index) => addresses.indexOf(address) < index);
+  if (twice) throw new Error(`EXECUTOR_KEYS ${executorKeys} names the key of ${twice} twice`);
   return signers as [Signer, ...Signer[]];
 }
 

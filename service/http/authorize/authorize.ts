@@ -9,9 +9,8 @@ import { type Policy, policies, readPolicy, webhookPolicy } from "../../accounts
 import { findAllowing } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
-import { Refusal } from "../errors.ts";
+import { foundOrigin, Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
-import { foundOrigin } from "../input/found.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 

@@ -93,7 +93,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.deepEqual(summary(await issuesOf(Buffer.alloc(bodyBytesMax, " "))), [" not_json"]);
   });
 
-  test("a body that is not JSON in UTF-8", async () => {
+  test("400 not_json or not_utf8: a body that is not JSON in UTF-8", async () => {
     for (const text of ["", "{", "{'a':1}", "\ufeff{}", "[1,]", "NaN", "{}{}"]) {
       assert.deepEqual(summary(await issuesOf(text)), [" not_json"], text);
     }
@@ -101,13 +101,13 @@ describe("POST /v1/address/create refuses", () => {
     assert.deepEqual(summary(await issuesOf(latin1)), [" not_utf8"]);
   });
 
-  test("a value that is not an object", async () => {
+  test("400 wrong_type: a value that is not an object", async () => {
     for (const value of [null, [], [newIntent()], "intent", 1, true]) {
       assert.equal((await issuesOf(JSON.stringify(value)))[0]?.code, "wrong_type");
     }
   });
 
-  test("a field given twice, however it is spelled and wherever it stands", async () => {
+  test("400 repeated_field, however it is spelled and wherever it stands", async () => {
     const text = JSON.stringify(newIntent());
     const twice = [
       text.replace("{", '{"amount":"1",'),
@@ -121,7 +121,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("an unknown field, __proto__ included: no typo in money vanishes", async () => {
+  test("400 unknown_field, __proto__ included: no typo in money vanishes", async () => {
     const text = JSON.stringify(newIntent());
     for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
       const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
@@ -130,7 +130,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.equal(({} as { amount?: string }).amount, undefined);
   });
 
-  test("every fault at once, the library's and the service's, at most 20", async () => {
+  test("400 with every fault at once, the library's and the service's, at most 20", async () => {
     const issues = await issuesOf({
       ...newIntent(),
       amount: "01",
@@ -148,7 +148,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.equal((await issuesOf({ ...newIntent(), ...many })).length, 20);
   });
 
-  test("a chain that is not listed, known or not, naming those that are", async () => {
+  test("400 chain_not_listed, known or not, naming those that are", async () => {
     for (const chainId of [10, 2]) {
       const [issue] = await issuesOf({ ...newIntent(), chainId });
       assert.equal(issue?.code, "chain_not_listed");
@@ -156,14 +156,14 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("a token that is not listed for the chain, naming those that are", async () => {
+  test("400 token_not_listed for the chain, naming those that are", async () => {
     const other = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
     const [issue] = await issuesOf({ ...newIntent(), token: other });
     assert.equal(issue?.code, "token_not_listed");
     assert.match(issue?.message ?? "", new RegExp(`USDC ${token}`));
   });
 
-  test("an expiry below 5 minutes or above 366 days; says when it is milliseconds", async () => {
+  test("400 expires_too_soon (5 minutes), expires_too_late (366 days, or ms)", async () => {
     const nowMs = 1_800_000_000_000;
     const fixed = await startApp({ now: () => nowMs });
     const now = nowMs / 1000;

@@ -4,7 +4,7 @@ import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { foundText } from "../input/found.ts";
+import { foundText } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";

@@ -25,7 +25,7 @@ export type Config = {
 };
 
 export type Account = { accountId: string; email: string; createdAt: string };
-/** Null where nobody is. */
+/** Null where no account is signed in. */
 export type SignedIn = { account: Account | null };
 /** `gasSpent`: the newest day first, the last 31 rows. */
 export type SpendingAccount = Account & { gasSpent: GasDay[] };

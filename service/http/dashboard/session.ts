@@ -6,9 +6,8 @@ import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
-import { Refusal } from "../errors.ts";
+import { foundOrigin, Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
-import { foundOrigin } from "../input/found.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 

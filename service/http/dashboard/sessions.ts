@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { toIso } from "../../flow/days.ts";
-import { Refusal } from "../errors.ts";
+import { foundText, Refusal } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Session } from "./answers.ts";
@@ -33,7 +33,10 @@ export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" |
     const { id } = parseInput(endInput, request.body);
     const ended = await endSession(db, accountIdOf(request), id, actorOf(request, parts));
     if (!ended)
-      throw new Refusal("not_found", "the account has no such session: it may have ended");
+      throw new Refusal(
+        "not_found",
+        `the account has no session ${foundText(id)}: it may have ended`,
+      );
     return { id };
   });
 }

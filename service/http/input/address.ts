@@ -2,8 +2,7 @@
 
 import { isAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
-import { Refusal } from "../errors.ts";
-import { foundText } from "./found.ts";
+import { foundText, Refusal } from "../errors.ts";
 
 /** The text of the path at `:address`. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;

@@ -35,7 +35,7 @@ describe("a body has one reading, or is refused", () => {
     assert.match(issue?.message ?? "", /has 2001 commas and opening brackets, more than 2000$/);
   });
 
-  test("a number that is no integer in digits, at its place, whatever integer it equals", () => {
+  test("not_an_integer, at its place, whatever integer the number equals", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);

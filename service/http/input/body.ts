@@ -3,8 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { InvalidError, type Issue, parseJson as parseJsonText } from "executable-address";
 import type { FastifyRequest } from "fastify";
-import { Refusal } from "../errors.ts";
-import { foundText } from "./found.ts";
+import { foundText, Refusal } from "../errors.ts";
 
 /** Fastify's parser for application/json. */
 export function parseJsonBody(

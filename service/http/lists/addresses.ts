@@ -13,9 +13,8 @@ import {
   listAddresses,
 } from "../../events/list-addresses.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
-import { Refusal } from "../errors.ts";
+import { foundText, Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input/address.ts";
-import { foundText } from "../input/found.ts";
 import { integerInput, parseQuery, timeInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -77,10 +76,11 @@ export function mine(parts: Parts): Route {
     before: [apiKeyOnly(parts)],
     async handler(request) {
       parseQuery(z.strictObject({}), request);
-      const address = Buffer.from(addressDigits(addressOf(request)), "hex");
+      const digits = addressDigits(addressOf(request));
+      const address = Buffer.from(digits, "hex");
       const { accountId } = request.caller!;
       const item = await findListed(parts.store.db, { accountId, address, nowMs: parts.now() });
-      if (!item) throw new Refusal("not_found", "the account has not created this address");
+      if (!item) throw new Refusal("not_found", `the account has not created 0x${digits}`);
       return itemJson(item, parts);
     },
   };

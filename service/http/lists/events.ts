@@ -5,7 +5,7 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { findEvent, listEvents } from "../../events/list.ts";
-import { Refusal } from "../errors.ts";
+import { foundText, Refusal } from "../errors.ts";
 import { jsonType } from "../headers.ts";
 import { integerInput, parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
@@ -57,7 +57,7 @@ export function accountEvent(parts: Parts): Route {
       const { id } = request.params as { id: string };
       const body = await findEvent(parts.store.db, request.caller!.accountId, id);
       if (body === undefined)
-        throw new Refusal("not_found", "the account has no such event, or no longer");
+        throw new Refusal("not_found", `the account has no event ${foundText(id)}, or no longer`);
       asJson(reply);
       return body;
     },
