@@ -9,7 +9,7 @@ import type { AddressProof } from "./address-proof.ts";
 import {
   type AgreedBlock,
   type AgreementOptions,
-  agree,
+  assertAgreed,
   blockHashOf,
   callOf,
   parseAgreement,
@@ -125,9 +125,7 @@ export async function findProved<Found extends object>(
       without += 1;
       throw new ProofError("unproved", `nothing such is known of ${record.address}`);
     }
-    const block = await agree(rpcs, place.blockNumber, quorum);
-    if (block?.hash !== place.blockHash)
-      throw new ProofError("unproved", `block ${place.blockNumber} is not one that others have`);
+    await assertAgreed(rpcs, place, quorum);
     const { proof, found } = await askEvents(rpc, record, place, prove, options);
     return { ...found, proof };
   };

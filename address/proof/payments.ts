@@ -6,9 +6,8 @@ import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { topicOf, transferOf, transferTopic } from "../status/transfer.ts";
-import { type AgreedBlock, agree, parseAgreement } from "./agree.ts";
+import { type AgreedBlock, agree, assertAgreed, parseAgreement } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
-import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
 import { findProved, fromAny, type GatherOptions } from "./gather.ts";
 
@@ -66,9 +65,7 @@ export async function findPayments(
   });
 
   async function proofAt(rpc: Rpc, place: Place): Promise<PaymentProof | undefined> {
-    const block = await agree(rpcs, place.blockNumber, quorum);
-    if (block?.hash !== place.blockHash)
-      throw new ProofError("unproved", `block ${place.blockNumber} is not one that others have`);
+    await assertAgreed(rpcs, place, quorum);
     const { proof, found } = await askEvents(rpc, record, place, provePayment, options);
     const { depth: _, ...payment } = found;
     const size = [...proof.receipt, ...proof.transaction].reduce(

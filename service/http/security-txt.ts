@@ -1,7 +1,7 @@
 // GET /.well-known/security.txt (RFC 9116): where to report a weakness of this service. It is
 // there where the operator has named a contact.
 
-import { dayMs } from "../flow/days.ts";
+import { dayMs, toIso } from "../flow/days.ts";
 import type { Parts } from "./parts.ts";
 import type { Route } from "./routes.ts";
 
@@ -13,7 +13,7 @@ export const securityTxtPath = "/.well-known/security.txt";
 export function securityTxt({ publicUrl, now }: Parts, contact: string): Route {
   return {
     handler(_request, reply) {
-      const expires = new Date((Math.floor(now() / dayMs) + daysValid) * dayMs).toISOString();
+      const expires = toIso((Math.floor(now() / dayMs) + daysValid) * dayMs);
       reply.header("content-type", "text/plain; charset=utf-8");
       reply.header("cache-control", "public, max-age=86400");
       const canonical = `${publicUrl}${securityTxtPath}`;

@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
 import { type Kysely, sql } from "kysely";
+import { toIso } from "../../flow/days.ts";
 import type { Store } from "../../store/store.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Account, createAccount, findAccount, isEmail, normalizeEmail } from "../account.ts";
@@ -274,14 +275,14 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
 
 /** Deletes sessions and tokens that ended: they open nothing, and would pile up. */
 async function forgetExpired(db: Kysely<Tables>): Promise<void> {
-  const now = new Date().toISOString();
+  const now = toIso(Date.now());
   await sql`delete from auth_sessions where "expiresAt" < ${now}`.execute(db);
   await sql`delete from auth_tokens where "expiresAt" < ${now}`.execute(db);
 }
 
 /** Gives an account that an operator made its user of the same id, without a password. */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
-  const now = new Date().toISOString();
+  const now = toIso(Date.now());
   await sql`insert into auth_users
       ("id", "name", "email", "emailVerified", "createdAt", "updatedAt")
     values (${accountId}, ${email}, ${email}, false, ${now}, ${now})

@@ -1,14 +1,12 @@
 // The head of the page of an address: a title for link previews, which run no script, and the
 // operator's labels, which the page itself shows.
 
-import { formatAddress, toHex } from "executable-address";
+import type { Hex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../../accounts/names.ts";
 import { within } from "../../../flow/within.ts";
 import { findCreators } from "../../../store/held.ts";
-import { decodeRecord } from "../../../store/record.ts";
-import { addressDigits } from "../../input/address.ts";
 import type { Parts } from "../../parts.ts";
 import type { Statuses } from "../../status/source.ts";
 import { askerOf, labelsOf } from "./labels.ts";
@@ -42,25 +40,21 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
   const { store, chains, labels, publicUrl, log } = parts;
 
   /** None of a record by a client ID: anybody who reads the ID in a page can create with it. */
-  const creatorName = async (address: Buffer): Promise<string | undefined> => {
-    const hex = toHex(address);
-    const creator = (await findCreators(store.db, [hex])).get(hex);
+  const creatorName = async (address: Hex): Promise<string | undefined> => {
+    const creator = (await findCreators(store.db, [address])).get(address);
     return creator && !creator.isClientId ? findName(store.db, creator.accountId) : undefined;
   };
 
   const find = async (text: string): Promise<string | undefined> => {
-    const address = Buffer.from(addressDigits(text), "hex");
-    const terms = await store.findTerms(address);
-    if (!terms) return undefined;
-    const intent = decodeRecord(address, terms, parts);
+    const subject = await statuses.readSubject(text);
+    const { address, intent } = subject;
     const chain = chains.find(intent.chainId);
     const token = chain?.tokens.find((token) => token.address === intent.token);
     const amount = token
       ? `${formatUnits(intent.amount, token.decimals)} ${token.symbol}`
       : `${formatUnits(intent.amount, 0)} base units`;
-    const asker = askerOf(intent, labels) ?? (await creatorName(address));
+    const asker = askerOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
     const where = chain?.name ?? `chain ${intent.chainId}`;
-    const subject = { address: formatAddress(address, parts.keccak), intent };
     const state = await within(statusMsMax, statuses.read(subject), late).catch(() => undefined);
     const facts = {
       asker,
@@ -71,8 +65,8 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     return head({
       title: `${amount} on ${where}`,
       description: [asker, state && stateNames[state.state]].filter(Boolean).join(" · "),
-      url: `${publicUrl}/a/${subject.address}`,
-      address: subject.address,
+      url: `${publicUrl}/a/${address}`,
+      address,
       facts,
     });
   };
