@@ -214,6 +214,22 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
+  test("WaitError timeout, with what is claimed, where it is not proved in time", async () => {
+    turns = [
+      (response, { url }) =>
+        url!.endsWith("/events")
+          ? streaming(eventOf("executed"))(response)
+          : answering(makeRecord(sample), 200)(response),
+    ];
+    const proof = { rpcs: ["http://127.0.0.1:9"] };
+    const error = await client()
+      .waitFor(address, "executed", { proof, timeoutMs: 300 })
+      .catch((error) => error);
+    assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
+    assert.equal(error.message, "not proved within 300 ms");
+    assert.equal(error.status?.state, "executed");
+  });
+
   test("the first status of a state that is wanted", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { payer, startWorld, type World } from "../../service/testing/chain/world.ts";
 import { zeroAddress } from "../abi/token.ts";
 import { encodeExecution, fromHex, toHex } from "../index.ts";
-import type { AddressRecord } from "../intent/intent.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { keccak256 } from "../keccak/keccak.ts";
 import { httpRpc, type Rpc } from "../status/status.ts";
 import {
@@ -14,6 +14,7 @@ import {
   proveAddress,
   proveExecution,
   readAgreed,
+  rebuild,
   verifyAddressProof,
 } from "./proof.ts";
 import { vaultCodes } from "./vault-code.ts";
@@ -52,6 +53,18 @@ for (const hardfork of ["prague", "osaka"] as const) {
       const block = { chainId: 31_337, hash: home.agreed.hash };
       assert.throws(() => verifyAddressProof(record, home.proof, [block]), {
         code: "wrong_chain",
+      });
+    });
+
+    test("unproved for a transaction that is not the factory's, or that no node has", async () => {
+      const rpcs = [world.rpcUrl];
+      const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
+      await assert.rejects(rebuild(transactionHash, { rpcs }), {
+        ...{ code: "unproved", message: `${transactionHash} does not call the factory itself` },
+      });
+      const unknown: Hex = `0x${"12".repeat(32)}`;
+      await assert.rejects(rebuild(unknown, { rpcs }), {
+        ...{ code: "unproved", message: `no bytes that make the transaction ${unknown}` },
       });
     });
 
