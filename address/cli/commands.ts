@@ -43,7 +43,8 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
                                   --reference R: and was made for your reference R
   verify RECEIPT [--rpc NODE]…    what a receipt proves, by blocks that the nodes agree on
   decode TERMS                    the intent that terms spell
-  execution CALLDATA              the records behind calldata of execute, recover or batch
+  execution CALLDATA              the records behind calldata of execute, recover,
+                                  rescue or batch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
                                   --reference R: what you call it
