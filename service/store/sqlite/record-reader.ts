@@ -1,6 +1,6 @@
 // The reading thread of SQLite, as the answering thread sees it: addresses go over in groups, and
-// records come back as JSON, proved (read-worker.ts). With a thread for it more look-ups are
-// answered a second (bench/http.ts), and a disk that is slow to read delays look-ups alone.
+// records come back as JSON, proved (read-worker.ts). With a thread for it an eighth more look-ups
+// are answered a second (bench/http.ts), and a disk that is slow to read delays look-ups alone.
 
 import { together } from "../../flow/together.ts";
 import { notServed } from "../record.ts";
