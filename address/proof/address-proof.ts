@@ -52,7 +52,8 @@ export function verifyAddressProof(
     const hash = (claimed as BlockReference | null | undefined)?.hash;
     const block = isHash(hash) && trusted.find((each) => isSame(each.hash, hash));
     if (block) return block;
-    throw invalidProof(`block: ${plainOf(hash)} is not among those that are trusted`);
+    const what = isHash(hash) ? hash : kindOf(hash);
+    throw invalidProof(`block: ${what} is not among those that are trusted`);
   };
   const found = proveOutcome(record, proof?.proof, find(proof?.block), options);
   compare("block", proof.block, found.block);
@@ -70,13 +71,16 @@ export function verifyAddressProof(
   return { ...found, execution };
 }
 
-/** Texts, numbers and blocks, whose fields may stand in any order. */
+/**
+ * Compares texts, numbers and blocks, whose fields may stand in any order. What was claimed is not
+ * told: a page that shows nothing of a false receipt shows this reason.
+ */
 function compare(what: string, claimed: unknown, found: unknown): void {
   if (typeof found === "object" && found !== null) {
     const fields = claimed as Record<string, unknown> | null | undefined;
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    throw invalidProof(`${what}: found ${plainOf(claimed)}, the proof shows ${plainOf(found)}`);
+    throw invalidProof(`${what}: found another than ${plainOf(found)}, which the proof shows`);
   }
 }

@@ -153,19 +153,19 @@ describe("spec/proof-vectors.json", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [
-      [{ outcome: "open" }, 'outcome: found "open", the proof shows "executed"'],
-      [{ chainId: 1 }, `chainId: found 1, the proof shows ${chainId}`],
+      [{ outcome: "open" }, 'outcome: found another than "executed", which the proof shows'],
+      [{ chainId: 1 }, `chainId: found another than ${chainId}, which the proof shows`],
       [
         { block: { hash: { toString: 1 } } as never },
         "block: an object is not among those that are trusted",
       ],
       [
         { block: { ...block, number: 7 } },
-        `block.number: found 7, the proof shows ${block.number}`,
+        `block.number: found another than ${block.number}, which the proof shows`,
       ],
       [
         { execution: { ...execution!, left: "7" } },
-        `execution.left: found "7", the proof shows "${execution!.left}"`,
+        `execution.left: found another than "${execution!.left}", which the proof shows`,
       ],
     ] as const)
       assert.throws(() => verifyAddressProof(record, { ...proof, ...changed }, trusted), {
