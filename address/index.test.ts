@@ -26,7 +26,7 @@ const exported: Record<string, string> = {
     findChains findKept findSimulation followStatus followWallets forget formatUnits hasHidden
     hazardsOf identiconSide inertPieces isName isOver isSame keep languageOf loadElementWords
     manifestPath nameOf noNews onKept originOf owed partiesOf partsOf paymentLink plainUnits
-    proveShop readChains readShopClaim recall rejectedCode remember sendPayment
+    proveShop readChains readShopClaim recall remember sendPayment
     shortAddress signatureOf standingOf unlimitedFrom watchPayment`,
   "./proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt

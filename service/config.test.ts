@@ -37,16 +37,6 @@ describe("a setting is refused by name, with what was found and what would be ri
       ],
     ),
     [
-      "a WalletConnect project that is none",
-      { WALLETCONNECT_PROJECT_ID: "mine" },
-      /^WALLETCONNECT_PROJECT_ID is "mine"; expected the 32 hex digits/,
-    ],
-    [
-      "a relay in clear text",
-      { WALLETCONNECT_RELAY: "ws://relay.example" },
-      /^WALLETCONNECT_RELAY is "ws:.*; expected a wss URL/,
-    ],
-    [
       "a mirror that ends with a slash",
       { EXECUTOR_MIRRORS: "https://a.example/v1,https://b.example/v1/" },
       /^EXECUTOR_MIRRORS is .*; expected base URLs of mirrors/,

@@ -47,8 +47,6 @@ function serverSettings({ read, optional, secret, faults }: Readers) {
     publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
     docsUrl: optional("DOCS_URL", pageUrl),
     securityContact: optional("SECURITY_CONTACT", contactUri),
-    walletConnectProjectId: optional("WALLETCONNECT_PROJECT_ID", hex32),
-    walletConnectRelay: optional("WALLETCONNECT_RELAY", webSocketUrl),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
     workers: read("WORKERS", wholeNumber(1, 128), 1),
@@ -209,8 +207,6 @@ const address20 = z.string().refine(isAddress, "an address, 0x and 40 hex digits
 
 const wei = matching(/^[0-9]{1,40}$/, "a decimal number of wei");
 
-const hex32 = matching(/^[0-9a-f]{32}$/, "the 32 hex digits of a WalletConnect project");
-
 const hostName = z
   .string()
   .refine(
@@ -250,11 +246,6 @@ const contactUri = urlThat(
   ({ protocol }, text) => /^(https|mailto|tel):$/.test(protocol) && /^[!-~]+$/.test(text),
   "a mailto, https or tel URI, such as mailto:security@pay.example",
 );
-
-const webSocketUrl = urlThat(({ protocol, hostname, origin }, text) => {
-  const isLocal = hostname === "127.0.0.1" || hostname === "localhost";
-  return (protocol === "wss:" || (protocol === "ws:" && isLocal)) && origin === text;
-}, "a wss URL without path, such as wss://relay.walletconnect.org, or a ws URL of this host");
 
 const postgresUrl = urlThat(
   ({ protocol, pathname }) => /^postgres(ql)?:$/.test(protocol) && pathname.length > 1,

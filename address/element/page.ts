@@ -30,7 +30,6 @@ export {
   ask,
   PaymentRefused,
   type Refusal,
-  rejectedCode,
   type WalletProvider,
 } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";

@@ -466,7 +466,6 @@ describe("where there is no wallet", () => {
     const encoded = encodeURIComponent(url);
     assert.equal(await link("MetaMask"), `https://link.metamask.io/dapp/${url.slice(7)}`);
     assert.equal(await link("Coinbase Wallet"), `https://go.cb-w.com/dapp?cb_url=${encoded}`);
-    assert.equal(await page.getByText("WalletConnect").count(), 0, "the operator has no project");
     assert.equal(await link("Rainbow"), `https://rnbwapp.com/dapp?url=${encoded}`);
     assert.equal(
       await link("Trust Wallet"),

@@ -7,7 +7,6 @@ import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { GasDay } from "./dashboard/answers.ts";
-import type { WalletConnect } from "./dashboard/reach/walletconnect.ts";
 import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -29,8 +28,6 @@ export type Parts = {
   docsUrl?: string | undefined;
   /** A URI for reports of weaknesses, served as security.txt. */
   securityContact?: string | undefined;
-  /** Serves wallets on other devices; without it, nothing of it is served or allowed. */
-  walletConnect?: WalletConnect | undefined;
   /** Shown to payers. */
   labels: Labels;
   /** Webhooks may go there; `any` is for development. */

@@ -8,7 +8,6 @@ import { openDesk } from "../executor/desk/desk.ts";
 import { seldom } from "../flow/seldom.ts";
 import { buildApp } from "../http/app.ts";
 import { readLabels } from "../http/dashboard/preview/labels.ts";
-import { walletConnectOf } from "../http/dashboard/reach/walletconnect.ts";
 import { prepareDrain } from "../http/load/drain.ts";
 import { connectionsWaitingMax } from "../http/load/sockets.ts";
 import type { RoleParts } from "./parts.ts";
@@ -28,7 +27,6 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     keccak,
     publicUrl: config.publicUrl,
     webhookTargets: config.webhookTargets,
-    walletConnect: walletConnectOf(config),
     labels: readLabels(config.labelsFile),
     docsUrl: config.docsUrl,
     securityContact: config.securityContact,

@@ -18,8 +18,6 @@ import { ReturnTo } from "./return-to.tsx";
 import { OnItsWay } from "./wallet/on-its-way.tsx";
 import { WalletPanel } from "./wallet/panel.tsx";
 import { usePayment } from "./wallet/use-payment.ts";
-import { Pair } from "./walletconnect/pair.tsx";
-import { usePairing } from "./walletconnect/wallet.ts";
 
 /** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
 const patienceMs = 3_000;
@@ -38,7 +36,6 @@ export function Payment() {
   const isFinal = isOver(standing);
   const { owed } = standing;
   const payment = usePayment({ record, standing, chainName, facts });
-  const pairing = usePairing();
   const isListed = token !== undefined;
   const hazards = useMemo(() => hazardsOf(intent, isListed), [intent, isListed]);
   const isReturned = isFinal && standing.state !== "executed";
@@ -46,11 +43,7 @@ export function Payment() {
   const isHeard = news.status !== undefined || news.isUnknown;
   const isKnown = isHeard && (isFinal || simulated.kind !== "loading");
 
-  const ask = pairing ? (
-    <Pair pairing={pairing} />
-  ) : (
-    <Ask owed={owed} wallets={<WalletPanel payment={payment} owed={owed} />} />
-  );
+  const ask = <Ask owed={owed} wallets={<WalletPanel payment={payment} owed={owed} />} />;
 
   return (
     <div className="pay-columns">

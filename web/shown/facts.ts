@@ -10,8 +10,6 @@ export type Facts = {
   readonly labels: Labels;
   /** For wallets that do not know the address's chain: an RPC URL for everybody, and its coin. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
-  /** Is there where the operator offers wallets on other devices. */
-  readonly walletConnect: { readonly projectId: string; readonly relayUrl: string } | undefined;
 };
 
 const labelsMax = 200;
@@ -28,14 +26,7 @@ export function readFacts(text: string | null | undefined): Facts {
     asker: isName(asker) ? asker : undefined,
     labels: Object.fromEntries(labels) as Labels,
     walletChain: isWebUrl(rpcUrl) && isName(coin) ? { rpcUrl, coin } : undefined,
-    walletConnect: readWalletConnect(found.walletConnect),
   };
-}
-
-function readWalletConnect(found: unknown): Facts["walletConnect"] {
-  const { projectId, relayUrl } = (found ?? {}) as Record<string, unknown>;
-  const isWhole = /^[0-9a-f]{32}$/.test(`${projectId}`) && /^wss?:\/\//.test(`${relayUrl}`);
-  return isWhole ? { projectId: `${projectId}`, relayUrl: `${relayUrl}` } : undefined;
 }
 
 const parsed = (text: string | null | undefined): Record<string, unknown> => {

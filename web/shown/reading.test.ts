@@ -257,21 +257,16 @@ describe("what the operator says of an address", () => {
     assert.deepEqual(readFacts(JSON.stringify(facts)), {
       ...facts,
       walletChain: undefined,
-      walletConnect: undefined,
     });
     const wrong = { asker: "Am\u202eazon", labels: { "0x12": "No", [shop]: "" }, walletChain: 7 };
     const nothing = {
       asker: undefined,
       labels: {},
       walletChain: undefined,
-      walletConnect: undefined,
     };
     assert.deepEqual(readFacts(JSON.stringify(wrong)), nothing);
     for (const text of [null, "", "null", "[1", '"text"'])
       assert.deepEqual(readFacts(text), nothing);
-    const walletConnect = { projectId: "0a".repeat(16), relayUrl: "wss://relay.example" };
-    const found = readFacts(JSON.stringify({ walletConnect }));
-    assert.deepEqual(found.walletConnect, walletConnect);
     const rpc = (rpcUrl: string) =>
       readFacts(JSON.stringify({ walletChain: { rpcUrl, coin: "ETH" } }));
     assert.equal(rpc("javascript:alert(1)").walletChain, undefined);

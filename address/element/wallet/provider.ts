@@ -57,7 +57,7 @@ export async function askQuantity(
 }
 
 /** EIP-1193 and EIP-1474: the person declined; an earlier question is open. */
-export const rejectedCode = 4001;
+const rejectedCode = 4001;
 const pending = -32002;
 
 export function refusalOf(error: unknown): PaymentRefused {

@@ -18,7 +18,6 @@ import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
 import { openPreviews } from "./preview/preview.ts";
 import { localNodeOf } from "./reach/local-node.ts";
-import { reachOf } from "./reach/walletconnect.ts";
 import {
   findSession,
   limitSession,
@@ -87,7 +86,7 @@ export function mountDashboard(
   );
 
   const pages = {
-    ...{ publicUrl: parts.publicUrl, reach: reachOf(parts) },
+    ...{ publicUrl: parts.publicUrl },
     localNodes: parts.chains.known.flatMap((chain) => localNodeOf(chain, parts.publicUrl) ?? []),
     pagesInFlightMax: parts.limits.lookupsInFlightMax,
     onShed: () => parts.metrics.shed.inc({ route: "page" }),

@@ -17,7 +17,6 @@ writeFileSync(join(directory, "receipt.html"), "the receipt");
 writeFileSync(join(directory, "mark.svg"), "<svg/>");
 const script = "compress me ".repeat(100);
 writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
-writeFileSync(join(directory, "assets/walletconnect-BX3k_9aQ.js"), script);
 writeFileSync(join(directory, ".secret"), "x");
 const publicUrl = "http://127.0.0.1:8080";
 let app: FastifyInstance;
@@ -166,23 +165,6 @@ describe("the pages", () => {
     }
     const { headers } = await onHttps.inject({ url: "/" });
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
-  });
-
-  test("what speaks with wallets on other devices is there only for who wants it", async () => {
-    const file = "/assets/walletconnect-BX3k_9aQ.js";
-    assert.equal((await app.inject({ url: file })).statusCode, 404);
-    const wanted = Fastify();
-    const reach = { connect: ["wss://relay.example"], frame: ["https://verify.example"] };
-    mountPages(wanted, { publicUrl, reach }, async () => undefined, directory);
-    assert.equal((await wanted.inject({ url: file })).statusCode, 200);
-    const policyAt = async (url: string) =>
-      String((await wanted.inject({ url })).headers["content-security-policy"]).split("; ");
-    const policy = await policyAt("/a/0x1");
-    assert.ok(policy.includes("connect-src 'self' wss://relay.example"), policy.join());
-    assert.ok(policy.includes("frame-src https://verify.example"));
-    assert.ok(policy.includes("script-src 'self'") && policy.includes("default-src 'none'"));
-    assert.doesNotMatch((await policyAt("/")).join(), /example/, "the dashboard reaches nobody");
-    await wanted.close();
   });
 
   test("the dashboard alone may ask a local chain's node, where there is one", async () => {

@@ -15,7 +15,6 @@ import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
-import type { Reach } from "./reach/walletconnect.ts";
 
 /** `npm run build -w web` puts them there. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
@@ -39,15 +38,14 @@ const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
  * The pages run only our scripts, connect only to us, and cannot be framed. The public page also
- * shows the icons that wallets give it as data URLs (EIP-6963). `reach` adds what the operator
- * allows it to connect to, and `localNodes` what the dashboard of `npm start` does.
+ * shows the icons that wallets give it as data URLs (EIP-6963). `shop` is the origin that the link
+ * of the public page names, and `localNodes` are what the dashboard of `npm start` connects to.
  */
-function policyOf(path: string, { reach, localNodes = [] }: Reached): string {
+function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
-  const { connect = [], frame = [] } = (isPublic && reach) || {};
   const others: Record<string, readonly string[]> = {
     "index.html": localNodes.map((url) => new URL(url).origin),
-    "pay.html": connect,
+    "pay.html": shop ? [shop] : [],
     "receipt.html": readersNodes,
   };
   return [
@@ -57,7 +55,6 @@ function policyOf(path: string, { reach, localNodes = [] }: Reached): string {
     isPublic ? "img-src 'self' data:" : "img-src 'self'",
     "font-src 'self'",
     ["connect-src 'self'", ...(others[path] ?? [])].join(" "),
-    ...(frame.length > 0 ? [["frame-src", ...frame].join(" ")] : []),
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -66,9 +63,6 @@ function policyOf(path: string, { reach, localNodes = [] }: Reached): string {
 
 /** A receipt is checked by nodes that its reader names: anybody's, or this machine's. */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
-
-/** The part of the public page that talks to wallets on other devices. */
-const remoteWallets = /^assets\/walletconnect-/;
 
 /** A file of another kind stops the start: its media type would be unknown. */
 const types: Record<string, string> = {
@@ -86,14 +80,13 @@ const types: Record<string, string> = {
 type File = ReturnType<typeof bodyOf> & { headers: Record<string, string> };
 
 type Reached = {
-  /** reach/walletconnect.ts makes it. */
-  reach?: Reach | undefined;
+  shop?: string | undefined;
   /** URLs, of reach/local-node.ts. */
   localNodes?: readonly string[] | undefined;
 };
 
 type Served = Pick<Parts, "publicUrl"> &
-  Reached & {
+  Pick<Reached, "localNodes"> & {
     /** The most pages of addresses that are made at once. */
     pagesInFlightMax?: number;
     onShed?: () => void;
@@ -105,15 +98,14 @@ const previewsKept = 1_000;
 /** If no pages were built, there is only the API. */
 export function mountPages(
   app: FastifyInstance,
-  { publicUrl, reach, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
+  { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
   findPreview: FindPreview,
   directory = built,
 ): void {
   const files = new Map<string, File>();
   if (existsSync(directory)) {
     for (const path of listFiles(directory)) {
-      if (!reach && remoteWallets.test(path)) continue;
-      const headers = pageHeaders(publicUrl, policyOf(path, { reach, localNodes }));
+      const headers = pageHeaders(publicUrl, policyOf(path, { localNodes }));
       files.set(`/${path}`, readFile(join(directory, path), path, headers));
     }
   }
@@ -130,8 +122,7 @@ export function mountPages(
     const { shop } = query as { shop?: unknown };
     const origin = typeof shop === "string" ? originOf(shop) : undefined;
     if (!origin) return file;
-    const { connect = [], frame = [] } = reach ?? {};
-    const policy = policyOf("pay.html", { reach: { connect: [...connect, origin], frame } });
+    const policy = policyOf("pay.html", { shop: origin });
     return { ...file, headers: { ...file.headers, "content-security-policy": policy } };
   };
   for (const path of files.keys()) app.get(path, page(path));

@@ -13,8 +13,8 @@ type PanelProps = { payment: PaymentHere; owed: string };
 /** One button for each wallet of this browser; where there is none, apps that open this page. */
 export function WalletPanel({ payment, owed }: PanelProps) {
   const { say } = useSpeech();
-  const { asking, wallets, remote, pay } = payment;
-  if (wallets.length === 0 && !remote) return <WalletApps />;
+  const { asking, wallets, pay } = payment;
+  if (wallets.length === 0) return <WalletApps />;
   const isAsking = asking.is === "asking";
   return (
     <div className="flex flex-col gap-2">
@@ -42,14 +42,6 @@ export function WalletPanel({ payment, owed }: PanelProps) {
           </Button>
         ))}
       </div>
-      {wallets.length === 0 && <WalletApps />}
-      {remote && (
-        <p className="text-sm">
-          <button type="button" className="link" disabled={isAsking} onClick={() => pay(remote)}>
-            <Said as="payWith" wallet={nameOf(remote, say("injectedWallet"))} />
-          </button>
-        </p>
-      )}
     </div>
   );
 }

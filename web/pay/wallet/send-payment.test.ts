@@ -1,10 +1,8 @@
-// What a wallet is asked, in order, and why nothing is sent: one suite over a wallet of the browser
-// and one that is reached over WalletConnect. The browser's own part, tabs and reloads, is in
+// The requests to a wallet and the reasons why nothing is sent. Tabs, reloads and drawing are in
 // e2e/browser/wallet.test.ts.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { after, afterEach, describe, test } from "node:test";
+import { afterEach, describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
 import {
   findKept,
@@ -16,10 +14,6 @@ import {
   sendPayment,
   type WalletProvider,
 } from "executable-address/page";
-import { serve } from "../../../address/test/serve.ts";
-import { openEnd, openPhone } from "../../../e2e/wallets/phone.ts";
-import { startRelay } from "../../../e2e/wallets/walletconnect-relay.ts";
-import { providerOf } from "../walletconnect/walletconnect.ts";
 
 const buyer: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const another: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
@@ -48,49 +42,10 @@ const refuseWith = (code: number) => () => {
 
 type Answers = Record<string, () => unknown>;
 
-/** A provider by which a page asks `wallet`, and what the wallet tells the page unasked. */
-type Reach = (wallet: WalletProvider) => Promise<{
-  provider: WalletProvider;
-  tellAccounts: () => Promise<void>;
-  leave: () => Promise<unknown>;
-}>;
-
-const relay = await startRelay();
-after(() => relay.close());
-const closings: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  keep(address, undefined);
-  for (const close of closings.splice(0)) await close();
-});
-
-/** It tells nothing: a page asks it each time. */
-const inThisBrowser: Reach = async (wallet) => {
-  return { provider: wallet, tellAccounts: async () => {}, leave: async () => {} };
-};
-
-const overWalletConnect: Reach = async ({ request }) => {
-  const node = await serve(async (req, res) => {
-    const { id, ...asked } = JSON.parse(Buffer.concat(await req.toArray()).toString());
-    const answer = await request(asked).then(
-      (result) => ({ result }),
-      ({ code, message }) => ({ error: { code, message } }),
-    );
-    res.end(JSON.stringify({ id, jsonrpc: "2.0", ...answer }));
-  });
-  const phone = await openPhone(relay.url, `eip155:${chainId}`, request);
-  const page = await openEnd(relay.url);
-  closings.push(node.close, phone.close, page.close);
-  const provider = providerOf(page.client, {
-    chainId,
-    rpcUrl: node.origin,
-    show: (pairing) => void (pairing && phone.pair(pairing.uri)),
-  });
-  const leave = () => Promise.all([once(page.client.events, "session_delete"), phone.leave()]);
-  return { provider, tellAccounts: phone.tellAccounts, leave };
-};
+afterEach(() => keep(address, undefined));
 
 /** A wallet that can pay, but for `answers`. */
-async function openWallet(reach: Reach, answers: Answers) {
+function openWallet(answers: Answers) {
   const asked: string[] = [];
   const able: Answers = {
     eth_requestAccounts: () => [buyer],
@@ -106,12 +61,12 @@ async function openWallet(reach: Reach, answers: Answers) {
     eth_getTransactionByHash: () => null,
     ...answers,
   };
-  const { provider, ...telling } = await reach({
+  const provider: WalletProvider = {
     request: async ({ method }) => {
       asked.push(method);
       return able[method]!();
     },
-  });
+  };
   const pay = async (changed: Partial<Order> = {}) => {
     const sent = sendPayment(provider, "a.wallet", { ...order, ...changed });
     const refusal = await sent.then(
@@ -120,23 +75,19 @@ async function openWallet(reach: Reach, answers: Answers) {
     );
     return { refusal, isAsked: asked.includes("eth_sendTransaction") };
   };
-  return { able, pay, ...telling };
+  return { able, pay };
 }
 
 type Case = [Refusal, Answers, Partial<Order>?];
 const sent = { refusal: undefined, isAsked: true };
 
-/** Only a wallet that is on one chain of several can be refused for these. */
-const chainCases: Case[] = [
+const cases: Case[] = [
   [{ kind: "failed", reason: "eth_chainId: no number" }, { eth_chainId: () => "none" }],
   [{ kind: "other_chain" }, { eth_chainId: () => "0x7a69" }],
   [
     { kind: "unknown_chain" },
     { eth_chainId: () => "0x7a69", wallet_switchEthereumChain: refuseWith(4902) },
   ],
-];
-
-const cases: Case[] = [
   [{ kind: "no_account" }, { eth_requestAccounts: () => [] }],
   [{ kind: "rejected" }, { eth_requestAccounts: refuseWith(4001) }],
   [{ kind: "busy" }, { eth_requestAccounts: refuseWith(-32002) }],
@@ -147,11 +98,10 @@ const cases: Case[] = [
   [{ kind: "asked_elsewhere" }, { eth_blockNumber: keepAnother }],
 ];
 
-function keepsItsPromises(reach: Reach, ownCases: Case[]) {
-  const send = async (answers: Answers, changed?: Partial<Order>) =>
-    (await openWallet(reach, answers)).pay(changed);
+describe("sendPayment", () => {
+  const send = (answers: Answers, changed?: Partial<Order>) => openWallet(answers).pay(changed);
 
-  for (const [refusal, answers, changed] of [...ownCases, ...cases])
+  for (const [refusal, answers, changed] of cases)
     test(`${refusal.kind}, and nothing is sent`, async () => {
       assert.deepEqual(await send(answers, changed), { refusal, isAsked: false });
     });
@@ -186,8 +136,8 @@ function keepsItsPromises(reach: Reach, ownCases: Case[]) {
     assert.equal(findKept(address)?.hash, hash);
   });
 
-  test("pays from the account that the wallet has by then, also after it left", async () => {
-    const { able, pay, tellAccounts, leave } = await openWallet(reach, {});
+  test("pays from the account that the wallet offers at that moment", async () => {
+    const { able, pay } = openWallet({});
     const paysFrom = async (account: Hex) => {
       assert.deepEqual(await pay(), sent);
       assert.equal(findKept(address)?.from, account);
@@ -195,23 +145,6 @@ function keepsItsPromises(reach: Reach, ownCases: Case[]) {
     };
     await paysFrom(buyer);
     able.eth_requestAccounts = () => [another];
-    await tellAccounts();
     await paysFrom(another);
-    await leave();
-    able.eth_requestAccounts = () => [buyer];
-    await paysFrom(buyer);
-  });
-}
-
-describe("sendPayment by a wallet of this browser", () => {
-  keepsItsPromises(inThisBrowser, chainCases);
-});
-
-describe("sendPayment by a wallet over WalletConnect", () => {
-  keepsItsPromises(overWalletConnect, []);
-
-  test("a session is of one chain: the wallet's own does not matter", async () => {
-    const { pay } = await openWallet(overWalletConnect, { eth_chainId: () => "0x7a69" });
-    assert.deepEqual(await pay(), sent);
   });
 });

@@ -20,7 +20,6 @@ import {
 } from "executable-address/page";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Facts } from "../../shown/facts.ts";
-import { useWalletConnect } from "../walletconnect/wallet.ts";
 import { knownChain } from "./known-chains.ts";
 import { useWallets } from "./wallets.ts";
 
@@ -33,8 +32,6 @@ export type PaymentHere = {
   asking: Asking;
   /** The wallets of this browser. */
   wallets: readonly Wallet[];
-  /** The wallet of another device, where the operator offers that. */
-  remote: Wallet | undefined;
   /** The payment that this browser asks for or has sent, until it has failed or arrived. */
   kept: Kept | undefined;
   /** `unwatched`: the wallet that was asked is not there. */
@@ -53,10 +50,9 @@ type Wanted = {
 export function usePayment({ record, standing, chainName, facts }: Wanted): PaymentHere {
   const { address, intent } = record;
   const wallets = useWallets();
-  const remote = useWalletConnect(facts, intent.chainId);
   const kept = useSyncExternalStore(onKept, () => findKept(address));
   const [asking, setAsking] = useState<Asking>({ is: "idle" });
-  const asked = [...wallets, remote].find((wallet) => wallet?.info.rdns === kept?.rdns);
+  const asked = wallets.find(({ info }) => info.rdns === kept?.rdns);
   const fate = useFate(record, kept, asked?.provider);
   const now = useRef(standing);
   now.current = standing;
@@ -81,7 +77,7 @@ export function usePayment({ record, standing, chainName, facts }: Wanted): Paym
     }
   };
   const forget = () => keep(address, undefined);
-  return { asking, wallets, remote, kept, fate, pay: (wallet) => void pay(wallet), forget };
+  return { asking, wallets, kept, fate, pay: (wallet) => void pay(wallet), forget };
 }
 
 /** Watched by the provider that was asked. */

@@ -13,7 +13,7 @@ import { askerOf, labelsOf } from "./labels.ts";
 
 type PreviewParts = Pick<
   Parts,
-  "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "walletConnect" | "log"
+  "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "log"
 >;
 
 /** A page waits no longer for a chain: the state is then left out. */
@@ -60,7 +60,6 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
       asker,
       labels: labelsOf(intent, labels),
       walletChain: chain?.wallet,
-      walletConnect: parts.walletConnect,
     };
     return head({
       title: `${amount} on ${where}`,
