@@ -5,7 +5,6 @@
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
-import { traceRequests } from "../trace/requests.ts";
 import { chains } from "./chains.ts";
 import { check, openCheck } from "./create/check.ts";
 import { create, openCreate } from "./create/create.ts";
@@ -65,7 +64,6 @@ export function buildApp(parts: Parts): FastifyInstance {
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseJsonBody);
-  traceRequests(app, parts.log);
   app.addHook("onRequest", commonHeaders);
   app.addHook("onRequest", refuseUnknownPath);
   app.addHook("onSend", closeWhenDraining(parts.draining));

@@ -10,7 +10,6 @@ import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { keccak } from "../store/keccak.ts";
 import { requireOwnRecords } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
-import { startTelemetry } from "../trace/telemetry.ts";
 import { openStore } from "./open-store.ts";
 
 export type RoleParts = {
@@ -32,8 +31,6 @@ export async function openParts(
   log: Logger,
   stops: RoleParts["stops"],
 ): Promise<RoleParts> {
-  const stopTelemetry = await startTelemetry(process.env, log);
-  if (stopTelemetry) stops.push(stopTelemetry);
   const store = await openStore(config);
   stops.push(() => store.close());
   await requireOwnRecords(store, { factory: factoryAddress, keccak });

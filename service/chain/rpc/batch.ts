@@ -2,7 +2,6 @@
 // calls that failed for now are given back, to be asked again.
 
 import { readRetryAfterSeconds } from "executable-address/client";
-import { currentTrace, formatTraceparent, inSpan } from "../../trace/trace.ts";
 import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from "./json-rpc.ts";
 import type { ProviderPace } from "./pace.ts";
 
@@ -36,7 +35,7 @@ export async function sendBatch(
 ): Promise<OpenCall[]> {
   const { name, pace } = provider;
   if (batch.length === 0) return [];
-  const response = await traced(provider, batch, () => post(provider, batch, timeoutMs));
+  const response = await post(provider, batch, timeoutMs);
   if (response.status === 429) {
     const { headers } = response;
     const asked = headers.get("retry-after") ?? "";
@@ -114,34 +113,17 @@ function again({ name }: Provider, batch: OpenCall[], last: Answer, answers: Ans
     .map((each) => ({ ...each, attempts: each.attempts + 1 }));
 }
 
-/** Makes a span only within a trace: the executor's own requests are too many to record. */
-function traced<Done>({ url, name }: Provider, batch: OpenCall[], run: () => Promise<Done>) {
-  if (!currentTrace()) return run();
-  const methods = [...new Set(batch.map(({ call }) => call.method))];
-  const { hostname } = new URL(url);
-  const attributes = {
-    "rpc.system": "jsonrpc",
-    "rpc.method": methods.join(","),
-    "rpc.calls": batch.length,
-    "server.address": hostname,
-    endpoint: name,
-  };
-  return inSpan({ kind: "client", name: methods[0]!, attributes }, run);
-}
-
 async function post(
   { url, authorization }: Pick<Provider, "url" | "authorization">,
   batch: OpenCall[],
   timeoutMs: number,
 ) {
   const body = batch.map(({ call }, id) => ({ jsonrpc: "2.0", id, ...call }));
-  const trace = currentTrace();
   const response = await fetch(url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
       ...(authorization && { authorization }),
-      ...(trace && { traceparent: formatTraceparent(trace) }),
     },
     body: JSON.stringify(body.length === 1 ? body[0] : body),
     // A fraction of a millisecond is refused here, and clocks tell some.

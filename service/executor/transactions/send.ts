@@ -15,7 +15,6 @@ import {
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
 import type { RelayAnswer } from "../../chain/rpc/relays.ts";
-import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import {
   costOf,
@@ -154,21 +153,10 @@ export type Order = {
  * Signs, stores, broadcasts. The caller has checked {@link canAfford}.
  * @throws {SignerFailed} before anything is stored
  */
-export function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
-  return inSpan(spanOf(pass, order), (span) => sendIn(span, pass, purse, order));
-}
-
-const spanOf = ({ parts }: Pass, { kind, nonce, shares }: Order) => ({
-  kind: "internal" as const,
-  name: `executor ${kind}`,
-  attributes: { chainId: parts.chain.chainId, nonce, addresses: shares.length },
-});
-
-async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: Order) {
+export async function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
   const { parts, fence, nowSeconds } = pass;
   const fee = purse.suggested;
   const signed = await sign(pass, order, fee);
-  span?.set({ transaction: signed.hash });
   const purpose = { ...order, sender: pass.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
   purse.reserved += costOf(sizeOf(order), fee.maxFee, purse.perByte);

@@ -8,7 +8,6 @@
 import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
-import { withTrace } from "../../trace/trace.ts";
 import { defaultEventLimits, type EventLimits } from "../limits.ts";
 import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
 import { type From, shareStreams } from "./shares.ts";
@@ -65,8 +64,7 @@ export function openEventHub(statuses: Reads, change: Partial<EventLimits> = {})
     }
     clearTimeout(watch.lingering);
     const { chainId } = subject.intent;
-    // Outside of the request's trace: it serves all streams, and outlives the request.
-    if (!heads.has(chainId)) void withTrace(undefined, () => follow(all, chainId, pollMs));
+    if (!heads.has(chainId)) void follow(all, chainId, pollMs);
     return watch;
   }
 
