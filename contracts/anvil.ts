@@ -74,12 +74,15 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** Anvil listens within a second; a slow machine takes several. */
+const startMsMax = 120_000;
+
 /**
  * Starts anvil on 127.0.0.1 and waits until it listens.
  *
  * @param options.port one that is free when absent
  * @param options.args further arguments, such as `--state FILE`
- * @throws when anvil ends before it listens, with what it said
+ * @throws {Error} with anvil's last output if it exits or does not listen within `startMsMax`
  */
 export async function startAnvil(options: { port?: number; args?: string[] } = {}): Promise<Anvil> {
   const port = String(options.port ?? 0);
@@ -87,7 +90,13 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
   const child = spawn(foundryBinary("anvil"), args, { stdio: ["ignore", "pipe", "pipe"] });
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   let said = "";
+  let limit: NodeJS.Timeout | undefined;
   const host = await new Promise<string>((resolve, reject) => {
+    const fail = (what: string) => reject(new Error(`anvil ${what}: ${said.trim().slice(-400)}`));
+    limit = setTimeout(() => {
+      child.kill("SIGKILL");
+      fail(`did not listen within ${startMsMax / 1000} s`);
+    }, startMsMax);
     const listen = (chunk: Buffer) => {
       said += chunk;
       const listening = /Listening on (\S+)\n/.exec(said);
@@ -97,8 +106,8 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
     child.stderr.on("data", listen);
     // Such as ENOENT where the C library that it was built for is missing: Alpine.
     child.once("error", ({ message }) => reject(new Error(`anvil does not run here: ${message}`)));
-    gone.then(() => reject(new Error(`anvil did not start: ${said.trim().slice(-400)}`)));
-  });
+    gone.then(() => fail("did not start"));
+  }).finally(() => clearTimeout(limit));
   for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners("data").resume();
   return {
     rpcUrl: `http://${host}`,

@@ -2,14 +2,57 @@
 
 import type { ChildProcess } from "node:child_process";
 
-/** Waits until `url` answers with success: false when `child` ended before it did. */
+const answerMsMax = 120_000;
+
+/**
+ * Waits until `url` answers with success. Returns false if `child` ends first.
+ * @throws {Error} if it does not answer within `answerMsMax`
+ */
 export async function isAnswering(url: string, child: ChildProcess): Promise<boolean> {
+  const signal = AbortSignal.timeout(answerMsMax);
+  let fault = "no answer";
   while (!hasEnded(child)) {
-    const response = await fetch(url).catch(() => undefined);
+    const response = await fetch(url, { signal }).catch((error: Error) => {
+      fault = String(error.cause ?? error);
+    });
     if (response?.ok) return true;
+    if (response) fault = `status ${response.status}`;
+    if (signal.aborted) {
+      throw new Error(`${url} did not answer within ${answerMsMax / 1000} s: ${fault}`);
+    }
     await new Promise((next) => setTimeout(next, 50));
   }
   return false;
+}
+
+/**
+ * Waits until `child` prints `text` or ends, and returns everything that it printed until then.
+ *
+ * @throws {Error} with its last output if neither happens within `msMax`; `child` is killed then
+ */
+export async function untilPrinted(
+  child: ChildProcess,
+  text: string,
+  msMax = answerMsMax,
+): Promise<string> {
+  let printed = "";
+  let limit: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve, reject) => {
+    limit = setTimeout(() => {
+      child.kill("SIGKILL");
+      const wanted = JSON.stringify(text);
+      const last = printed.slice(-2000);
+      reject(new Error(`no ${wanted} within ${msMax / 1000} s from a child process: ${last}`));
+    }, msMax);
+    child.once("close", () => resolve());
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk) => {
+        printed += chunk;
+        if (printed.includes(text)) resolve();
+      });
+    }
+  }).finally(() => clearTimeout(limit));
+  return printed;
 }
 
 /** Resolves when `child` is gone. One that ended before is left alone. */

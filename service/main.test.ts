@@ -11,6 +11,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { deriveAddress, encodeNewIntent, factoryAddress, type Hex } from "executable-address";
 import { freePort } from "executable-address-contracts/anvil";
+import { untilPrinted } from "../scripts/child-process.ts";
 import { openStore } from "./roles/open-store.ts";
 import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
@@ -59,14 +60,11 @@ async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines: string[] = [];
-  const port = await new Promise<number>((resolve, reject) => {
-    createInterface({ input: child.stdout! }).on("line", (line) => {
-      lines.push(line);
-      const { msg, port } = JSON.parse(line);
-      if (msg === "listening") resolve(port);
-    });
-    child.once("exit", () => reject(new Error("the program ended")));
-  });
+  createInterface({ input: child.stdout! }).on("line", (line) => lines.push(line));
+  await untilPrinted(child, '"msg":"listening"}\n');
+  const listening = lines.find((line) => JSON.parse(line).msg === "listening");
+  if (listening === undefined) throw new Error(`the program ended: ${lines.at(-1)}`);
+  const { port } = JSON.parse(listening);
   return { process: child, port, base: `http://127.0.0.1:${port}`, lines };
 }
 

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { untilPrinted } from "../../scripts/child-process.ts";
 import { token } from "../../service/testing/app.ts";
 import { addAccounts } from "../service.ts";
 
@@ -49,14 +50,11 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines: string[] = [];
-  const port = await new Promise<number>((found, failed) => {
-    createInterface({ input: child.stdout! }).on("line", (line) => {
-      lines.push(line);
-      const { msg, port } = JSON.parse(line);
-      if (msg === "listening") found(port);
-    });
-    child.once("exit", () => failed(new Error(`the service ended: ${lines.at(-1)}`)));
-  });
+  createInterface({ input: child.stdout! }).on("line", (line) => lines.push(line));
+  await untilPrinted(child, '"msg":"listening"}\n');
+  const listening = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "listening");
+  if (!listening) throw new Error(`the service ended: ${lines.at(-1)}`);
+  const { port } = listening as { port: number };
   return {
     process: child,
     port,

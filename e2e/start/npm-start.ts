@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { freePort } from "executable-address-contracts/anvil";
+import { untilPrinted } from "../../scripts/child-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -14,21 +15,15 @@ export const environment = async (dataDir: string) => ({
   DATA_DIR: dataDir,
 });
 
+/** The pages are built first, which takes minutes on a machine with other work. */
+const startMsMax = 300_000;
+
 /** Starts as `npm start` does and waits for what it prints, or for its end. */
 export async function start(env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
     env,
   });
-  let said = "";
-  await new Promise<void>((next) => {
-    child.once("exit", () => next());
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on("data", (chunk) => {
-        said += chunk;
-        if (said.includes("Ctrl-C ends everything")) next();
-      });
-    }
-  });
+  const said = await untilPrinted(child, "Ctrl-C ends everything", startMsMax);
   return { child, said };
 }
 

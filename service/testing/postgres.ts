@@ -159,7 +159,12 @@ function initialise(bin: string, parent: string, password: string, user: User): 
 
 type Serving = { port: number; settings: Record<string, string>; user: User };
 
-/** Resolves when connections are taken. */
+const startMsMax = 120_000;
+
+/**
+ * Resolves when the server accepts connections.
+ * @throws {Error} with its last output if it exits or is not ready within `startMsMax`
+ */
 async function serve(
   program: string,
   data: string,
@@ -180,14 +185,19 @@ async function serve(
   });
   endWithUs(server);
   let said = "";
+  let limit: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve, reject) => {
+    limit = setTimeout(() => {
+      server.kill("SIGKILL");
+      reject(new Error(`PostgreSQL was not ready within ${startMsMax / 1000} s: ${said}`));
+    }, startMsMax);
     server.once("error", reject);
     server.once("close", () => reject(new Error(`PostgreSQL ended: ${said}`)));
     server.stderr!.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-4000);
       if (said.includes("ready to accept connections")) resolve();
     });
-  });
+  }).finally(() => clearTimeout(limit));
   return server;
 }
 
