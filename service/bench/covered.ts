@@ -1,0 +1,24 @@
+// Imported into the process that files.ts counts: starts V8's precise coverage, and answers each
+// message of the parent with the source files whose functions ran since the last one.
+
+import { Session } from "node:inspector/promises";
+import { isMainThread } from "node:worker_threads";
+
+const session = new Session();
+if (isMainThread) {
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  process.on("message", async () => process.send?.(await takeFiles()));
+  process.channel?.unref();
+}
+
+/** Source files of service/ and address/ in which a function ran since the last call. */
+export async function takeFiles(): Promise<string[]> {
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  return result
+    .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/|.*node_modules)/.test(url))
+    .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
+    .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))
+    .sort();
+}
