@@ -252,8 +252,8 @@ export type TransactionsMemory = {
   dataFee: DataFee;
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;
-  /** Purposes whose transaction no block of the chain can hold. */
-  hopeless: Set<string>;
+  /** By purpose whose transaction is refused as too large for any block: since which second. */
+  hopeless: Map<string, number>;
   /** By purpose whose receipt is not final: its block. The receipt is read again once that is. */
   mined: Map<string, number>;
   /** Passes in a row in which a used nonce had no receipt of ours. */

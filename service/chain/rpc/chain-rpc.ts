@@ -3,7 +3,8 @@
 import { invalidParameters } from "executable-address/status";
 import { type Endpoint, httpEndpoint } from "./endpoint.ts";
 import { type Heads, openHeads } from "./heads.ts";
-import { type CallError, CallRefused, isRevert } from "./json-rpc.ts";
+import { type CallError, CallRefused } from "./json-rpc.ts";
+import { classifyError } from "./node-errors.ts";
 
 export type ChainRpc = {
   /**
@@ -46,7 +47,8 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
         // Another node would answer a revert or wrong parameters alike.
-        if (isRevert(refusal) || refusal.code === invalidParameters) break;
+        const kind = classifyError(method, refusal);
+        if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {
         failedAtMs.set(endpoint, performance.now());
         failure = error;

@@ -1,56 +1,61 @@
-// One JSON-RPC endpoint over HTTP, which adapts to what its provider allows: a batch that is
-// refused for its size is cut in half; after a 429 fewer calls a second are sent, and none before
-// its Retry-After has passed. Each call has an outcome of its own.
+// One JSON-RPC endpoint, which adapts to what its provider allows: a batch that is refused for its
+// size is halved; after a 429 fewer calls per second are sent, and none until its Retry-After has
+// passed. Each call has an outcome of its own.
 
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type OpenCall, type Provider, sendBatch } from "./batch.ts";
 import { type Answer, type Call, ChainUnavailable } from "./json-rpc.ts";
-import { openPace } from "./pace.ts";
+import { openPace, type Pace } from "./pace.ts";
+import { httpTransport, type Transport } from "./transport.ts";
 
 export type Endpoint = {
   /** Logs and metrics use it. It is never a URL, which may contain a key. */
   name: string;
   /**
-   * One answer per call, in order.
-   * @param timeoutMs of one request, where it is to be another than the endpoint's own
-   * @throws {ChainUnavailable} when the endpoint could not be asked, or not in time
+   * Returns one answer per call, in order.
+   * @param timeoutMs of one request, if not the endpoint's own
+   * @throws {ChainUnavailable} if the endpoint could not be asked, or did not answer in time
    */
   ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
 };
 
 type EndpointOptions = {
-  /** The time for one HTTP request. */
+  /** The time for one request. */
   timeoutMs: number;
-  /** The time for all requests of one `ask`, waiting for the provider included. */
+  /** The time for all requests of one `ask`, including pauses that the provider asked for. */
   patienceMs?: number;
+  /** The operator's limit. */
+  callsPerSecond?: number | undefined;
 };
 
-/** Requests under way at once, where each may hold few calls. */
+/** Simultaneous requests, if each may contain few calls. */
 const lanesMax = 8;
 const fewCalls = 8;
 
-/**
- * @param name how logs and metrics call it
- * @param url its user and password, where it has them, are sent as RFC 7617 says: `fetch` refuses
- *   a URL that holds any
- */
+/** @param name how logs and metrics call it */
 export function httpEndpoint(name: string, url: string, options: EndpointOptions): Endpoint {
-  const { patienceMs = 2 * options.timeoutMs } = options;
-  const bare = new URL(url);
-  const { username, password } = bare;
-  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
-  [bare.username, bare.password] = ["", ""];
-  const pace = openPace(() => performance.now());
-  const provider: Provider = { name, url: bare.href, authorization, pace };
+  const clock = { now: () => performance.now(), sleep };
+  const pace = openPace(clock.now, options.callsPerSecond);
+  return openEndpoint({ name, transport: httpTransport(url), pace }, clock, options);
+}
+
+/** `now`: milliseconds by a clock that does not go back. */
+type Clock = { now(): number; sleep(ms: number): Promise<unknown> };
+
+export function openEndpoint(
+  provider: { name: string; transport: Transport; pace: Pace },
+  clock: Clock,
+  { timeoutMs, patienceMs = 2 * timeoutMs }: EndpointOptions,
+): Endpoint {
   return {
-    name,
-    ask: (calls, timeoutMs = options.timeoutMs) => askAll(provider, calls, timeoutMs, patienceMs),
+    name: provider.name,
+    ask: (calls, ms = timeoutMs) => askAll(provider, clock, calls, ms, patienceMs),
   };
 }
 
 async function askAll(
   provider: Provider,
+  clock: Clock,
   calls: readonly Call[],
   timeoutMs: number,
   patienceMs: number,
@@ -58,14 +63,14 @@ async function askAll(
   const { name, pace } = provider;
   const answers = new Array<Answer>(calls.length);
   const open = calls.map((call, index): OpenCall => ({ call, index, attempts: 0 }));
-  const untilMs = performance.now() + patienceMs;
+  const untilMs = clock.now() + patienceMs;
   const lane = async () => {
     while (open.length > 0) {
-      const pauseMs = pace.pauseMs();
-      if (performance.now() + pauseMs > untilMs) {
+      const pauseMs = pace.pauseMs(open);
+      if (clock.now() + pauseMs > untilMs) {
         throw new ChainUnavailable(`${name} allows no more calls for ${pauseMs} ms`);
       }
-      if (pauseMs > 0) await wait(pauseMs);
+      if (pauseMs > 0) await clock.sleep(pauseMs);
       else open.push(...(await sendBatch(provider, pace.take(open), answers, timeoutMs)));
     }
   };

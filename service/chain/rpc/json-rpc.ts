@@ -49,11 +49,25 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
 }
 
-/** The call ran on chain state and reverted, as opposed to not having been run at all. */
-export function isRevert(error: CallError): boolean {
-  if (error.code === executionReverted) return true;
-  if (typeof error.data === "string" && /^0x([0-9a-f]{2})+$/i.test(error.data)) return true;
-  return /revert|out of gas|invalid opcode|stack (under|over)flow/i.test(error.message);
+/** EIP-1474 has no code for a revert: OpenEthereum and Nethermind use this one. */
+const executionError = -32015;
+
+/**
+ * Reports whether the call ran on chain state and reverted, as opposed to not having been run. The
+ * code and the data decide before the words do: a contract chooses the text of its reason.
+ */
+export function isRevert({ code, message, data }: CallError): boolean {
+  if (code === executionReverted || code === executionError || isRevertData(data)) return true;
+  return /revert|VM execution error|out of gas|invalid opcode|stack (under|over)flow/i.test(
+    message,
+  );
+}
+
+/** Accepts data as such, after "Reverted" (Nethermind), and in an object (hardhat). */
+function isRevertData(data: unknown): boolean {
+  if (typeof data === "string") return /^(reverted )?0x([0-9a-f]{2})+$/i.test(data.trim());
+  if (typeof data !== "object" || data === null) return false;
+  return "data" in data && isRevertData(data.data);
 }
 
 /**
@@ -66,45 +80,6 @@ export function revertOf(error: unknown): CallError | undefined {
   if (!(error instanceof CallRefused)) return undefined;
   const { code, message, data } = error;
   return isRevert({ code, message, data }) ? { code, message, data } : undefined;
-}
-
-/** The endpoint has this transaction already, so sending it again has succeeded. */
-export function isAlreadyKnown(error: CallError): boolean {
-  return /already (known|imported|exists)|known transaction|alreadyknown/i.test(error.message);
-}
-
-/** The endpoint's chain has used the nonce; settling finds out by which transaction. */
-export function isNonceUsed(error: CallError): boolean {
-  return /nonce too low|nonce is too low|nonce has already been used/i.test(error.message);
-}
-
-/** The pool has another transaction at this nonce that pays about as much. */
-export function isUnderpriced(error: CallError): boolean {
-  return /underpriced|fee too low to replace|replacement fee/i.test(error.message);
-}
-
-/** No block of this chain can ever hold the transaction: it takes more gas than a block has. */
-export function isOverBlockGas(error: CallError): boolean {
-  const texts =
-    /exceeds (the )?(block|transaction|max.*) ?gas|gas limit (is )?too high|exceeds block/i;
-  return (
-    texts.test(error.message) || /gas limit too high|intrinsic gas too high/i.test(error.message)
-  );
-}
-
-/** The provider asks for fewer calls a second. What was asked may be asked again, later. */
-export function isLimited({ code, message }: CallError): boolean {
-  if (code === 429) return true;
-  return /too many requests|rate.?limit|(requests?|calls?) per second|throttl/i.test(message);
-}
-
-/** A fault of the node's own, which the same call may well not meet again. */
-export function isTransient(error: CallError): boolean {
-  if (isRevert(error)) return false;
-  if (/internal (json-?rpc |server )?error|temporar|try again|overload/i.test(error.message)) {
-    return true;
-  }
-  return error.code === -32603 && error.message.length < 40;
 }
 
 /** @throws {ChainUnavailable} where there is no answer, or an error */

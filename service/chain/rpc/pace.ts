@@ -1,77 +1,161 @@
-// Learns from a provider's refusals what it allows: calls and bytes of one request, calls a second,
-// and until when nothing may be sent. Plans change, so this is forgotten after ten minutes.
+// Learns from a provider's refusals what it allows: calls and bytes per request, calls per second,
+// and until when it wants no call, for all methods or for one. Plans change, so the sizes are
+// forgotten after ten minutes, and rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 
-export type ProviderPace = {
-  /** How long to wait before the next request. */
-  pauseMs(): number;
-  /** Takes from the front of `open` as many as one request may contain now: one at least. */
+/** `callsPerSecond`: undefined if no limit is known. */
+type Allowance = { pausedMs: number; callsPerSecond: number | undefined };
+
+export type Pace = {
+  /** Returns how long to wait before the first of `open` may be sent. */
+  pauseMs(open: readonly { call: Call }[]): number;
+  /** Takes from the front of `open` as many as one request may contain now: at least one. */
   take<Each extends { call: Call }>(open: Each[]): Each[];
-  /** It answered 429, and nothing may be sent for so long. */
-  limited(retryAfterMs: number | undefined): void;
-  /** A request of so many calls was refused for its size. */
+  /**
+   * Notes that the provider wants fewer calls.
+   * @param method if it refused this method, and not others in the same request
+   */
+  limited(method?: string, retryAfterMs?: number): void;
+  /** Notes that a request of so many calls was refused for its size. */
   tooMuch(calls: number): void;
-  succeeded(): void;
+  succeeded(methods: ReadonlySet<string>): void;
   callsMax(): number;
+  /** Returns the strictest limits of all methods. */
+  read(): Allowance;
 };
 
 /** Public endpoints accept so much in one batch. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
-const perSecondMin = 5;
-/** The pause after a 429 that names no time. */
-const pauseMsDefault = 1000;
+/**
+ * A rate below it is never derived: one refusal may come when hardly anything was sent, and at so
+ * few calls a second a busy chain falls behind. Operators can set a lower one.
+ */
+const perSecondMin = 25;
+/** A new rate is this share of what was sent on average in this time before the refusal. */
+const share = 0.7;
+const windowMs = 10_000;
+/** Calls per second that each answered request adds. */
+const growth = 1;
+const pauseMs = { default: 1000, max: 60_000 };
 const forgottenAfterMs = 600_000;
 
-/** @param now milliseconds by a clock that does not go back */
-export function openPace(now: () => number): ProviderPace {
-  let learnt = fresh(now());
-  let sent: { atMs: number; calls: number }[] = [];
-  let silentUntilMs = 0;
-  const sentWithin = (ms: number) => {
-    sent = sent.filter(({ atMs }) => now() - atMs < ms);
-    return sent.reduce((sum, { calls }) => sum + calls, 0);
+/** `method`: undefined if it limits all methods together. */
+type Limit = {
+  method: string | undefined;
+  perSecond: number;
+  pausedUntilMs: number;
+  isProbing: boolean;
+};
+
+/**
+ * @param now milliseconds by a clock that does not go back
+ * @param perSecondMax the operator's own limit
+ */
+export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFINITY): Pace {
+  const unlimited = (method?: string): Limit => ({
+    ...{ method, perSecond: perSecondMax, pausedUntilMs: 0, isProbing: false },
+  });
+  const all = unlimited();
+  const byMethod = new Map<string, Limit>();
+  let sizes = { callsMax: callsMaxFirst, bytesMax: bytesMaxFirst, sinceMs: now() };
+  const sent = openWindow(now);
+  /** After a pause, one call per second probes whether the provider answers again. */
+  const roomOf = ({ method, perSecond, isProbing }: Limit) => {
+    const allowed = isProbing ? 1 : perSecond;
+    return Number.isFinite(allowed) ? Math.floor(allowed - sent.count(1000, method)) : allowed;
   };
-  const room = () => Math.floor(learnt.perSecond - sentWithin(1000));
+  const limitsOf = (open: readonly { call: Call }[]): Limit[] => {
+    if (byMethod.size === 0) return [all];
+    const methods = new Set(open.map(({ call }) => call.method));
+    return [all, ...[...byMethod.values()].filter(({ method }) => methods.has(method!))];
+  };
+  const pauseOf = (limit: Limit) => {
+    const pausedMs = Math.ceil(limit.pausedUntilMs - now());
+    if (pausedMs > 0) return pausedMs;
+    if (roomOf(limit) >= 1) return 0;
+    return Math.max(1, Math.ceil(1000 - sent.oldestMs(1000, limit.method)));
+  };
+
   return {
-    callsMax: () => learnt.callsMax,
-    pauseMs() {
-      if (now() - learnt.sinceMs > forgottenAfterMs) learnt = fresh(now());
-      const silentMs = Math.ceil(silentUntilMs - now());
-      if (silentMs > 0) return silentMs;
-      return room() >= 1 ? 0 : Math.max(1, Math.ceil(1000 - (now() - sent[0]!.atMs)));
+    callsMax: () => sizes.callsMax,
+    pauseMs(open) {
+      if (now() - sizes.sinceMs > forgottenAfterMs) {
+        sizes = { callsMax: callsMaxFirst, bytesMax: bytesMaxFirst, sinceMs: now() };
+        byMethod.clear();
+      }
+      return Math.max(...limitsOf(open).map(pauseOf));
     },
     take(open) {
-      const callsMax = Math.max(1, Math.min(learnt.callsMax, room()));
+      const rooms = limitsOf(open).map(roomOf);
+      const callsMax = Math.max(1, Math.min(sizes.callsMax, ...rooms));
       let bytes = 0;
       let count = 0;
       while (count < Math.min(open.length, callsMax)) {
         bytes += JSON.stringify(open[count]!.call).length + 40;
-        if (count > 0 && bytes > learnt.bytesMax) break;
+        if (count > 0 && bytes > sizes.bytesMax) break;
         count++;
       }
-      if (count > 0) sent.push({ atMs: now(), calls: count });
-      return open.splice(0, count);
+      const taken = open.splice(0, count);
+      sent.add(taken);
+      return taken;
     },
-    limited(retryAfterMs = pauseMsDefault) {
-      const least = Math.max(perSecondMin, sentWithin(1000) * 0.7);
-      learnt.perSecond = Math.min(learnt.perSecond, least);
-      silentUntilMs = Math.max(silentUntilMs, now() + retryAfterMs);
+    limited(method, retryAfterMs = pauseMs.default) {
+      const limit = method === undefined ? all : (byMethod.get(method) ?? unlimited(method));
+      if (method !== undefined) byMethod.set(method, limit);
+      const average = sent.count(windowMs, method) / (windowMs / 1000);
+      const perSecond = Math.max(perSecondMin, average * share);
+      limit.perSecond = Math.min(limit.perSecond, perSecond);
+      const untilMs = now() + Math.min(retryAfterMs, pauseMs.max);
+      limit.pausedUntilMs = Math.max(limit.pausedUntilMs, untilMs);
+      limit.isProbing = true;
     },
     tooMuch(calls) {
-      learnt.callsMax = Math.max(1, Math.min(learnt.callsMax, Math.floor(calls / 2)));
-      learnt.bytesMax = Math.max(10_000, learnt.bytesMax / 2);
+      sizes.callsMax = Math.max(1, Math.min(sizes.callsMax, Math.floor(calls / 2)));
+      sizes.bytesMax = Math.max(10_000, sizes.bytesMax / 2);
     },
-    succeeded() {
-      learnt.perSecond *= 1.02;
+    succeeded(methods) {
+      for (const limit of [all, ...byMethod.values()]) {
+        if (limit.method !== undefined && !methods.has(limit.method)) continue;
+        limit.isProbing = false;
+        limit.perSecond = Math.min(perSecondMax, limit.perSecond + growth);
+      }
+    },
+    read() {
+      const limits = [all, ...byMethod.values()];
+      const least = Math.min(...limits.map(({ perSecond }) => perSecond));
+      const untilMs = Math.max(...limits.map(({ pausedUntilMs }) => pausedUntilMs));
+      return {
+        pausedMs: Math.max(0, Math.ceil(untilMs - now())),
+        callsPerSecond: Number.isFinite(least) ? least : undefined,
+      };
     },
   };
 }
 
-const fresh = (sinceMs: number) => ({
-  callsMax: callsMaxFirst,
-  bytesMax: bytesMaxFirst,
-  perSecond: Number.POSITIVE_INFINITY,
-  sinceMs,
-});
+/** What was sent in the last ten seconds. */
+function openWindow(now: () => number) {
+  const sent: { atMs: number; method: string; calls: number }[] = [];
+  const within = (ms: number, method: string | undefined) => {
+    const first = sent.findIndex(({ atMs }) => now() - atMs < ms);
+    const recent = first === -1 ? [] : sent.slice(first);
+    return method === undefined ? recent : recent.filter((each) => each.method === method);
+  };
+  return {
+    add(taken: readonly { call: Call }[]) {
+      const counts = new Map<string, number>();
+      for (const { call } of taken) counts.set(call.method, (counts.get(call.method) ?? 0) + 1);
+      for (const [method, calls] of counts) sent.push({ atMs: now(), method, calls });
+      while (sent.length > 0 && now() - sent[0]!.atMs >= windowMs) sent.shift();
+    },
+    /** Counts calls, of all methods or of one. */
+    count: (ms: number, method: string | undefined): number =>
+      within(ms, method).reduce((sum, { calls }) => sum + calls, 0),
+    /** Returns the age of the oldest request in the last `ms`, or 0 if there was none. */
+    oldestMs(ms: number, method: string | undefined): number {
+      const [oldest] = within(ms, method);
+      return oldest ? now() - oldest.atMs : 0;
+    },
+  };
+}

@@ -4,8 +4,9 @@
 // its origin, which is the vault here.
 
 import type { Hex } from "executable-address";
-import { invalidParameters, toQuantity } from "executable-address/status";
-import { type Answer, type Call, isRevert } from "../../chain/rpc/json-rpc.ts";
+import { toQuantity } from "executable-address/status";
+import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
+import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { Pass } from "../parts.ts";
 import type { Purse } from "../transactions/send.ts";
 
@@ -42,9 +43,7 @@ export function formsFor({ view, memory, nowSeconds }: Pass, purse: Purse) {
 
 /** The node does not take the form, whatever the call is. */
 export function isFormRefused(answer: Answer): boolean {
-  if ("result" in answer || isRevert(answer.error)) return false;
-  const { code, message } = answer.error;
-  return (
-    code === invalidParameters || /too many (arg|param)|override|insufficient funds/i.test(message)
-  );
+  if ("result" in answer) return false;
+  const kind = classifyError("eth_estimateGas", answer.error);
+  return kind === "invalid_parameters" || kind === "no_funds";
 }

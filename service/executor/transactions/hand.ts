@@ -26,7 +26,7 @@ export const freshTransactions = (): TransactionsMemory => ({
   dataFee: unknownDataFee,
   sentMs: new Map(),
   underpriced: new Set(),
-  hopeless: new Set(),
+  hopeless: new Map(),
   mined: new Map(),
   absent: new Map(),
   untracedMs: Number.NEGATIVE_INFINITY,

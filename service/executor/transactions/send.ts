@@ -4,16 +4,8 @@
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
 import { middle, saidBy, upperMiddle } from "../../chain/rpc/alike.ts";
-import {
-  type Call,
-  ChainUnavailable,
-  isAlreadyKnown,
-  isNonceUsed,
-  isOverBlockGas,
-  isUnderpriced,
-  quantity,
-  resultOf,
-} from "../../chain/rpc/json-rpc.ts";
+import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { RelayAnswer } from "../../chain/rpc/relays.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import {
@@ -184,7 +176,7 @@ export async function replace(
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
   // A transaction that no node took into its pool need not be outbid.
-  const isNew = memory.transactions.hopeless.delete(purpose.id);
+  const isNew = memory.transactions.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
     ? noLess(newest.fee, suggested)
@@ -204,6 +196,7 @@ export async function replace(
     return 0n;
   }
   const signed = await sign(pass, order, fee);
+  if (isIdle) memory.transactions.hopeless.delete(purpose.id);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
   memory.transactions.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
@@ -274,19 +267,25 @@ export async function broadcast(
     const answer = answers?.[0];
     if (!answer || "result" in answer) return [];
     const { error } = answer;
-    if (isAlreadyKnown(error) || isNonceUsed(error)) return [];
+    const kind = classifyError("eth_sendRawTransaction", error);
+    // Settling finds out by which transaction the nonce was used.
+    if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
-    return [error];
+    return [kind];
   });
   // One refusal is not enough, unless there is no other endpoint. A lone relay's word raises no
   // fee: where it is right, the transaction is stuck, and is replaced for that.
   const heard = told.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
-  const underpriced = refusals.filter(isUnderpriced).length;
+  const underpriced = refusals.filter(
+    (kind) => kind === "replacement_underpriced" || kind === "fee_too_low",
+  ).length;
   if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.transactions.underpriced.add(id);
   const quorum = count > 0 ? Math.min(2, count) : view.quorum;
-  const hopeless = refusals.filter(isOverBlockGas).length;
-  if (hopeless >= quorum && hopeless > heard / 2) memory.transactions.hopeless.add(id);
+  const { hopeless } = memory.transactions;
+  const overGas = refusals.filter((kind) => kind === "over_block_gas").length;
+  if (overGas < quorum || overGas <= heard / 2) hopeless.delete(id);
+  else if (!hopeless.has(id)) hopeless.set(id, pass.nowSeconds);
 }
 
 /** Relays hear of it first; the chain's endpoints never, unless the operator lets them. */

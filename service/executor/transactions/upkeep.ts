@@ -35,10 +35,14 @@ export async function upkeep(
   await reopenUndone(pass, nonce);
   await fillGaps(pass, openPurse, pending, nonce, budgets);
   await resend(pass, unmined);
+  const { underpriced } = pass.memory.transactions;
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
-    const isMoot =
-      pass.memory.transactions.hopeless.has(purpose.id) || (await isOver(pass, purpose));
+    const isMoot = isHopeless(pass, purpose) || (await isOver(pass, purpose));
+    if (!isMoot && !isOverdue(pass, purpose) && !isOutpriced(purpose, await openPurse())) {
+      underpriced.delete(purpose.id);
+      continue;
+    }
     const day = await budgets();
     const isTooMuch = (wei: bigint) => refusalOf(day, purpose.shares, wei) !== undefined;
     const raise = await replace(pass, await openPurse(), purpose, isMoot, isTooMuch);
@@ -101,16 +105,36 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
 }
 
 /**
- * Whether no block can hold it; or, once a block has come since it was signed, whether it offers
- * less than the base fee, or less than a node asks, or has waited too long.
+ * Seconds for which nodes have to refuse a transaction as too large for any block. Its gas limit is
+ * below the one that blocks show, so a refusal may be a passing fault of the nodes.
  */
-function isStuck({ parts, memory, view, nowSeconds }: Pass, purpose: Purpose): boolean {
+const hopelessSeconds = 60;
+
+const isHopeless = ({ memory, nowSeconds }: Pass, { id }: Purpose): boolean =>
+  nowSeconds - (memory.transactions.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
+
+/** Whether no block can hold it or, once a block has come since, it waited too long or is cheap. */
+function isStuck(pass: Pass, purpose: Purpose): boolean {
+  const { memory, view } = pass;
+  if (isHopeless(pass, purpose)) return true;
+  if (purpose.transactions.at(-1)!.signedBlock >= view.head.number) return false;
+  return memory.transactions.underpriced.has(purpose.id) || isOverdue(pass, purpose);
+}
+
+/** Whether it offers less than the base fee, or has waited too long. */
+function isOverdue({ parts, view, nowSeconds }: Pass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
-  if (memory.transactions.hopeless.has(purpose.id)) return true;
-  if (newest.signedBlock >= view.head.number) return false;
-  if (memory.transactions.underpriced.has(purpose.id)) return true;
   if (newest.fee.maxFee < view.head.baseFee) return true;
   return nowSeconds - newest.signedAtSeconds >= parts.tuning.stuckSeconds;
+}
+
+/**
+ * Whether a new transaction would offer more. Nodes that call anything else underpriced could raise
+ * the price in each block, so what they say is not enough.
+ */
+function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
+  const { fee } = transactions.at(-1)!;
+  return fee.maxFee < suggested.maxFee || fee.priorityFee < suggested.priorityFee;
 }
 
 /** Whether every vault of it is over already, so that none of its executions can run. */

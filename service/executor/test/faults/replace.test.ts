@@ -228,6 +228,9 @@ describe("what a transfer of nothing took the place of", () => {
       const gate = { does: "refuse" as "pass" | "refuse" };
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();
+      await until("it is sent", async () => count("sent") > 0);
+      // Nodes have to refuse it for a minute before it is given up.
+      await oneBlock(61);
       await until("it is replaced", async () => count("replaced") > 0);
       gate.does = "pass";
       await world.mine();

@@ -1,0 +1,178 @@
+// Decides what a node's error means. Nodes share few error codes, so most of it is in the words of
+// the message, which differ by client software. Words are read last: a contract chooses the text of
+// its revert reason, and nodes quote it, so an error that may be a revert is never read for words.
+
+import { invalidParameters } from "executable-address/status";
+import { type CallError, isRevert } from "./json-rpc.ts";
+
+export type ErrorKind =
+  /** The call ran on chain state and reverted. */
+  | "reverted"
+  /** The provider asks for fewer calls per second. */
+  | "rate_limited"
+  /** A fault of the node, or a backend that lacks the block: the same call may succeed again. */
+  | "transient"
+  /** The range of a log query, or its result, is larger than the provider allows. */
+  | "log_range"
+  /** The node does not have this method, or does not accept these parameters. */
+  | "no_method"
+  | "invalid_parameters"
+  /** The call needs more gas than it was given or than a node allows for a simulation. */
+  | "over_call_gas"
+  /** The sender's balance does not cover the gas or the value. */
+  | "no_funds"
+  /** No block can hold the transaction: its gas limit is higher than a block's. */
+  | "over_block_gas"
+  /** The node already has this transaction. */
+  | "already_known"
+  /** The chain has already used the nonce. */
+  | "nonce_used"
+  /** The pool has another transaction at this nonce that pays about as much. */
+  | "replacement_underpriced"
+  /** The price is below the node's minimum, or below the base fee. */
+  | "fee_too_low"
+  | "other";
+
+/** @param said by the client software or provider; the first row that matches decides. */
+type Row = { said: string; kind: ErrorKind; code?: number; text?: RegExp };
+
+const send = "eth_sendRawTransaction";
+
+/** Only for transactions that are sent. Sources: each client's own list of errors. */
+const rowsOfSends: readonly Row[] = [
+  { said: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
+  { said: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
+  { said: "Nethermind, Substrate", kind: "already_known", text: /AlreadyKnown|AlreadyImported/ },
+  {
+    said: "relays",
+    kind: "already_known",
+    text: /transaction already exists|already in (the )?mempool/i,
+  },
+  { said: "geth, Besu, hardhat", kind: "nonce_used", text: /nonce (is )?too low/i },
+  { said: "Nethermind, Substrate", kind: "nonce_used", text: /\bOldNonce\b|Pool\(Stale\)/ },
+  { said: "relays", kind: "nonce_used", text: /nonce has already been used|already finalized/i },
+  {
+    said: "geth, Besu, hardhat",
+    kind: "replacement_underpriced",
+    text: /replacement (transaction|fee|gas price)|fee too low to replace/i,
+  },
+  { said: "erigon", kind: "replacement_underpriced", text: /could not replace/i },
+  {
+    said: "OpenEthereum, Klaytn",
+    kind: "replacement_underpriced",
+    text: /another (transaction|tx).* same nonce/i,
+  },
+  {
+    said: "Nethermind",
+    kind: "replacement_underpriced",
+    text: /\b(OwnNonceAlreadyUsed|ReplacementNotAllowed)\b/,
+  },
+  {
+    said: "geth, erigon, Arbitrum",
+    kind: "fee_too_low",
+    text: /underpriced|less than block base fee|gas price too low/i,
+  },
+  { said: "Nethermind", kind: "fee_too_low", text: /\bFeeTooLow(ToCompete)?\b/ },
+  {
+    said: "Besu, OpenEthereum, Celo",
+    kind: "fee_too_low",
+    text: /gas ?price (is )?(below|less than|too low)|minimum gas price|minimum floor/i,
+  },
+  {
+    said: "geth, erigon, Besu, hardhat",
+    kind: "over_block_gas",
+    text: /exceeds (the )?(block|transaction|max\S*) ?gas|exceeds block/i,
+  },
+  { said: "geth (EIP-7825), anvil", kind: "over_block_gas", text: /gas (limit )?(is )?too high/i },
+  {
+    said: "OpenEthereum",
+    kind: "over_block_gas",
+    text: /cost exceeds current gas limit|gas is beyond limit/i,
+  },
+  {
+    said: "Nethermind",
+    kind: "over_block_gas",
+    text: /\b(GasLimitExceeded|TxGasLimitCapExceeded)\b/,
+  },
+  {
+    said: "reth, anvil",
+    kind: "over_block_gas",
+    text: /gas limit.* (exceeds|greater than) .*cap/i,
+  },
+];
+
+/** Only for logs. */
+const rowsOfLogs: readonly Row[] = [
+  {
+    said: "Infura, Alchemy, QuickNode, erigon",
+    kind: "log_range",
+    text: /\brange\b|more than \d+ |response size|too many (logs|results)|max results/i,
+  },
+];
+
+/** Infura uses one code for the size of a log query and for its daily limit, which has words. */
+const rowsOfOtherLogs: readonly Row[] = [{ said: "Infura", kind: "log_range", code: -32005 }];
+
+const rowsOfAll: readonly Row[] = [
+  { said: "any", kind: "rate_limited", code: 429 },
+  { said: "Base, Cloudflare", kind: "rate_limited", code: -32016 },
+  {
+    said: "Infura, Ankr, dRPC",
+    kind: "rate_limited",
+    text: /too many requests|rate.?limit|throttl|request count exceeded/i,
+  },
+  {
+    said: "Alchemy, QuickNode, Chainstack",
+    kind: "rate_limited",
+    text: /(requests?|calls?|units?)( limit)? (reached|per second)|\/second request|RPS limit/i,
+  },
+  { said: "EIP-1474", kind: "no_method", code: -32601 },
+  {
+    said: "geth, Alchemy",
+    kind: "no_method",
+    text: /method .*(not (exist|available|found|supported)|unsupported)/i,
+  },
+  { said: "EIP-1474", kind: "invalid_parameters", code: invalidParameters },
+  {
+    said: "geth, Besu, anvil",
+    kind: "invalid_parameters",
+    text: /too many (arg|param)|invalid param|override/i,
+  },
+  {
+    said: "geth, Arbitrum",
+    kind: "no_funds",
+    text: /insufficient (funds|balance)|not enough funds|InsufficientFunds|cause overdraft/i,
+  },
+  { said: "Besu", kind: "no_funds", text: /cost exceeds account balance/i },
+  {
+    said: "geth, Besu, Nethermind",
+    kind: "over_call_gas",
+    text: /gas required exceeds|exceeds (block )?gas|intrinsic gas/i,
+  },
+  {
+    said: "geth, erigon behind a load balancer",
+    kind: "transient",
+    text: /(header|^block|block with such an ID) (is )?not found|header for hash/i,
+  },
+  {
+    said: "gateways",
+    kind: "transient",
+    text: /internal (json-?rpc |server )?error|temporar|try again|overload|bad gateway/i,
+  },
+  { said: "gateways", kind: "transient", text: /service unavailable|no (available|healthy) / },
+];
+
+/** What an error of `method` means. Never throws. */
+export function classifyError(method: string, error: CallError): ErrorKind {
+  if (isRevert(error)) return "reverted";
+  const rows = [
+    ...(method === send ? rowsOfSends : []),
+    ...(method === "eth_getLogs" ? rowsOfLogs : []),
+    ...rowsOfAll,
+    ...(method === "eth_getLogs" ? rowsOfOtherLogs : []),
+  ];
+  const row = rows.find(({ code, text }) => code === error.code || text?.test(error.message));
+  if (row) return row.kind;
+  // Gateways name an internal error by its code, with few words if any.
+  return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
+}
