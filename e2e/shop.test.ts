@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -72,23 +72,30 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true });
 });
 
-/** The example with the library as it is published, and no other package. */
+/** The example with the packages as they are published, and no others. */
 function install(): string {
   const to = mkdtempSync(join(tmpdir(), "shop-"));
   cpSync(join(root, "examples/shop"), to, { recursive: true });
-  const built = join(to, "built");
-  execFileSync(process.execPath, [join(root, "address/build.ts"), built]);
-  const pack = ["pack", "--silent", "--offline", "--pack-destination", to];
-  const tarball = execFileSync("npm", pack, { cwd: built, encoding: "utf8" }).trim();
-  const library = join(to, "node_modules/executable-address");
-  mkdirSync(library, { recursive: true });
-  execFileSync("tar", ["-xzf", join(to, tarball), "-C", library, "--strip=1"]);
-  const { resolve: find } = createRequire(join(root, "address/package.json"));
+  for (const room of ["address", "element", "shop"]) unpack(room, to);
+  const { resolve: find } = createRequire(join(root, "element/package.json"));
   const [hashes, uqr] = [dirname(find("@noble/hashes/sha3.js")), dirname(dirname(find("uqr")))];
   cpSync(hashes, join(to, "node_modules/@noble/hashes"), { recursive: true });
   cpSync(uqr, join(to, "node_modules/uqr"), { recursive: true });
-  rmSync(built, { recursive: true });
   return to;
+}
+
+/** Builds and packs `room`, and unpacks it where the example in `to` finds it. */
+function unpack(room: string, to: string): void {
+  const built = join(to, "built");
+  const build = [join(root, "scripts/build-package.ts"), built];
+  execFileSync(process.execPath, build, { cwd: join(root, room) });
+  const { name } = JSON.parse(readFileSync(join(built, "package.json"), "utf8"));
+  const pack = ["pack", "--silent", "--offline", "--pack-destination", to];
+  const tarball = execFileSync("npm", pack, { cwd: built, encoding: "utf8" }).trim();
+  const folder = join(to, "node_modules", name);
+  mkdirSync(folder, { recursive: true });
+  execFileSync("tar", ["-xzf", join(to, tarball), "-C", folder, "--strip=1"]);
+  rmSync(built, { recursive: true });
 }
 
 async function startShop(more: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
@@ -266,7 +273,7 @@ describe("examples/shop", () => {
     const origin = `http://127.0.0.1:${port}`;
     const asked = ["--order", `${origin}/orders`, "--form", `refund=${wallet}`];
     const seen = ["--goods", `${origin}/tickets/{address}`, "--port", at];
-    const cli = join(folder, "node_modules/executable-address/cli/cli.js");
+    const cli = join(folder, "node_modules/executable-address-shop/try/cli.js");
     const args = [cli, "try-receiver", `${origin}/webhooks`, ...asked, ...seen];
     const trial = spawn(process.execPath, args);
     let [score, told] = ["", ""];

@@ -22,7 +22,7 @@ const write = (path: string, text: string) => {
 };
 for (const folder of ["dashboard", "docs", "pay", "shown", "ui", "public"])
   mkdirSync(join(root, "web", folder), { recursive: true });
-for (const folder of ["address", "docs"]) mkdirSync(join(root, folder));
+for (const folder of ["address", "element", "docs"]) mkdirSync(join(root, folder));
 write("web/package.json", '{"type":"module"}');
 write("package-lock.json", "{}");
 mkdirSync(join(root, "scripts"));

@@ -37,8 +37,9 @@ export function findNewerThanPages(): string[] {
       filesOf(join(web, folder)),
     ),
     ...["index.html", "pay.html", "build.ts"].map((name) => join(web, name)),
-    // The pages hold a copy of the library.
+    // The pages contain a copy of the library and of the element.
     ...filesOf(join(root, "address")),
+    ...filesOf(join(root, "element")),
     ...filesOf(join(root, "docs")),
     join(root, "package-lock.json"),
   ];

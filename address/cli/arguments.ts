@@ -5,7 +5,6 @@ export class Misuse extends Error {}
 const singles = [
   ...["factory", "address", "url", "reference", "tx", "quorum", "confirmations"],
   ...["from", "keystore", "target", "value", "data"],
-  ...["order", "form", "goods", "port"],
 ] as const;
 const lists = ["rpc", "token"] as const;
 const flags = ["dry-run"] as const;

@@ -49,8 +49,6 @@ describe("executable-address", () => {
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /--url is needed: the service's base address/],
       [["status", intent], /--rpc is needed: a node of the chain, or several/],
-      [["try-receiver", "no url"], /expected the URL of a receiver/],
-      [["try-receiver", "http://127.0.0.1:9", "--port", "0"], /from 1 to 65535, found 0/],
       [["salt", "order-1"], /_REFERENCE_KEY: expected svc_ref_ .* digits, found 8 characters\n/],
       [["rebuild", "0x12"], /expected the hash of a transaction, found "0x12"/],
       [["status", intent, "--rpc", "x", "--quorum", "two"], /--quorum: .*below 1000000, found two/],

@@ -2,7 +2,6 @@
 // The program `executable-address`: commands.ts on this process.
 
 import { run } from "./commands.ts";
-import type { Serve } from "./try/try-receiver.ts";
 
 /** The part of Node's `process` that is used: the library's types do not include Node's. */
 declare const process: {
@@ -14,16 +13,6 @@ declare const process: {
   getBuiltinModule(name: "fs"): { readFileSync(path: string, encoding: "utf8"): string };
   stdout: Output;
   stderr: Output;
-  getBuiltinModule(name: "http"): { createServer(listener: Listener): Server };
-};
-type Message = AsyncIterable<Uint8Array> & { method: string; url: string };
-type Response = { writeHead(status: number, headers: object): { end(body: string): void } };
-type Listener = (request: Message, response: Response) => void;
-type Server = {
-  listen(port: number, host: string, done: () => void): void;
-  on(event: "error", listener: (error: Error) => void): void;
-  closeAllConnections(): void;
-  close(): void;
 };
 type Output = {
   write(text: string): void;
@@ -44,28 +33,9 @@ async function readText(input: AsyncIterable<Uint8Array>): Promise<string> {
   return text + decoder.decode();
 }
 
-const serve: Serve = async (port, answer) => {
-  const server = process.getBuiltinModule("http").createServer(async (request, response) => {
-    const { method, url } = request;
-    const { status, body } = await answer({ method, url, body: await readText(request) });
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((done, failed) => {
-    server.on("error", failed);
-    server.listen(port, "127.0.0.1", done);
-  });
-  return {
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-};
-
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   readInput: () => readText(process.stdin),
-  serve,
   readFile: (path) => process.getBuiltinModule("fs").readFileSync(path, "utf8"),
   print: (text) => process.stdout.write(text),
   complain: (text) => process.stderr.write(text),

@@ -12,6 +12,7 @@ import {
   ServiceError,
 } from "../client/client.ts";
 import { UnprovenError } from "../client/errors.ts";
+import { referenceKeyPattern, saltFor, verifyReference } from "../client/reference.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError, type Issue, lineOf } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
@@ -19,7 +20,6 @@ import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
-import { referenceKeyPattern, saltFor, verifyReference } from "../shop/reference.ts";
 import { type Actor, act } from "./act.ts";
 import { Misuse, type Options, parseArguments } from "./arguments.ts";
 import {
@@ -33,7 +33,6 @@ import {
   verifyKept,
 } from "./chain.ts";
 import { inertJson, inertLine } from "./inert.ts";
-import { type Serve, tryReceiver } from "./try/try-receiver.ts";
 import { version } from "./version.ts";
 
 const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
@@ -57,11 +56,6 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
                                   {"state":"executed"} or {}. By the API key
   events CURSOR --url BASE        a page of the account's events behind CURSOR, 0 for the oldest.
                                   By the API key
-  try-receiver URL                sends a receiver of webhooks truths, lies, repeats and
-                                  reorganisations, and scores what it does. Stands in for the
-                                  service and a node at --port P (8790)
-                                  --order U --form F: where and how its shop takes an order
-                                  --goods U: says how many goods left for {address}
 
 By nodes of the chain alone, more than half of which must agree (or --quorum N), at a block under
 --confirmations N others. SUBJECT is a record, a receipt, an intent, terms, the hash of a
@@ -91,7 +85,6 @@ type Surroundings = {
   readonly readFile: (path: string) => string;
   readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
-  readonly serve: Serve;
 };
 
 /** `input`: what JSON gave, or text that is none. */
@@ -157,15 +150,6 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   events: async ({ input, client }) => ({
     value: await client().events({ cursor: input as string }),
   }),
-  async "try-receiver"({ input, options, outside }) {
-    const { order, form = "", goods, port } = options.one;
-    const say = (line: string) => outside.complain(`${line}\n`);
-    const where = { url: urlOf(input), port: portOf(port), serve: outside.serve };
-    const score = await tryReceiver({ ...where, order, form, goods, say });
-    const failed = score.tried - score.passed;
-    const errors = failed > 0 ? [new Doubtful(`${failed} of ${score.tried} failed`)] : [];
-    return { value: { ...score, percent: Math.round((100 * score.passed) / score.tried) }, errors };
-  },
   prove: async (given) => ({ value: await prove(given) }),
   rebuild: async (given) => ofRecords(await rebuildRecords(given)),
   status: async (given) => ({ value: await readNow(given, await recordOf(given)) }),
@@ -278,17 +262,6 @@ function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["
   } catch (error) {
     throw error instanceof TypeError ? new Misuse(error.message) : error;
   }
-}
-
-function urlOf(input: unknown): string {
-  if (typeof input === "string" && /^https?:/.test(input) && URL.canParse(input)) return input;
-  throw new Misuse("expected the URL of a receiver");
-}
-
-/** @param given 8790 where it is left out */
-function portOf(given = "8790"): number {
-  if (/^[1-9][0-9]{0,4}$/.test(given) && Number(given) < 65_536) return Number(given);
-  throw new Misuse(`--port: expected a port from 1 to 65535, found ${given}`);
 }
 
 function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings["env"]): string {

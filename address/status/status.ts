@@ -24,7 +24,7 @@ import type { AddressStatus, BlockReference } from "./shape.ts";
 
 export { fromQuantity, isSame, lowerHex, toQuantity } from "../hex.ts";
 export { findFirstBlock } from "./events.ts";
-export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
+export { decodeFactoryEvent, executedTopic, type FactoryEvent } from "./factory-event.ts";
 export { isNativeToken, withoutCoinParams } from "./native-token.ts";
 export {
   executionReverted,

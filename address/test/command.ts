@@ -14,7 +14,6 @@ export async function runCommand(
     env,
     readInput: async () => input,
     readFile: (path) => readFileSync(path, "utf8"),
-    serve: () => Promise.reject(new Error("expected no command that serves")),
     print: (text) => (out += text),
     complain: (text) => (err += text),
   });

@@ -5,7 +5,7 @@
 //     "token": "0x…", "shop": "0x…" }
 
 import { createClient } from "executable-address/client";
-import "executable-address/element";
+import "executable-address-element";
 
 const { baseUrl, clientId, chainId, token, shop } = await (await fetch("/settings.json")).json();
 const service = createClient({ baseUrl, clientId });

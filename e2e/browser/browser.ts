@@ -175,7 +175,7 @@ const said = `(() => {
 })()`;
 
 const catalogues = (tag: string): string[] =>
-  ["address/element", "web/ui", "web/shown", "web/dashboard"].flatMap((folder) => {
+  ["element", "web/ui", "web/shown", "web/dashboard"].flatMap((folder) => {
     const path = join(import.meta.dirname, `../../${folder}/words/${tag}.json`);
     return Object.values<string>(JSON.parse(readFileSync(path, "utf8")));
   });

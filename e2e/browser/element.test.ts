@@ -60,12 +60,12 @@ async function bundle(code: string): Promise<{ code: string; later: Record<strin
   };
 }
 
-const bare = `import "executable-address/element";`;
-const recovery = `import "executable-address/recovery";`;
+const bare = `import "executable-address-element";`;
+const recovery = `import "executable-address-element/recovery";`;
 const react = `
   import { createElement } from "react";
   import { createRoot } from "react-dom/client";
-  import { ExecutableAddress } from "executable-address/react";
+  import { ExecutableAddress } from "executable-address-element/react";
   const query = new URLSearchParams(location.search);
   const told = (name) => () => document.body.append(" told " + name);
   createRoot(document.querySelector("#payment")).render(createElement(ExecutableAddress, {

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { type AddressRecord, makeRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
-import { signShopLink } from "executable-address/shop";
+import { signShopLink } from "executable-address-shop";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { localChainId, shopAddress } from "../../scripts/local-chain.ts";
 import { admin, type Running, startService } from "../service.ts";

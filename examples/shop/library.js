@@ -1,26 +1,38 @@
-// The installed library as a page loads it: its modules as they are, found by an import map. A shop
-// that has a bundler needs none of this.
+// The installed packages as a page loads them: their modules as they are, found by an import map. A
+// shop that has a bundler needs none of this.
 
+import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const ours = dirname(dirname(fileURLToPath(import.meta.resolve("executable-address/element"))));
-const { resolve } = createRequire(join(ours, "package.json"));
+const folderOf = (name) => dirname(fileURLToPath(import.meta.resolve(name)));
+const packages = {
+  "executable-address": folderOf("executable-address"),
+  "executable-address-element": folderOf("executable-address-element"),
+};
+const resolveIn = (name) => createRequire(join(packages[name], "package.json")).resolve;
 const folders = {
-  "executable-address": ours,
-  "@noble/hashes": dirname(resolve("@noble/hashes/sha3.js")),
-  uqr: dirname(resolve("uqr")),
+  ...packages,
+  "@noble/hashes": dirname(resolveIn("executable-address")("@noble/hashes/sha3.js")),
+  uqr: dirname(resolveIn("executable-address-element")("uqr")),
 };
 
-/** A page's import map has these. */
+/** The import map of a page: every path that the packages export, and their dependencies. */
 export const imports = {
-  "executable-address/element": "/lib/executable-address/element/element.js",
-  "executable-address/recovery": "/lib/executable-address/element/recovery.js",
+  ...Object.fromEntries(Object.entries(packages).flatMap(exportsOf)),
   "@noble/hashes/": "/lib/@noble/hashes/",
   uqr: "/lib/uqr/index.mjs",
 };
+
+function exportsOf([name, folder]) {
+  const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return Object.entries(exports).map(([path, { default: file }]) => [
+    path.replace(".", name),
+    file.replace(".", `/lib/${name}`),
+  ]);
+}
 
 /** @param path of a request @returns the module's text, or undefined where there is none */
 export async function readModule(path) {

@@ -1,7 +1,7 @@
 // How the shop is paid: the kit with the shop's own words for goods and refunds.
 
 import { parseAddress } from "executable-address";
-import { openShop, sqliteStore } from "executable-address/shop";
+import { openShop, sqliteStore } from "executable-address-shop";
 
 const referenceOf = (id) => `order-${id}`;
 const idOf = (reference) => Number(/^order-([1-9][0-9]{0,14})$/.exec(reference)?.[1] ?? 0);

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createClient } from "executable-address/client";
 import { formatUnits } from "executable-address/payment";
-import { InvalidError, WebhookError } from "executable-address/shop";
+import { InvalidError, WebhookError } from "executable-address-shop";
 import { imports, readModule } from "./library.js";
 import { openOrders } from "./orders.js";
 import { orderPage, shopPage } from "./pages.js";

@@ -1,7 +1,7 @@
 // Amounts of money in words, by what this server lists.
 
 import type { Intent } from "executable-address";
-import { coinDecimals, coins, formatUnits, isSame } from "executable-address/page";
+import { coinDecimals, coins, formatUnits, isSame } from "executable-address-element/page";
 import { findToken } from "../shown/reading.ts";
 import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";

@@ -2,7 +2,7 @@
 // wallet then gets wrong comes back, while the token contract of a payment link keeps what it is
 // sent.
 
-import { isSame, paymentLink, shortAddress } from "executable-address/page";
+import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { GroupedAddress, ShortParty, Whole } from "../shown/address-text.tsx";

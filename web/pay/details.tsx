@@ -1,4 +1,4 @@
-import type { Hazard, News, Standing } from "executable-address/page";
+import type { Hazard, News, Standing } from "executable-address-element/page";
 import { memo, type ReactNode, useState } from "react";
 import { Calls } from "../shown/calls.tsx";
 import { nowSeconds } from "../shown/news.ts";

@@ -1,4 +1,4 @@
-import type { Doubt, Standing } from "executable-address/page";
+import type { Doubt, Standing } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { InertText } from "../shown/inert-text.tsx";

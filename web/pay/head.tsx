@@ -1,5 +1,5 @@
-import type { News, Standing } from "executable-address/page";
-import { formatUnits, plainUnits } from "executable-address/page";
+import type { News, Standing } from "executable-address-element/page";
+import { formatUnits, plainUnits } from "executable-address-element/page";
 import { useEffect } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { SentenceText, ShortParty } from "../shown/address-text.tsx";

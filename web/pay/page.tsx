@@ -1,6 +1,6 @@
 // /a/{address} and #terms=0x…: says what paying an address does, to its payer.
 
-import { type Chain, findChains } from "executable-address/page";
+import { type Chain, findChains } from "executable-address-element/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { AboutContext } from "../shown/about.tsx";
 import { readFacts } from "../shown/facts.ts";

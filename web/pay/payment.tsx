@@ -1,4 +1,4 @@
-import { hazardsOf, isOver, type Standing, standingOf } from "executable-address/page";
+import { hazardsOf, isOver, type Standing, standingOf } from "executable-address-element/page";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { useNews, useTick } from "../shown/news.ts";

@@ -1,8 +1,8 @@
 // Shows the outcome, in place of every way to pay, once the calls have run or can no longer run.
 
-import type { News, Standing } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
+import type { News, Standing } from "executable-address-element/page";
 import { useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { GroupedAddress, Party, ShortParty } from "../shown/address-text.tsx";

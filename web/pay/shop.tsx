@@ -7,7 +7,7 @@ import {
   type ProvedShop,
   proveShop,
   readShopClaim,
-} from "executable-address/page";
+} from "executable-address-element/page";
 import { useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { Said } from "../shown/words/say.tsx";

@@ -2,7 +2,7 @@
 // proof has to show the outcome against that block. Nobody is asked to connect for it.
 
 import type { AddressRecord, Hex } from "executable-address";
-import { ask, type Standing, type Wallet } from "executable-address/page";
+import { ask, type Standing, type Wallet } from "executable-address-element/page";
 import { useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { fetchProof } from "../shown/proved.ts";

@@ -1,6 +1,12 @@
 import type { AddressRecord, Intent } from "executable-address";
-import { type Chain, coinDecimals, coins, isSame, type Token } from "executable-address/page";
 import type { TokenAmount } from "executable-address/status";
+import {
+  type Chain,
+  coinDecimals,
+  coins,
+  isSame,
+  type Token,
+} from "executable-address-element/page";
 import { createContext, useContext } from "react";
 import type { Facts } from "./facts.ts";
 import { findToken, sayAmount, sayParty } from "./reading.ts";

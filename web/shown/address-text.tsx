@@ -1,4 +1,4 @@
-import { addressGroups, isSame, shortAddress } from "executable-address/page";
+import { addressGroups, isSame, shortAddress } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { Identicon } from "../ui/drawn/identicon.tsx";
 import { useAbout } from "./about.tsx";

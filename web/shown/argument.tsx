@@ -1,4 +1,4 @@
-import type { Token } from "executable-address/page";
+import type { Token } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "./about.tsx";
 import { Party } from "./address-text.tsx";

@@ -1,5 +1,5 @@
 import { type Call, type Hex, requirementOf, tipOf } from "executable-address";
-import { hazardsOf, isSame, partsOf } from "executable-address/page";
+import { hazardsOf, isSame, partsOf } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "./about.tsx";
 import { Party, SentenceText } from "./address-text.tsx";

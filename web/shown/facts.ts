@@ -1,7 +1,7 @@
 // Reads what the operator says about an address in the page as it was served: names, and what a
 // wallet needs to know of a chain. Without a server there is nothing, and the page says less.
 
-import { isName } from "executable-address/page";
+import { isName } from "executable-address-element/page";
 import type { Labels } from "./reading.ts";
 
 export type Facts = {

@@ -1,4 +1,4 @@
-import { inertPieces } from "executable-address/page";
+import { inertPieces } from "executable-address-element/page";
 import { useSpeech } from "./words/say.tsx";
 
 /** A stranger's text: nothing in it acts, and what would not be seen is written out. */

@@ -4,9 +4,9 @@
 
 import type { Hex, Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { isSame, partsOf, signatureOf } from "executable-address/page";
 import type { ProvedExecution } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
+import { isSame, partsOf, signatureOf } from "executable-address-element/page";
 import { Flow, type Stream } from "../ui/drawn/flow.tsx";
 import { Identicon } from "../ui/drawn/identicon.tsx";
 import { Timeline } from "../ui/drawn/timeline.tsx";

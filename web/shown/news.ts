@@ -1,5 +1,5 @@
 import type { Hex } from "executable-address";
-import { followStatus, type News, noNews } from "executable-address/page";
+import { followStatus, type News, noNews } from "executable-address-element/page";
 import { useEffect, useState } from "react";
 
 /** Follows what is known of `address` while the page is open. */

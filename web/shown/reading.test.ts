@@ -20,7 +20,7 @@ import {
   partsOf,
   readChains,
   signatureOf,
-} from "executable-address/page";
+} from "executable-address-element/page";
 import { sayWith } from "../ui/words/languages.ts";
 import { readFacts } from "./facts.ts";
 import {

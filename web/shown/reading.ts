@@ -21,7 +21,7 @@ import {
   signatureOf,
   type Token,
   unlimitedFrom,
-} from "executable-address/page";
+} from "executable-address-element/page";
 import type { Key, Say } from "./words/languages.ts";
 
 /** Finds what is listed at `address` on the chain of an intent. */

@@ -1,8 +1,8 @@
 // Who gave and who got how much of an address's money: what a flow draws, on pages and receipts.
 
 import type { Hex, Intent } from "executable-address";
-import { isSame } from "executable-address/page";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
+import { isSame } from "executable-address-element/page";
 
 export type Share = {
   /** An account, or what stands for accounts that are not known. */

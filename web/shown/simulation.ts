@@ -2,6 +2,7 @@
 // changes. It is shown as the server's word, for nothing of it can be proved here.
 
 import type { AddressRecord, Hex } from "executable-address";
+import type { ServiceStatus } from "executable-address/status";
 import {
   coinDecimals,
   type FoundSimulation,
@@ -9,8 +10,7 @@ import {
   formatUnits,
   isSame,
   type Token,
-} from "executable-address/page";
-import type { ServiceStatus } from "executable-address/status";
+} from "executable-address-element/page";
 import { useEffect, useRef, useState } from "react";
 import { caughtUp } from "./caught-up.ts";
 import { type Labels, sayParty } from "./reading.ts";

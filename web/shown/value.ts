@@ -1,7 +1,7 @@
 // The text of an array or a tuple taken apart for display, by its type. verifyRecord has checked
 // that the text is JSON of exactly this shape: spec/decisions.md on arguments.
 
-import { type Parameter, partsOf } from "executable-address/page";
+import { type Parameter, partsOf } from "executable-address-element/page";
 
 export type Field = Parameter & { value: string };
 

@@ -1,4 +1,4 @@
-import { drawQr } from "executable-address/page";
+import { drawQr } from "executable-address-element/page";
 import { useMemo } from "react";
 
 /** Dark on white in either theme: many scanners read nothing else. */

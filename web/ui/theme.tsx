@@ -1,4 +1,4 @@
-import { forget, remember } from "executable-address/page";
+import { forget, remember } from "executable-address-element/page";
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
 import { useUiSpeech } from "./words/speech.tsx";

@@ -40,7 +40,9 @@ let server: Served;
 before(async () => {
   if (skip) return;
   project = mkdtempSync(join(tmpdir(), "executable-address-"));
-  await run(process.execPath, [join(here, "../../build.ts")]);
+  await run(process.execPath, [join(here, "../../../scripts/build-package.ts")], {
+    cwd: join(here, "../.."),
+  });
   cpSync(join(here, "../../dist"), join(project, "node_modules/executable-address"), {
     recursive: true,
   });

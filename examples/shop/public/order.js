@@ -1,6 +1,6 @@
 // An order's page: the element shows the payment; when it is done, the shop says what it knows.
 
-import "executable-address/element";
+import "executable-address-element";
 
 const payment = document.querySelector("executable-address");
 const state = document.querySelector("#state");

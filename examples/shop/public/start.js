@@ -1,3 +1,3 @@
 // The shop's first page: the customer's wallet may fill in the address that gets money back.
 
-import "executable-address/recovery";
+import "executable-address-element/recovery";

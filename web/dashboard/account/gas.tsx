@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { formatUnits } from "executable-address/page";
+import { formatUnits } from "executable-address-element/page";
 import { api } from "../api.ts";
 import { sayChain } from "../money.ts";
 import { Table } from "../parts/table.tsx";

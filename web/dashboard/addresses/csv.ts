@@ -1,7 +1,7 @@
 // The list as a file for a spreadsheet, made in the browser from the pages of the list.
 
 import type { AddressPage, ListedAddress } from "executable-address/client";
-import { formatUnits } from "executable-address/page";
+import { formatUnits } from "executable-address-element/page";
 import { findToken } from "../../shown/reading.ts";
 import type { Chain } from "../api.ts";
 import { chainOf } from "../money.ts";

@@ -7,8 +7,8 @@ import {
   makeRecord,
 } from "executable-address";
 import type { ListedAddress } from "executable-address/client";
-import { isSame, type News } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
+import { isSame, type News } from "executable-address-element/page";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "wouter";
 import { AboutContext } from "../../shown/about.tsx";

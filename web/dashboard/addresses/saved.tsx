@@ -1,6 +1,6 @@
 // Filters of the list that this browser keeps by name, for each account its own.
 
-import { recall, remember } from "executable-address/page";
+import { recall, remember } from "executable-address-element/page";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import { Button } from "../../ui/button.tsx";

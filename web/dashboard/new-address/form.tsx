@@ -1,5 +1,5 @@
 import { isAddress } from "executable-address";
-import type { Token } from "executable-address/page";
+import type { Token } from "executable-address-element/page";
 import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";

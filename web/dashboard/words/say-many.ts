@@ -1,4 +1,4 @@
-import { formatUnits } from "executable-address/page";
+import { formatUnits } from "executable-address-element/page";
 import type { Language } from "../../ui/words/languages.ts";
 import type { Key, Say } from "./words.ts";
 

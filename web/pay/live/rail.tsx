@@ -1,4 +1,4 @@
-import type { Standing } from "executable-address/page";
+import type { Standing } from "executable-address-element/page";
 import { useRef } from "react";
 import type { Key } from "../../shown/words/languages.ts";
 import { useSpeech } from "../../shown/words/say.tsx";

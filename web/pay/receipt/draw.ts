@@ -1,7 +1,7 @@
 // A receipt as it is read: drawn as text alone, since intents and tokens are strangers' words.
 
-import { formatUnits, inertPieces, isSame } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
+import { formatUnits, inertPieces, isSame } from "executable-address-element/page";
 import { sharesIn } from "../../shown/shares.ts";
 import { drawFlow, drawTimeline, identicon } from "./pictures.ts";
 import { element, said, say, sayTime } from "./speech.ts";

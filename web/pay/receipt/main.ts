@@ -2,7 +2,6 @@
 // person keeps, which asks nobody. Both run this script.
 
 import { type AddressRecord, InvalidError } from "executable-address";
-import { isSame, readChains } from "executable-address/page";
 import {
   type AddressProof,
   type PaymentProof,
@@ -12,6 +11,7 @@ import {
   type SavedReceipt,
   verifyReceipt,
 } from "executable-address/proof";
+import { isSame, readChains } from "executable-address-element/page";
 import "./receipt.css";
 import { drawReceipt, type Shown } from "./draw.ts";
 import { chooseLanguage, element, type Key, said, say } from "./speech.ts";

@@ -1,7 +1,7 @@
 // The pictures of a receipt, by the shapes that the payer's page draws with.
 
-import { isSame, shortAddress } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
+import { isSame, shortAddress } from "executable-address-element/page";
 import { type Share, sharesIn, sharesOut, sumOf } from "../../shown/shares.ts";
 import { flowPicture } from "../../ui/drawn/flow-shapes.ts";
 import { identiconBox, identiconShapes } from "../../ui/drawn/identicon-shapes.ts";

@@ -1,7 +1,7 @@
 // Says the receipt's words in the reader's language. All six come with it, since a receipt that is
 // kept asks nobody.
 
-import { type LanguageTag, recall, remember } from "executable-address/page";
+import { type LanguageTag, recall, remember } from "executable-address-element/page";
 import { sayMoment } from "../../shown/words/say-when.ts";
 import {
   type Language,

@@ -1,8 +1,8 @@
 // Who says that a block is of the chain: endpoints that the reader names, and their wallets.
 
 import type { Hex } from "executable-address";
-import { followWallets, isSame, nameOf, type Wallet } from "executable-address/page";
 import { httpRpc } from "executable-address/status";
+import { followWallets, isSame, nameOf, type Wallet } from "executable-address-element/page";
 import { say } from "./speech.ts";
 
 type Block = { readonly number: number; readonly hash: Hex };

@@ -1,7 +1,7 @@
 // For wallets that do not know a chain: the chains of service/chains.json, with the RPC URL that
 // each chain's own documentation gives to the public.
 
-import { coins } from "executable-address/page";
+import { coins } from "executable-address-element/page";
 import type { Facts } from "../../shown/facts.ts";
 
 const rpcUrls: Readonly<Record<number, string>> = {

@@ -1,4 +1,10 @@
-import { type Fate, isOver, type Kept, type News, type Standing } from "executable-address/page";
+import {
+  type Fate,
+  isOver,
+  type Kept,
+  type News,
+  type Standing,
+} from "executable-address-element/page";
 import { useEffect } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import { Transaction } from "../../shown/transaction.tsx";

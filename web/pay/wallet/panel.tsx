@@ -1,4 +1,4 @@
-import { nameOf, type Refusal, type Step, shortAddress } from "executable-address/page";
+import { nameOf, type Refusal, type Step, shortAddress } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import { InertText } from "../../shown/inert-text.tsx";

@@ -13,7 +13,7 @@ import {
   type Refusal,
   sendPayment,
   type WalletProvider,
-} from "executable-address/page";
+} from "executable-address-element/page";
 
 const buyer: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const another: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";

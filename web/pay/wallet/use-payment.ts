@@ -17,7 +17,7 @@ import {
   type Wallet,
   type WalletProvider,
   watchPayment,
-} from "executable-address/page";
+} from "executable-address-element/page";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Facts } from "../../shown/facts.ts";
 import { knownChain } from "./known-chains.ts";

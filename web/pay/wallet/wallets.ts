@@ -1,6 +1,6 @@
 // Wallets of this browser, as the page shows them, and the apps that can open this page.
 
-import { ask, followWallets, type Wallet } from "executable-address/page";
+import { ask, followWallets, type Wallet } from "executable-address-element/page";
 import { useEffect, useState } from "react";
 
 /** The wallets that are found, each once. */

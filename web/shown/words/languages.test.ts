@@ -9,7 +9,7 @@ import { saySpan } from "./say-when.ts";
 type Words = Readonly<Record<string, string>>;
 
 const folders = {
-  "the element": join(import.meta.dirname, "../../../address/element/words"),
+  "the element": join(import.meta.dirname, "../../../element/words"),
   "the parts": join(import.meta.dirname, "../../ui/words"),
   "the page": import.meta.dirname,
   "the dashboard": join(import.meta.dirname, "../../dashboard/words"),

@@ -1,4 +1,4 @@
-import { drawIdenticon, identiconSide } from "executable-address/page";
+import { drawIdenticon, identiconSide } from "executable-address-element/page";
 import type { Shape } from "./shape.ts";
 
 export const identiconBox = `0 0 ${identiconSide} ${identiconSide}`;

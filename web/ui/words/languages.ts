@@ -1,6 +1,6 @@
 // The languages of a payer's pages: which one a reader gets, and how a sentence is filled.
 
-import { type LanguageTag, languageOf } from "executable-address/page";
+import { type LanguageTag, languageOf } from "executable-address-element/page";
 
 type Shown = { readonly name: string; readonly dir: "ltr" | "rtl" };
 export type Language = Shown & { readonly tag: LanguageTag };

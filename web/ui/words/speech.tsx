@@ -1,7 +1,7 @@
 // How components speak, made once for the words of each room. What is put into a sentence keeps its
 // own direction: amounts and addresses read from left to right in every language.
 
-import { type LanguageTag, recall, remember } from "executable-address/page";
+import { type LanguageTag, recall, remember } from "executable-address-element/page";
 import { createContext, Fragment, type ReactNode, useContext, useEffect, useState } from "react";
 import { openOutside } from "../outside.ts";
 import {

@@ -1,6 +1,6 @@
 // The words that every page has: the library's of an address, and those that the parts say.
 
-import { elementWords, type LanguageTag, loadElementWords } from "executable-address/page";
+import { elementWords, type LanguageTag, loadElementWords } from "executable-address-element/page";
 import en from "./en.json" with { type: "json" };
 
 export const uiWords = { ...elementWords, ...en };

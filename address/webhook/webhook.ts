@@ -1,0 +1,128 @@
+// `executable-address/webhook`: what a receiver does with a delivery. Its signature says who sent
+// it (Standard Webhooks 1.0), and nodes of the receiver's say what is so.
+
+import { WebhookError } from "../client/errors.ts";
+import type { ServiceEvent } from "../client/lists.ts";
+import { plainOf } from "../errors.ts";
+
+export { WebhookError } from "../client/errors.ts";
+export {
+  type EventType,
+  eventTypes,
+  type Payment,
+  type PaymentNews,
+  type ServiceEvent,
+} from "../client/lists.ts";
+export { ProofError, type ProofErrorCode } from "../proof/error.ts";
+export { type ProvedEvent, type ProveEventOptions, proveEvent } from "./prove-event.ts";
+
+type HeaderSource =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type WebhookOptions = {
+  /** `whsec_…` of the endpoint; during a rotation both. Checks `v1`. */
+  readonly secret?: string | readonly string[];
+  /** `whpk_…` of the service, instead of a secret: checks `v1a`, which anybody may. */
+  readonly publicKey?: string | readonly string[];
+  /** How far the signature's time may be from now. Default 300. */
+  readonly toleranceSeconds?: number;
+  /** Unix milliseconds. Default the clock's. */
+  readonly now?: number;
+};
+
+/**
+ * The event that a delivery carries. Its signature proves who sent it, and not that it is so:
+ * {@link proveEvent} gives the fact to act on.
+ *
+ * @param body the bytes as they came, or their text; parsed and written again they are others
+ * @throws {WebhookError} if no signature is right, or its time is not near now
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array,
+  headers: HeaderSource,
+  options: WebhookOptions,
+): Promise<ServiceEvent> {
+  const { secret, publicKey, toleranceSeconds = 300, now = Date.now() } = options;
+  if ((secret === undefined) === (publicKey === undefined))
+    throw new TypeError(
+      `expected a secret or a publicKey, found ${secret === undefined ? "neither" : "both"}`,
+    );
+  const id = headerOf(headers, "webhook-id");
+  const timestamp = headerOf(headers, "webhook-timestamp");
+  if (!/^[1-9][0-9]{0,11}$/.test(timestamp))
+    throw new WebhookError(`webhook-timestamp: wanted seconds, found ${plainOf(timestamp)}`);
+  if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
+    throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const content = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const signatures = headerOf(headers, "webhook-signature").split(" ").slice(0, 10);
+  const isRight =
+    publicKey === undefined
+      ? await isHmac(content, signatures, [secret ?? []].flat())
+      : await isEd25519(content, signatures, [publicKey].flat());
+  if (!isRight) throw new WebhookError("no signature of it is right");
+  const event = parse(text);
+  if (event?.id !== id)
+    throw new WebhookError(`wanted event ${plainOf(id)}, found ${plainOf(event?.id)}`);
+  return event;
+}
+
+function parse(text: string): ServiceEvent | undefined {
+  try {
+    return JSON.parse(text) as ServiceEvent;
+  } catch {
+    throw new WebhookError("the body is not JSON");
+  }
+}
+
+function headerOf(headers: HeaderSource, name: string): string {
+  const value =
+    typeof (headers as Headers).get === "function"
+      ? (headers as Headers).get(name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  if (typeof value === "string" && value !== "") return value;
+  throw new WebhookError(`no header ${name}, or more than one`);
+}
+
+async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  for (const secret of secrets) {
+    const bytes = bytesOf(secret, "whsec_");
+    const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
+    for (const signature of valuesOf(signatures, "v1")) {
+      if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
+    }
+  }
+  return false;
+}
+
+async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly string[]) {
+  for (const publicKey of publicKeys) {
+    const bytes = bytesOf(publicKey, "whpk_");
+    const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
+    for (const signature of valuesOf(signatures, "v1a")) {
+      if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
+    }
+  }
+  return false;
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const valuesOf = (signatures: string[], version: string): Bytes[] =>
+  signatures.flatMap((signature) => {
+    const [found, text = ""] = signature.split(",");
+    try {
+      return found === version ? [base64(text)] : [];
+    } catch {
+      return [];
+    }
+  });
+
+function bytesOf(text: string, prefix: string): Bytes {
+  if (!text.startsWith(prefix)) throw new TypeError(`expected ${prefix} and base64`);
+  return base64(text.slice(prefix.length));
+}
+
+const base64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

@@ -1,0 +1,35 @@
+// Names of chains, and symbols and decimals of tokens. They are shown beside amounts of money and
+// are the server's word, so only those that can be shown as they are are taken.
+
+import type { Hex } from "executable-address";
+import { address, integer } from "executable-address/client/parts";
+import { isName } from "executable-address/payment";
+
+export type Token = { symbol: string; address: Hex; decimals: number };
+export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
+
+/** 2^256 has 78 digits. */
+const decimals = integer(0, 77);
+const nameMax = 32;
+
+/** Never throws: without a server there are none, and amounts stay bare base units. */
+export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
+  const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);
+  return readChains(answer?.ok ? await answer.json().catch(() => undefined) : undefined);
+}
+
+/** The whole entries of a chain list; anything else in it is left out. */
+export function readChains(list: unknown): Chain[] {
+  const { chains } = (list ?? {}) as { chains?: unknown };
+  if (!Array.isArray(chains)) return [];
+  return chains
+    .filter((chain) => Number.isSafeInteger(chain?.chainId) && isName(chain.name, nameMax))
+    .map(({ chainId, name, tokens }) => ({
+      chainId,
+      name,
+      tokens: Array.isArray(tokens) ? tokens.filter(isToken) : [],
+    }));
+}
+
+const isToken = (token: Partial<Token> | null): token is Token =>
+  isName(token?.symbol, nameMax) && address(token?.address) && decimals(token?.decimals);

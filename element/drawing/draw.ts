@@ -1,0 +1,178 @@
+// Draws the element with DOM nodes: nothing is inline, and no text becomes markup.
+
+import type { Hex } from "executable-address";
+import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
+import { hazardsOf } from "../hazards.ts";
+import type { LookedUp } from "../look-up.ts";
+import type { Doubt, Standing } from "../standing.ts";
+import { type ElementWords, fill } from "../words.ts";
+import { drawQr } from "./qr-code.ts";
+
+/** A payment by a wallet, in words; `busy` while nothing else is to be offered. */
+type WalletState = { text: string; busy: boolean; forget?: () => void };
+
+type Drawing = {
+  lookedUp: Extract<LookedUp, { kind: "record" }>;
+  standing: Standing;
+  isSilent: boolean;
+  words: ElementWords;
+  /** The service's own page of the address. */
+  page: string | undefined;
+  wallet: WalletState | undefined;
+  /** A button for each wallet. */
+  wallets: readonly { name: string; pay: () => void }[];
+};
+
+const stateWord = ({ state }: Standing) =>
+  `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
+const doubtWords: Partial<Record<Doubt, keyof ElementWords>> = {
+  fails: "cannotRun",
+  soon: "overSoon",
+  silent: "doubtSilent",
+};
+
+export function drawRecord(drawing: Drawing): Node[] {
+  const { lookedUp, standing, isSilent, words, page, wallet } = drawing;
+  const { record, token, chainName } = lookedUp;
+  const { address, intent } = record;
+  const units = standing.state === "partly" ? standing.owed : intent.amount;
+  const amount = token
+    ? `${formatUnits(units, token.decimals)} ${token.symbol}`
+    : fill(words.baseUnits, { amount: formatUnits(units, 0) });
+  const chain = chainName ?? fill(words.chainNumber, { id: `${intent.chainId}` });
+  const [doubt] = standing.doubts;
+  const hazards = hazardsOf(intent, token !== undefined);
+  const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
+  const said = words[(doubt && doubtWords[doubt]) ?? stateWord(standing)];
+  const state = element("p", isGrave ? "status warning" : "status", said);
+  state.setAttribute("role", "status");
+
+  const parts: Node[] = [
+    element("p", "amount", amount),
+    element("p", "chain", fill(words.onChain, { chain })),
+    state,
+  ];
+  const isOpen = doubt === undefined || doubtWords[doubt] !== undefined;
+  if (isOpen) {
+    for (const { title, call = 0 } of hazards)
+      parts.push(element("p", "warning", fill(words[title], { n: `${call}` })));
+  }
+  const isBad = hazards.some(({ tone }) => tone === "bad");
+  if (isOpen && isBad) parts.push(element("p", "warning", words.lookFirst));
+  if (wallet) parts.push(walletLine(wallet, words));
+  if (doubt === undefined && !isBad && !wallet?.busy) {
+    parts.push(...waysToPay(drawing, { address, amount, chain }));
+  }
+  if (isSilent) parts.push(element("p", "warning", words.noNewsYet));
+  if (page !== undefined) parts.push(pageLink(`${page}/a/${address}`, words));
+  return parts;
+}
+
+type Asked = { address: Hex; amount: string; chain: string };
+
+function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Asked): Node[] {
+  const short = shortAddress(address);
+  return [
+    qr(address, fill(words.qrOfAddress, { address })),
+    groups(address),
+    copyButton(address, words),
+    element("p", "must-show", fill(words.walletMustShow, { amount, address: short, chain })),
+    ...wallets.map(({ name, pay }) => button("pay", fill(words.payWith, { wallet: name }), pay)),
+  ];
+}
+
+function walletLine({ text, busy, forget }: WalletState, words: ElementWords): Node {
+  const line = element("p", busy ? "wallet" : "wallet warning", text);
+  line.setAttribute("role", "status");
+  if (forget) line.append(" ", button("forget", words.forgetIt, forget));
+  return line;
+}
+
+function pageLink(href: string, words: ElementWords): Node {
+  const link = element("a", "details", words.details);
+  const line = element("p", "more", "");
+  line.append(Object.assign(link, { href, target: "_blank", rel: "noreferrer" }));
+  return line;
+}
+
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  part: string,
+  text: string,
+) {
+  const made = document.createElement(name);
+  made.setAttribute("part", part);
+  made.textContent = text;
+  return made;
+}
+
+export function button(part: string, text: string, press: () => void): HTMLButtonElement {
+  const made = element("button", part, text);
+  made.type = "button";
+  made.addEventListener("click", press);
+  return made;
+}
+
+/** Dark on white whatever the page's colours: many scanners read nothing else. */
+function qr(address: Hex, label: string): SVGElement {
+  const { size, path } = drawQr(address);
+  return svg({ part: "qr", role: "img", "aria-label": label, viewBox: `0 0 ${size} ${size}` }, [
+    ["rect", { width: size, height: size, fill: "#fff" }],
+    ["path", { d: path, fill: "#000" }],
+  ]);
+}
+
+type Attributes = Record<string, string | number>;
+
+function svg(attributes: Attributes, shapes: [name: string, Attributes][]): SVGElement {
+  const make = (name: string, attributes: Attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, `${value}`);
+    return made as SVGElement;
+  };
+  const made = make("svg", { "shape-rendering": "crispEdges", ...attributes });
+  made.append(...shapes.map(([name, of]) => make(name, of)));
+  return made;
+}
+
+/** The picture is loaded apart, and is there from the second drawing at the latest. */
+function groups(address: Hex): Node {
+  const line = element("p", "address", "0x");
+  line.dir = "ltr";
+  import("./identicon.ts").then(
+    ({ drawIdenticon, identiconSide }) =>
+      line.prepend(
+        svg(
+          {
+            part: "identicon",
+            "aria-hidden": "true",
+            viewBox: `0 0 ${identiconSide} ${identiconSide}`,
+          },
+          drawIdenticon(address).map((squares) => ["path", squares]),
+        ),
+      ),
+    // The address stands there without it.
+    () => {},
+  );
+  for (const group of addressGroups(address)) {
+    line.append(Object.assign(document.createElement("span"), { textContent: group }));
+  }
+  return line;
+}
+
+function copyButton(address: Hex, words: ElementWords): Node {
+  const what = words.address;
+  const made = button("copy", fill(words.copyWhat, { what }), () => {
+    // There is no clipboard outside https and localhost, and a browser may say no.
+    Promise.resolve()
+      .then(() => navigator.clipboard.writeText(address))
+      .then(
+        () => fill(words.whatCopied, { what }),
+        () => words.copyRefused,
+      )
+      .then((text) => {
+        made.textContent = text;
+      });
+  });
+  return made;
+}

@@ -1,0 +1,11 @@
+import { encode } from "uqr";
+
+/**
+ * `text` as a QR code: one path of unit squares in a view box of `size`, with the quiet zone of
+ * four that ISO/IEC 18004 asks for.
+ */
+export function drawQr(text: string): { size: number; path: string } {
+  const { size, data } = encode(text, { ecc: "M", border: 4 });
+  const path = data.flatMap((row, y) => row.flatMap((on, x) => (on ? `M${x} ${y}h1v1h-1z` : [])));
+  return { size, path: path.join("") };
+}

@@ -1,0 +1,211 @@
+// `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Amount,
+// code and state of an address in anybody's page, proved in that page and followed live. Importing
+// this module defines the element. It needs no framework and runs under a strict policy: nothing is
+// inline, nothing is evaluated, and no text becomes markup.
+
+import { type Hex, parseAddress } from "executable-address";
+import type { Simulation } from "executable-address/client";
+import { formatUnits } from "executable-address/payment";
+import type { ServiceStatus } from "executable-address/status";
+import { drawRecord, element } from "./drawing/draw.ts";
+import { followStatus, type News, noNews } from "./follow.ts";
+import { type LookedUp, lookUp } from "./look-up.ts";
+import { attachRoot, Base, define } from "./mount.ts";
+import { findSimulation } from "./simulation.ts";
+import { isOver, standingOf } from "./standing.ts";
+import { type Asked, openWallets, type WalletPanel } from "./wallet/panel.ts";
+import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
+
+export type { ElementWords } from "./words.ts";
+
+/** `detail` of the events `paid`, `executed` and `expired`, each of which comes once. */
+export type AddressEventDetail = { readonly address: Hex; readonly status: ServiceStatus };
+
+export class ExecutableAddressElement extends Base {
+  static observedAttributes = ["address", "base-url", "mirrors", "lang"];
+
+  #stop = () => {};
+  #simulate = () => {};
+  #lookedUp: LookedUp = { kind: "loading" };
+  #news = noNews;
+  #simulation: Simulation | undefined;
+  #told = new Set<string>();
+  #wallets: WalletPanel | undefined;
+  /** The state and balance when executing was last simulated. */
+  #simulated = "";
+  #own: Partial<ElementWords> = {};
+  #spoken: ElementWords = elementWords;
+  #drawn = "";
+
+  /** The page's own words; those that are left out stay in the element's language. */
+  set words(words: Partial<ElementWords>) {
+    this.#own = words;
+    this.#draw();
+  }
+
+  get #words(): ElementWords {
+    return { ...this.#spoken, ...this.#own };
+  }
+
+  async #speak() {
+    this.#spoken = await wordsFor(this);
+    this.#draw();
+  }
+
+  connectedCallback() {
+    attachRoot(this);
+    this.#start();
+  }
+
+  disconnectedCallback() {
+    this.#stop();
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected && this.shadowRoot) this.#start();
+  }
+
+  #start() {
+    this.#stop();
+    this.#lookedUp = { kind: "loading" };
+    this.#news = noNews;
+    this.#simulation = undefined;
+    this.#simulated = "";
+    this.#told.clear();
+    void this.#speak();
+    this.#draw();
+    const address = parsed(this.getAttribute("address"));
+    const baseUrl = this.getAttribute("base-url")?.replace(/\/+$/, "");
+    const mirrors = this.getAttribute("mirrors")?.match(/\S+/g) ?? [];
+    if (!address || !baseUrl) return this.#show({ kind: "missing" });
+    const stopping = new AbortController();
+    const stopFollowing = followStatus({ address, baseUrl, tell: (news) => this.#hear(news) });
+    const timer = setInterval(() => this.#draw(), 1_000);
+    const wallets = openWallets(
+      () => this.#asked(),
+      () => this.#draw(),
+    );
+    this.#wallets = wallets;
+    this.#stop = () => {
+      stopping.abort();
+      stopFollowing();
+      wallets.stop();
+      clearInterval(timer);
+    };
+    void lookUp(baseUrl, mirrors, address, stopping.signal).then((lookedUp) => {
+      if (!stopping.signal.aborted) this.#show(lookedUp);
+    });
+    this.#simulate = () =>
+      void findSimulation(baseUrl, address, stopping.signal).then((found) => {
+        if (stopping.signal.aborted) return;
+        this.#simulation = found.kind === "done" ? found.simulation : undefined;
+        this.#draw();
+      });
+    this.#simulate();
+  }
+
+  #show(lookedUp: LookedUp) {
+    this.#lookedUp = lookedUp;
+    this.#tell();
+    this.#draw();
+  }
+
+  #hear(news: News) {
+    this.#news = news;
+    const { status } = news;
+    const known = status ? `${status.state} ${status.balance}` : "";
+    if (known !== this.#simulated && this.#simulated !== "") this.#simulate();
+    this.#simulated = known;
+    this.#tell();
+    this.#draw();
+  }
+
+  /** Tells the page what has become of it, once, and never of what is not proved. */
+  #tell() {
+    const { status } = this.#news;
+    if (!status || this.#lookedUp.kind !== "record") return;
+    const names = {
+      unfunded: [],
+      partially_funded: [],
+      funded: ["paid"],
+      executed: ["paid", "executed"],
+      expired: ["expired"],
+      recovered: ["expired"],
+    }[status.state];
+    const { address } = this.#lookedUp.record;
+    for (const name of names) {
+      if (this.#told.has(name)) continue;
+      this.#told.add(name);
+      const detail: AddressEventDetail = { address, status };
+      this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+    }
+  }
+
+  /** The payment that a wallet would be asked for now; undefined while nothing is proved. */
+  #asked(): Asked | undefined {
+    const standing = this.#standing();
+    if (this.#lookedUp.kind !== "record" || !standing) return undefined;
+    const { record, token, chainName } = this.#lookedUp;
+    const words = this.#words;
+    return {
+      // A wallet that still asks when it is over asks for what is no longer to be paid.
+      ...{ record, words, owed: isOver(standing) ? "0" : standing.owed },
+      chainName: chainName ?? fill(words.chainNumber, { id: `${record.intent.chainId}` }),
+      sayAmount: (units) =>
+        token
+          ? `${formatUnits(units, token.decimals)} ${token.symbol}`
+          : fill(words.baseUnits, { amount: formatUnits(units, 0) }),
+    };
+  }
+
+  #standing() {
+    if (this.#lookedUp.kind !== "record") return undefined;
+    const { intent } = this.#lookedUp.record;
+    return standingOf(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
+  }
+
+  /** Redraws only what changed, so that a screen reader and a pressed button are not disturbed. */
+  #draw() {
+    if (!this.shadowRoot) return;
+    const lookedUp = this.#lookedUp;
+    const words = this.#words;
+    const standing = this.#standing();
+    const asked = this.#asked();
+    const { isSilent } = this.#news;
+    const wallet = asked && this.#wallets?.state(asked);
+    const wallets = this.#wallets?.wallets(words) ?? [];
+    const { secondsLeft, ...lasting } = standing ?? {};
+    const drawn = JSON.stringify([lookedUp, lasting, isSilent, words, wallet, wallets]);
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    const page = this.getAttribute("base-url")?.replace(/\/v1\/*$/, "");
+    const parts =
+      lookedUp.kind === "record" && standing
+        ? drawRecord({ lookedUp, standing, isSilent, words, page, wallet, wallets })
+        : [element("p", "status", sayNothing(lookedUp.kind, words))];
+    this.shadowRoot.replaceChildren(...parts);
+  }
+}
+
+function sayNothing(kind: LookedUp["kind"], words: ElementWords): string {
+  if (kind === "wrong") return words.wrong;
+  if (kind === "missing") return words.missingTitle;
+  if (kind === "unreachable") return `${words.unreachableTitle}. ${words.doNotPayYet}`;
+  return words.checking;
+}
+
+const parsed = (address: string | null): Hex | undefined => {
+  try {
+    return parseAddress((address ?? "").toLowerCase());
+  } catch {
+    return undefined;
+  }
+};
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "executable-address": ExecutableAddressElement;
+  }
+}
+
+define("executable-address", ExecutableAddressElement);

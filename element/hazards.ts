@@ -1,0 +1,76 @@
+// Finds what in an intent a payer should be warned of before paying.
+
+import { findCautions, type Intent } from "executable-address";
+import { hasHidden } from "executable-address/payment";
+import { isSame } from "executable-address/status";
+import { partsOf, signatureOf } from "./function.ts";
+
+/** `title` is a sentence of the catalogues; `call` counts from 1. */
+export type Hazard = {
+  tone: "warn" | "bad";
+  title:
+    | "hazardToken"
+    | "hazardUnlimited"
+    | "hazardMore"
+    | "hazardCollection"
+    | "hazardClash"
+    | "hazardName"
+    | "hazardHidden";
+  call?: number;
+};
+
+/** An approval of this much or more is meant to have no limit. */
+export const unlimitedFrom = 2n ** 255n;
+
+/** @param isListed whether the server lists the intent's token */
+export function hazardsOf(intent: Intent, isListed: boolean): Hazard[] {
+  const found: Hazard[] = isListed ? [] : [{ tone: "warn", title: "hazardToken" }];
+  const ofCalls = intent.calls.flatMap((_, index) => hazardsOfCall(index, intent));
+  return [...found, ...misleadingNames(intent), ...ofCalls];
+}
+
+/** Create refuses these though they are valid; an address need not be made by a service. */
+function misleadingNames(intent: Intent): Hazard[] {
+  return findCautions(intent).map(({ path, code }) => {
+    const call = Number(path[1]) + 1;
+    return code === "selector_clash"
+      ? { tone: "bad", title: "hazardClash", call }
+      : { tone: "warn", title: "hazardName", call };
+  });
+}
+
+function hazardsOfCall(index: number, intent: Intent): Hazard[] {
+  const call = intent.calls[index]!;
+  const found: Hazard[] = [];
+  const at = { call: index + 1 };
+  const signature = signatureOf(partsOf(call.function));
+  const amount = approvedAmount(signature, call.args);
+  if (amount !== undefined && amount >= unlimitedFrom) {
+    found.push({ tone: "bad", title: "hazardUnlimited", ...at });
+  } else if (
+    amount !== undefined &&
+    isSame(call.target, intent.token) &&
+    amount > BigInt(intent.amount)
+  ) {
+    found.push({ tone: "warn", title: "hazardMore", ...at });
+  }
+  if (signature === "setApprovalForAll(address,bool)" && call.args[1] === "true") {
+    found.push({ tone: "bad", title: "hazardCollection", ...at });
+  }
+  if (call.args.some(hasHidden)) {
+    found.push({ tone: "warn", title: "hazardHidden", ...at });
+  }
+  return found;
+}
+
+const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
+  const at = {
+    "approve(address,uint256)": 1,
+    "increaseAllowance(address,uint256)": 1,
+    "approve(address,address,uint160,uint48)": 2,
+  }[signature];
+  if (at === undefined) return undefined;
+  const amount = BigInt(args[at] ?? "0");
+  // Permit2's allowances are uint160; its largest means no limit.
+  return signature.includes("uint160") && amount >= 2n ** 159n ? unlimitedFrom : amount;
+};

@@ -1,0 +1,55 @@
+// A page's simulation, asked of servers that have none, another's, or too much of it. Which fields
+// make one, client/lies.test.ts says.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { makeRecord } from "executable-address";
+import { simulationOf } from "../address/test/answers.ts";
+import { sample, shop } from "../address/test/samples.ts";
+import { type Served, serve } from "../address/test/serve.ts";
+import { findSimulation } from "./simulation.ts";
+
+const { address } = makeRecord(sample);
+const simulation = simulationOf(address);
+const [change] = simulation.changes;
+
+let server: Served;
+let status = 200;
+let body: unknown;
+
+before(async () => {
+  server = await serve((_request, response) => {
+    response.writeHead(status, { "Content-Type": "application/json" });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+});
+after(() => server.close());
+
+const found = async (answer: unknown, answerStatus = 200) => {
+  [body, status] = [answer, answerStatus];
+  return findSimulation(`${server.origin}/v1`, address, new AbortController().signal);
+};
+
+describe("findSimulation", () => {
+  test("unavailable for what is none, another's, or of more changes than are read", async () => {
+    const wrong = [
+      "<html>",
+      null,
+      { ...simulation, block: null },
+      { ...simulation, address: shop },
+      { ...simulation, changes: Array(101).fill(change) },
+      { ...simulation, changes: [{ ...change, change: "+1" }] },
+    ];
+    for (const answer of wrong) assert.deepEqual(await found(answer), { kind: "unavailable" });
+    assert.deepEqual(await found(simulation, 503), { kind: "unavailable" });
+  });
+
+  test("not_held where the server has no intent for the address", async () => {
+    assert.deepEqual(await found({}, 404), { kind: "not_held" });
+  });
+
+  test("the simulation, whatever the letter case of its address", async () => {
+    for (const answer of [simulation, { ...simulation, address: address.toLowerCase() }])
+      assert.deepEqual(await found(answer), { kind: "done", simulation: answer });
+  });
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Simulation } from "executable-address/client";
+import type { AddressState, ServiceStatus } from "executable-address/status";
+import { standingOf } from "./standing.ts";
+
+const now = 1_800_000_000;
+const intent = { amount: "25", expirationTimestamp: now + 3600 };
+const statusOf = (state: AddressState, more: Partial<ServiceStatus> = {}) =>
+  ({ state, balance: "0", executor: null, ...more }) as ServiceStatus;
+const simulation = (outcome: string, reason: string | null = null) =>
+  ({ outcome, reason, failedCall: 1 }) as Simulation;
+const executor = (phase: string, attempts: number) =>
+  statusOf("funded", {
+    balance: "25",
+    executor: { phase, attempts, reason: "no gas" } as ServiceStatus["executor"],
+  });
+
+type Known = {
+  status?: ServiceStatus;
+  simulated?: Simulation;
+  chain?: number;
+  device?: number;
+  silent?: number;
+};
+const stand = ({ status, simulated, chain, device = now, silent = 0 }: Known) => {
+  const news = { status, chainSeconds: () => chain, silentSeconds: () => silent };
+  return standingOf(intent, news, simulated, device);
+};
+
+describe("what is not offered without a deliberate press", () => {
+  const cases: [string, Known, string, string[]][] = [
+    ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
+    ["executed", { status: statusOf("executed"), silent: 99 }, "executed", ["executed"]],
+    ["recovered", { status: statusOf("recovered") }, "recovered", ["expired"]],
+    ["expired", { status: statusOf("expired") }, "expired", ["expired"]],
+    ["holding enough", { status: statusOf("funded", { balance: "25" }) }, "paid", ["enough"]],
+    [
+      "a failing test run",
+      { status: statusOf("unfunded"), simulated: simulation("fails", "shut") },
+      "unfunded",
+      ["fails"],
+    ],
+    [
+      "less than ten minutes left",
+      { status: statusOf("unfunded"), chain: now + 3001 },
+      "unfunded",
+      ["soon"],
+    ],
+    [
+      "both of them",
+      { status: statusOf("partially_funded"), chain: now + 3001, simulated: simulation("fails") },
+      "partly",
+      ["fails", "soon"],
+    ],
+  ];
+  for (const [name, known, state, doubts] of cases) {
+    test(name, () => {
+      const standing = stand(known);
+      assert.equal(standing.state, state);
+      assert.deepEqual(standing.doubts, doubts);
+    });
+  }
+
+  test("but ten minutes left, a run that succeeds, and one that could not be tried", () => {
+    for (const simulated of [simulation("succeeds"), simulation("unknown"), undefined]) {
+      const known = {
+        status: statusOf("unfunded"),
+        chain: now + 3000,
+        ...(simulated && { simulated }),
+      };
+      assert.deepEqual(stand(known).doubts, []);
+    }
+    assert.deepEqual(stand({}).doubts, []);
+    assert.equal(stand({}).state, "unknown");
+  });
+});
+
+describe("whose clock decides", () => {
+  test("the chain's, whatever the payer's device says", () => {
+    const status = statusOf("unfunded");
+    const wrong = { device: now + 10 ** 6 };
+    assert.deepEqual(stand({ status, chain: now, ...wrong }).doubts, []);
+    assert.deepEqual(stand({ status, chain: now + 3601, device: 0 }).doubts, ["expired"]);
+    assert.equal(stand({ status, chain: now + 3600, device: 0 }).secondsLeft, 0);
+  });
+
+  test("the device's where no chain is known", () => {
+    assert.equal(stand({ device: now + 3601 }).state, "expired");
+  });
+});
+
+describe("what is paid and cannot run is never good", () => {
+  test("by a failing test run, with its reason and its call", () => {
+    const status = statusOf("funded", { balance: "25" });
+    const standing = stand({ status, simulated: simulation("fails", "shut") });
+    assert.equal(standing.state, "stuck");
+    assert.equal(standing.reason, "shut");
+    assert.equal(standing.failedCall, 1);
+  });
+
+  test("by an executor that gave up, or failed and was not proved wrong by a test run", () => {
+    assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
+    assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
+    assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
+    const again = { status: executor("waiting", 1), simulated: simulation("succeeds") };
+    assert.equal(stand(again).state, "paid");
+    assert.equal(stand({ status: executor("waiting", 0) }).state, "paid");
+    assert.equal(stand({ status: executor("sent", 1) }).state, "paid");
+  });
+});
+
+test("a part that was paid is taken off", () => {
+  const standing = stand({ status: statusOf("partially_funded", { balance: "10" }) });
+  assert.equal(standing.state, "partly");
+  assert.equal(standing.owed, "15");
+});

@@ -1,0 +1,118 @@
+// Asks the wallet's own provider what became of a payment, until it is certain. A page
+// that was loaded again knows no more than what it kept: it has to find a payment that the wallet
+// sent meanwhile, and to tell replaced and dropped from slow.
+
+import { encodeTransfer, type Hex } from "executable-address";
+import { isSame, toQuantity } from "executable-address/status";
+import type { Kept } from "./kept.ts";
+import { ask, askQuantity, type WalletProvider } from "./provider.ts";
+
+export type Fate =
+  /** The wallet has not said that it sent anything, and no block shows it. */
+  | { kind: "asking" }
+  | { kind: "pending"; isSped: boolean }
+  /** The wallet cannot be asked now. */
+  | { kind: "elsewhere" }
+  /** No node knows it any more, and nothing has taken its place: it may still come. */
+  | { kind: "dropped" }
+  | { kind: "mined"; block: number }
+  | { kind: "reverted"; block: number }
+  | { kind: "cancelled" | "replaced" };
+
+export const isFinal = ({ kind }: Fate) =>
+  kind === "mined" || kind === "reverted" || kind === "cancelled" || kind === "replaced";
+
+const pollMs = 2_000;
+const droppedAfterMs = 60_000;
+/** Blocks searched for what took a payment's place, from when it was asked for. */
+const blocksMax = 300;
+
+type Watched = { token: Hex; address: Hex; kept: Kept };
+type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: Hex };
+type Block = { transactions: Transaction[] };
+
+/**
+ * Tells the fate of `kept` at each change until it is final or `signal` aborts.
+ *
+ * @param onFound the payment, or the same one under another hash: what is kept from here on
+ */
+export async function watchPayment(
+  provider: WalletProvider,
+  { token, address, kept: first }: Watched,
+  tell: (fate: Fate) => void,
+  onFound: (kept: Kept) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let kept = first;
+  let isSped = false;
+  let missingSinceMs: number | undefined;
+  let searched = kept.fromBlock;
+
+  const look = async (): Promise<Fate> => {
+    if (Number(await askQuantity(provider, "eth_chainId")) !== kept.chainId)
+      return { kind: "elsewhere" };
+    const used = Number(
+      await askQuantity(provider, "eth_getTransactionCount", [kept.from, "latest"]),
+    );
+    const { hash } = kept;
+    if (!hash) return used > kept.nonce ? search(isTheSame) : { kind: "asking" };
+    const receipt = await receiptOf(provider, hash);
+    if (receipt) return receipt;
+    if (used > kept.nonce) {
+      const isInItsPlace = ({ nonce }: Transaction) => Number(nonce) === kept.nonce;
+      return (await receiptOf(provider, hash)) ?? (await search(isInItsPlace));
+    }
+    const known = await ask<unknown>(provider, "eth_getTransactionByHash", [hash]).catch(
+      () => null,
+    );
+    missingSinceMs = known ? undefined : (missingSinceMs ?? performance.now());
+    const isDropped =
+      missingSinceMs !== undefined && performance.now() - missingSinceMs > droppedAfterMs;
+    return isDropped ? { kind: "dropped" } : { kind: "pending", isSped };
+  };
+
+  const isTheSame = ({ to, input }: Transaction) =>
+    isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(kept.amount));
+
+  /** The sender's transaction that is `wanted`: the same payment, or what took its place. */
+  const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
+    const head = Number(await askQuantity(provider, "eth_blockNumber"));
+    const last = Math.min(head, kept.fromBlock + blocksMax);
+    for (; searched < last; searched++) {
+      const params = [toQuantity(searched + 1), true];
+      const block = await ask<Block>(provider, "eth_getBlockByNumber", params);
+      const found = block.transactions.find((each) => isSame(each.from, kept.from) && wanted(each));
+      if (!found) continue;
+      if (isTheSame(found)) {
+        isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
+        kept = { ...kept, hash: found.hash, nonce: Number(found.nonce) };
+        onFound(kept);
+        return (await receiptOf(provider, found.hash)) ?? { kind: "pending", isSped };
+      }
+      const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
+      return { kind: isCancel ? "cancelled" : "replaced" };
+    }
+    if (!kept.hash) return { kind: "asking" };
+    return last < head ? { kind: "replaced" } : { kind: "pending", isSped };
+  };
+
+  while (!signal.aborted) {
+    const fate = await look().catch((): Fate => ({ kind: "elsewhere" }));
+    if (signal.aborted) return;
+    tell(fate);
+    if (isFinal(fate)) return;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+async function receiptOf(provider: WalletProvider, hash: Hex): Promise<Fate | undefined> {
+  type Receipt = { status: Hex; blockNumber: Hex };
+  const receipt = await ask<Receipt | null>(provider, "eth_getTransactionReceipt", [hash]).catch(
+    () => null,
+  );
+  if (!receipt) return undefined;
+  return {
+    kind: Number(receipt.status) === 1 ? "mined" : "reverted",
+    block: Number(receipt.blockNumber),
+  };
+}

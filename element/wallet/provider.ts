@@ -1,0 +1,86 @@
+// A wallet of the browser as EIP-1193 has it, asked without a library: a page needs ten methods.
+
+import { fromQuantity } from "executable-address/status";
+
+export type WalletProvider = {
+  request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown>;
+};
+
+/** Why nothing was sent. `failed` alone leaves it open: the wallet did not say. */
+export type Refusal =
+  | {
+      kind:
+        | "rejected"
+        | "busy"
+        | "other_chain"
+        | "unknown_chain"
+        | "no_account"
+        | "changed"
+        /** Another tab of this browser asks for the same payment. */
+        | "asked_elsewhere";
+    }
+  | { kind: "poor"; held: string }
+  | { kind: "no_gas"; heldWei: string; neededWei: string }
+  | { kind: "refused" | "failed"; reason: string };
+
+export class PaymentRefused extends Error {
+  override name = "PaymentRefused";
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal, cause?: unknown) {
+    super(refusal.kind, { cause });
+    this.refusal = refusal;
+  }
+}
+
+/** @throws {PaymentRefused} in place of whatever the wallet rejects with */
+export async function ask<Answer>(
+  provider: WalletProvider,
+  method: string,
+  params: readonly unknown[] = [],
+): Promise<Answer> {
+  try {
+    return (await provider.request({ method, params })) as Answer;
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** A quantity of JSON-RPC. @throws {PaymentRefused} where the wallet gives none */
+export async function askQuantity(
+  provider: WalletProvider,
+  method: string,
+  params: readonly unknown[] = [],
+): Promise<bigint> {
+  const answer = fromQuantity(await ask(provider, method, params));
+  if (answer !== undefined) return answer;
+  throw new PaymentRefused({ kind: "failed", reason: `${method}: no number` });
+}
+
+/** EIP-1193 and EIP-1474: the person declined; an earlier question is open. */
+const rejectedCode = 4001;
+const pending = -32002;
+
+export function refusalOf(error: unknown): PaymentRefused {
+  if (hasCode(error, rejectedCode)) return new PaymentRefused({ kind: "rejected" }, error);
+  if (hasCode(error, pending)) return new PaymentRefused({ kind: "busy" }, error);
+  return new PaymentRefused({ kind: "failed", reason: reasonOf(error) }, error);
+}
+
+/** Wallets put their codes at different depths; some wrap the one that matters in `data`. */
+export function hasCode(error: unknown, code: number): boolean {
+  for (let at: unknown = error, depth = 0; at && depth < 8; depth++) {
+    const found = at as { code?: unknown; cause?: unknown; data?: { originalError?: unknown } };
+    if (found.code === code) return true;
+    const inner = found.data?.originalError as { code?: unknown } | undefined;
+    if (inner?.code === code) return true;
+    at = found.cause;
+  }
+  return false;
+}
+
+const reasonMax = 200;
+
+export const reasonOf = (error: unknown): string => {
+  const { message, data } = (error ?? {}) as { message?: unknown; data?: { message?: unknown } };
+  return `${data?.message ?? message ?? error}`.slice(0, reasonMax);
+};

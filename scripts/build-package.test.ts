@@ -1,0 +1,267 @@
+// The packages as users get them: packed, unpacked into an empty project, run on plain Node and
+// bundled for a page. Bundle sizes are pinned, so a change that makes one larger also changes this.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { makeRecord } from "executable-address";
+import { publint } from "publint";
+import { rolldown } from "rolldown";
+import { build as buildWithVite } from "vite";
+import { sample } from "../address/test/samples.ts";
+
+const root = dirname(import.meta.dirname);
+const record = makeRecord(sample);
+let project: string;
+
+/** The published packages, each with the dependencies that it may have. */
+const packages = [
+  { room: "address", name: "executable-address", dependencies: ["@noble/hashes"] },
+  {
+    room: "element",
+    name: "executable-address-element",
+    dependencies: ["executable-address", "uqr"],
+  },
+  { room: "shop", name: "executable-address-shop", dependencies: ["executable-address"] },
+] as const;
+const tarballs = new Map<string, string>();
+const unpackedAt = (name: string) => join(project, "node_modules", name);
+
+before(() => {
+  project = mkdtempSync(join(tmpdir(), "executable-address-"));
+  for (const { room, name } of packages) {
+    const tarball = pack(room, project);
+    tarballs.set(name, tarball);
+    mkdirSync(unpackedAt(name), { recursive: true });
+    execFileSync("tar", ["-xzf", tarball, "-C", unpackedAt(name), "--strip=1"]);
+  }
+  const { resolve } = createRequire(import.meta.url);
+  cpSync(dirname(resolve("@noble/hashes/sha3.js")), unpackedAt("@noble/hashes"), {
+    recursive: true,
+  });
+  cpSync(dirname(dirname(resolve("uqr"))), unpackedAt("uqr"), { recursive: true });
+  writeFileSync(join(project, "package.json"), '{"type":"module"}');
+});
+after(() => rmSync(project, { recursive: true, force: true }));
+
+/** Builds and packs as a release does. @returns the tarball's path, in `folder` */
+function pack(room: string, folder: string): string {
+  const dist = mkdtempSync(join(project, "dist-"));
+  execFileSync(process.execPath, [join(root, "scripts/build-package.ts"), dist], {
+    cwd: join(root, room),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const options = ["--silent", "--offline", "--pack-destination", folder];
+  const name = execFileSync("npm", ["pack", ...options], { cwd: dist });
+  return join(folder, name.toString().trim());
+}
+
+/** Bundles `code` in the project, minified. */
+async function bundle(code: string): Promise<string> {
+  const input = join(project, "entry.js");
+  writeFileSync(input, code);
+  const build = await rolldown({ input, cwd: project, platform: "browser", logLevel: "silent" });
+  const { output } = await build.generate({ format: "esm", minify: true });
+  await build.close();
+  return output[0].code;
+}
+
+const gzipBytes = (code: string): number => gzipSync(code, { level: 9 }).length;
+
+for (const { room, name, dependencies } of packages)
+  describe(`the packed ${name}`, () => {
+    test("contains its code, types, license and README, and no tests", () => {
+      const unpacked = unpackedAt(name);
+      const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
+      assert.deepEqual(Object.keys(manifest.dependencies), dependencies);
+      assert.deepEqual([manifest.devDependencies, manifest.scripts], [undefined, undefined]);
+      assert.match(manifest.version, /^\d+\.\d+\.\d+$/);
+      for (const each of dependencies.filter((other) => other.startsWith("executable-address")))
+        assert.equal(manifest.dependencies[each], manifest.version, "exactly the same version");
+      assert.equal(manifest.engines.node, ">=20.19.0", "the range of @noble/hashes");
+      assert.equal(manifest.repository.directory, room);
+      const named = Object.values(manifest.exports) as Record<string, string>[];
+      for (const { types, default: code } of named)
+        for (const file of [types, code]) assert.ok(readFileSync(join(unpacked, file!)).length > 0);
+      for (const program of Object.values(manifest.bin ?? {}) as string[])
+        assert.match(readFileSync(join(unpacked, program), "utf8"), /^#!/);
+      const files = readdirSync(unpacked, { recursive: true, encoding: "utf8" });
+      for (const file of ["README.md", "LICENSE"]) assert.ok(files.includes(file), file);
+      const sourceFiles = /\.test\.|bench|(?<!\.d)\.ts$/;
+      assert.deepEqual(
+        files.filter((file) => sourceFiles.test(file)),
+        [],
+      );
+    });
+
+    test("packs to the same bytes each time", () => {
+      const again = pack(room, mkdtempSync(join(project, "pack-")));
+      assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
+    });
+
+    test("is imported from its sources by the workspaces, so no build can be stale", () => {
+      const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8"));
+      for (const path of Object.keys(manifest.exports)) {
+        const found = import.meta.resolve(path.replace(".", name));
+        assert.equal(found, pathToFileURL(join(root, room, manifest.exports[path])).href);
+        assert.match(found, /\.ts$/);
+      }
+    });
+
+    test("names nothing of Node outside its programs, so that it runs anywhere", () => {
+      const files = readdirSync(unpackedAt(name), { recursive: true, encoding: "utf8" });
+      for (const file of files.filter((each) => each.endsWith(".js"))) {
+        if (room === "shop" && file.startsWith("try/")) continue;
+        const code = readFileSync(join(unpackedAt(name), file), "utf8");
+        assert.doesNotMatch(code, /["']node:|\brequire\(|\bBuffer\b/, file);
+        if (file !== "cli/cli.js") assert.doesNotMatch(code, /\bprocess\b/, file);
+      }
+    });
+
+    test("has types that resolve for ES modules of Node and for bundlers", async () => {
+      const data = new Uint8Array(readFileSync(tarballs.get(name)!));
+      const analysis = await checkPackage(createPackageFromTarballData(data));
+      assert.ok(analysis.types);
+      // It does not support resolution without `exports`, nor CommonJS.
+      const problems = analysis.problems.filter(
+        (problem) =>
+          !("resolutionKind" in problem) ||
+          !["node10", "node16-cjs"].includes(problem.resolutionKind),
+      );
+      assert.deepEqual(problems, []);
+    });
+
+    test("satisfies publint", async () => {
+      const { messages } = await publint({ pkgDir: unpackedAt(name), strict: true, pack: false });
+      assert.deepEqual(messages, []);
+    });
+  });
+
+describe("the packed packages", () => {
+  test("runs on plain Node", () => {
+    const code = `
+      import { makeRecord, verifyRecord, factoryAddress } from "executable-address";
+      import { createClient } from "executable-address/client";
+      import { openShop } from "executable-address-shop";
+      import { ExecutableAddressElement } from "executable-address-element";
+      createClient({ baseUrl: "http://127.0.0.1/v1" });
+      if (!openShop || !ExecutableAddressElement) throw new Error("expected shop and element");
+      const record = makeRecord(${JSON.stringify(sample)});
+      console.log(verifyRecord(record, { factory: factoryAddress }).address);`;
+    const run = ["--input-type=module", "--eval", code];
+    const out = execFileSync(process.execPath, run, { cwd: project, encoding: "utf8" });
+    assert.equal(out.trim(), record.address);
+    const cli = [join(unpackedAt("executable-address"), "cli/cli.js"), "decode", record.terms];
+    const decoded = execFileSync(process.execPath, cli, { encoding: "utf8" });
+    assert.deepEqual(JSON.parse(decoded), sample);
+    const program = join(unpackedAt("executable-address-shop"), "try/cli.js");
+    const usage = execFileSync(process.execPath, [program, "--help"], { encoding: "utf8" });
+    assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
+  });
+
+  test("types its tags in JSX and the properties of the component, and refuses others", () => {
+    const app = join(project, "jsx");
+    mkdirSync(app);
+    writeFileSync(
+      join(app, "app.tsx"),
+      `import { ExecutableAddress } from "executable-address-element/react";
+      const base = "https://pay.example/v1";
+      export const right = [
+        <ExecutableAddress address="0x" baseUrl={base} mirrors={[base]} />,
+        <executable-address address="0x" base-url={base} mirrors={base} className="wide" />,
+        <executable-recovery for="refund" />,
+      ];
+      export const wrong = [
+        // @ts-expect-error
+        <ExecutableAddress address="0x" baseUrl={base} mirrors={base} />,
+        // @ts-expect-error
+        <executable-address address="0x" base-url={base} mirrors={[base]} />,
+        // @ts-expect-error
+        <executable-recovery />,
+      ];`,
+    );
+    const { resolve } = createRequire(import.meta.url);
+    const typesOf = (name: string) => [dirname(resolve(`@types/${name}/package.json`))];
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, jsx: "react-jsx", types: [], lib: ["es2024", "dom"] },
+      ...{ module: "esnext", moduleResolution: "bundler" },
+      paths: {
+        react: typesOf("react"),
+        "react/*": typesOf("react").map((folder) => `${folder}/*`),
+        csstype: [dirname(resolve("csstype/package.json"))],
+      },
+    };
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+    const compiler = join(dirname(resolve("typescript/package.json")), "bin/tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, "-p", app], { encoding: "utf8" });
+    assert.equal(stdout, "");
+  });
+
+  test("bundles, and the bundle runs", async () => {
+    const code = await bundle(`
+      import { makeRecord } from "executable-address";
+      globalThis.made = makeRecord(${JSON.stringify(sample)});`);
+    await import(`data:text/javascript,${encodeURIComponent(code)}`);
+    assert.deepEqual((globalThis as { made?: unknown }).made, record);
+  });
+
+  test("is part of a Vite app, and what Vite builds runs", async () => {
+    const app = join(project, "app");
+    mkdirSync(app);
+    writeFileSync(join(app, "index.html"), '<script type="module" src="/main.js"></script>');
+    writeFileSync(
+      join(app, "main.js"),
+      `import { makeRecord } from "executable-address";
+      import { createClient } from "executable-address/client";
+      const { chains } = createClient({ baseUrl: "http://127.0.0.1/v1" });
+      globalThis.fromVite = [makeRecord(${JSON.stringify(sample)}), typeof chains];`,
+    );
+    await buildWithVite({
+      root: app,
+      configFile: false,
+      logLevel: "silent",
+      build: { modulePreload: false },
+    });
+    const [script] = readdirSync(join(app, "dist/assets")).filter((name) => /js$/.test(name));
+    await import(pathToFileURL(join(app, "dist/assets", script!)).href);
+    assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
+  });
+
+  test("bundles of pinned sizes: deriving alone is under 12 kB gzip", async () => {
+    const only = (names: string, path = "") =>
+      bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
+    const found = {
+      derive: await only("deriveAddress"),
+      verify: await only("verifyRecord"),
+      all: gzipBytes(await bundle('export * from "executable-address";')),
+      client: await only("createClient", "/client"),
+      proof: await only("proveOutcome, proveExecution, blockHashOf", "/proof"),
+      element: gzipBytes(await bundle('import "executable-address-element";')),
+    };
+    assert.ok(found.derive < 12_000);
+    assert.ok(found.proof - found.verify <= 6_000, "proving costs more than 6 kB");
+    for (const [name, bytes] of Object.entries(pinned))
+      assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 150, JSON.stringify(found));
+  });
+});
+
+/** Bytes, minified and gzipped, give or take 150. */
+const pinned = {
+  ...{ derive: 3339, verify: 9774, all: 17216 },
+  ...{ client: 27434, element: 29984, proof: 14229 },
+};

@@ -1,0 +1,55 @@
+// `npm run build` in address/, element/ or shop/: compiles that package into its dist/, or into the
+// folder given as an argument. The workspaces import each other's sources by the exports of their
+// package.json. The published manifest maps the same exports to the compiled files, so there is one
+// list of exports and no condition that chooses between two.
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+
+const room = process.cwd();
+const dist = resolve(process.argv[2] ?? join(room, "dist"));
+const compiled = (path: string, ending: string) => path.replace(/\.ts$/, ending);
+
+rmSync(dist, { recursive: true, force: true });
+compile();
+copyFileSync(join(room, "README.md"), join(dist, "README.md"));
+copyFileSync(join(room, "../LICENSE"), join(dist, "LICENSE"));
+writeFileSync(join(dist, "package.json"), `${JSON.stringify(publishedManifest(), null, 2)}\n`);
+
+function compile() {
+  const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
+  const compiler = resolve(manifest, "../bin/tsc");
+  const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
+  // The library's sources belong to no other package, and the compiler would emit them there. The
+  // workspace's symbolic link is therefore kept: TypeScript emits nothing below node_modules.
+  const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
+  execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
+}
+
+function publishedManifest() {
+  const {
+    scripts,
+    devDependencies,
+    private: isPrivate,
+    ...published
+  } = JSON.parse(readFileSync(join(room, "package.json"), "utf8"));
+  const entries = Object.entries(published.exports as Record<string, string>);
+  const programs = Object.entries((published.bin ?? {}) as Record<string, string>);
+  return {
+    ...published,
+    // In a clone, bin.js starts cli.ts beside it.
+    ...(published.bin && {
+      bin: Object.fromEntries(
+        programs.map(([name, path]) => [name, path.replace(/bin\.js$/, "cli.js")]),
+      ),
+    }),
+    exports: Object.fromEntries(
+      entries.map(([name, path]) => [
+        name,
+        { types: compiled(path, ".d.ts"), default: compiled(path, ".js") },
+      ]),
+    ),
+  };
+}

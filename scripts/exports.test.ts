@@ -1,0 +1,70 @@
+// The names that each path of the published packages exports. Whoever adds or removes one changes
+// this list too.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+
+const exported: Record<string, string> = {
+  "executable-address": `
+    InvalidError batchCalldata batchSelector conditionsAddress decodeExecutions decodeTerms
+    deriveAddress drawSalt encodeBalanceOf encodeCall encodeExecution encodeNewIntent
+    encodeTerms encodeTransfer executeCalldata executeSelector factoryAddress findCautions
+    formatAddress fromHex guardsAddress initCodePrefix isAddress keccak256 makeRecord
+    parseAddress parseIntent parseJson recoverCalldata recoverSelector requireBalance requireClosed
+    requireExecuted requireGas requirementOf rescueSelector termsBytesMax tipAddress tipOf toHex
+    vaultCodeBytes verifyRecord zeroAddress`,
+  "executable-address/client": `
+    ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
+    clientIdPattern createClient findingCodes readRetryAfterSeconds`,
+  "executable-address/client/parts":
+    "ServiceError address hear integer openSources proveSimulation sleep within",
+  "executable-address/proof/parts": `
+    buildProof encodeCount encodeReceipt encodeRlp encodeTransaction headersOf vaultCodes`,
+  "executable-address/status": `
+    RpcError StatusError addEvents addressStates decodeFactoryEvent executedTopic executionReverted
+    findBlock findFirstBlock fromQuantity httpRpc invalidParameters isNativeToken isOpenState isSame
+    lowerHex noPast parseVaultEvents readStatus stateOf statusOf toQuantity topicOf transferOf
+    transferTopic vaultEventFilter withoutCoinParams`,
+  "executable-address-element/page": `
+    PaymentRefused addressGroups ask coinDecimals coins drawIdenticon drawQr elementWords fill
+    findChains findKept findSimulation followStatus followWallets forget formatUnits hasHidden
+    hazardsOf identiconSide inertPieces isName isOver isSame keep languageOf loadElementWords
+    manifestPath nameOf noNews onKept originOf owed partiesOf partsOf paymentLink plainUnits
+    proveShop readChains readShopClaim recall remember sendPayment
+    shortAddress signShopLink signatureOf standingOf unlimitedFrom watchPayment`,
+  "executable-address/proof": `
+    ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
+    proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed
+    rebuild receiptFormat verifyAddressProof verifyReceipt`,
+  "executable-address/payment": `
+    addressGroups formatUnits hasHidden inertPieces isName manifestPath originOf owed partiesOf
+    paymentLink plainUnits proveShop readShopClaim shortAddress signShopLink`,
+  "executable-address-element": "ExecutableAddressElement",
+  "executable-address-element/recovery": "ExecutableRecoveryElement",
+  "executable-address-element/react": "ExecutableAddress",
+  "executable-address/webhook": "ProofError WebhookError eventTypes proveEvent verifyWebhook",
+  "executable-address/reference":
+    "parseReference referenceKeyPattern saltFor signatureFor verifyReference",
+  "executable-address-shop":
+    "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",
+};
+
+describe("the packages export these names and no others", () => {
+  for (const room of ["address", "element", "shop"]) {
+    const path = join(import.meta.dirname, "..", room, "package.json");
+    const manifest = JSON.parse(readFileSync(path, "utf8"));
+    const { name } = manifest;
+
+    test(`${name} has these paths`, () => {
+      const listed = Object.keys(exported).filter((each) => each.split("/")[0] === name);
+      const paths = Object.keys(manifest.exports).map((each) => each.replace(".", name));
+      assert.deepEqual(paths.sort(), listed.sort());
+    });
+  }
+
+  for (const [specifier, names] of Object.entries(exported))
+    test(`${specifier} has these names`, async () =>
+      assert.deepEqual(Object.keys(await import(specifier)), names.trim().split(/\s+/)));
+});

@@ -1,0 +1,53 @@
+// A fact is refused where its order changed meanwhile. shop.test.ts has facts of a real chain.
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test } from "node:test";
+import { makeRecord } from "executable-address";
+import type { ProvedEvent } from "executable-address/webhook";
+import { sample } from "../address/test/samples.ts";
+import { applyFact, type FactParts } from "./facts.ts";
+import { newOrder } from "./order.ts";
+import { type ShopStore, sqliteStore } from "./shop.ts";
+
+const { address } = makeRecord(sample);
+const executed: ProvedEvent = {
+  ...{ address, fact: "executed", transactionHash: `0x${"11".repeat(32)}` },
+  ...{ held: "1000000", left: "0", depth: 0 },
+};
+
+/** An open order in a store, and the parts of a shop that notes its deliveries. */
+async function open() {
+  const store = sqliteStore(new DatabaseSync(":memory:"));
+  const order = (await store.saveOrder(newOrder("order-1", makeRecord(sample), "open")))!;
+  const delivered: string[] = [];
+  const parts = (given: ShopStore): FactParts => ({
+    store: given,
+    deliver: ({ reference }) => delivered.push(reference),
+    refund: () => assert.fail("nothing came back"),
+    warn: (message) => assert.fail(message),
+  });
+  return { store, order, delivered, parts };
+}
+
+describe("applyFact", () => {
+  test("Error, and no goods, where the order changed while the fact was proved", async () => {
+    const { store, order, delivered, parts } = await open();
+    await store.saveOrder(order);
+    const message = "order-1 changed while an event of it was proved";
+    await assert.rejects(applyFact(order, executed, parts(store)), { message });
+    assert.deepEqual(delivered, []);
+  });
+
+  test("Error where the order is gone before its delivery is noted", async () => {
+    const { store, order, delivered, parts } = await open();
+    const losing: ShopStore = {
+      ...store,
+      saveOrder: (next) => (next.deliveredFor ? undefined : store.saveOrder(next)),
+      findByAddress: () => undefined,
+    };
+    const message = "order-1 is gone from the store";
+    await assert.rejects(applyFact(order, executed, parts(losing)), { message });
+    assert.deepEqual(delivered, ["order-1"]);
+  });
+});

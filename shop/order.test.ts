@@ -1,0 +1,35 @@
+// An order is refused where the store lost it, or where its reference pays otherwise.
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test } from "node:test";
+import { makeRecord } from "executable-address";
+import { sample, shop } from "../address/test/samples.ts";
+import { assertSame, keptAs, newOrder } from "./order.ts";
+import { sqliteStore } from "./shop.ts";
+
+const record = makeRecord(sample);
+const order = newOrder("order-1", record, "made");
+
+describe("keptAs", () => {
+  test("Error where the store lost the reference, else the order that is kept", async () => {
+    const store = sqliteStore(new DatabaseSync(":memory:"));
+    await assert.rejects(keptAs(store, "order-1"), { message: "order-1 is gone from the store" });
+    const kept = await store.saveOrder(order);
+    assert.deepEqual(await keptAs(store, "order-1"), kept);
+  });
+});
+
+describe("assertSame", () => {
+  test("reference_in_use for an order that pays otherwise", () => {
+    const message = `${record.address} is called so, and pays for something else`;
+    const issues = [{ path: ["reference"], code: "reference_in_use", message }];
+    for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])
+      assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });
+  });
+
+  test("the order, for one that expires at another time", () => {
+    const later = makeRecord({ ...sample, expirationTimestamp: sample.expirationTimestamp + 1 });
+    assert.equal(assertSame(order, later), order);
+  });
+});

@@ -1,0 +1,8 @@
+#!/usr/bin/env node
+// The program `executable-address-shop` in a clone. It starts through scripts/run.js, because this
+// machine's Node may be too old for the sources. The published package has cli.js in its place.
+
+import { fileURLToPath } from "node:url";
+
+process.argv.splice(2, 0, fileURLToPath(new URL("cli.ts", import.meta.url)));
+await import(new URL("../../scripts/run.js", import.meta.url).href);

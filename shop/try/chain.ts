@@ -1,0 +1,241 @@
+// A chain in memory for receivers to be tried on: blocks with real headers, account proofs and
+// receipts, so that whatever a receiver proves by it is proved as on any chain. It can be slow,
+// silent, and take blocks back.
+
+import {
+  type AddressRecord,
+  executeCalldata,
+  fromHex,
+  type Hex,
+  keccak256,
+  toHex,
+  zeroAddress,
+} from "executable-address";
+import {
+  buildProof,
+  encodeCount,
+  encodeReceipt,
+  encodeRlp,
+  encodeTransaction,
+  headersOf,
+  type Json,
+  type TrieEntry,
+  vaultCodes,
+} from "executable-address/proof/parts";
+import {
+  executedTopic,
+  type Rpc,
+  RpcError,
+  toQuantity,
+  transferTopic,
+} from "executable-address/status";
+import type { Payment } from "executable-address/webhook";
+
+type Account = { readonly code: Uint8Array; readonly balance: bigint };
+/** By address in lower case, as they are behind a block. */
+type State = ReadonlyMap<string, Account>;
+type Block = {
+  readonly json: Json & { hash: Hex };
+  readonly receipts: Json[];
+  readonly state: State;
+};
+
+const word = (value: bigint | string): string =>
+  (typeof value === "bigint" ? value.toString(16) : value.slice(2).toLowerCase()).padStart(64, "0");
+const zeros = (bytes: number): Hex => `0x${"00".repeat(bytes)}`;
+const emptyTrie = toHex(keccak256(Uint8Array.of(0x80)));
+const emptyList = toHex(keccak256(encodeRlp([])));
+
+export type TryChain = ReturnType<typeof openTryChain>;
+
+export function openTryChain(chainId: number) {
+  const blocks: Block[] = [];
+  let forks = 0;
+  const trouble = { heldUntil: Promise.resolve(), isSilent: false };
+
+  /** @param transaction what it does: one at most in a block */
+  function mine(state: State = blocks.at(-1)!.state, transaction?: Transaction): void {
+    const number = blocks.length;
+    blocks.push(makeBlock({ number, fork: forks, parent: blocks.at(-1), state, transaction }));
+  }
+  const change = (record: AddressRecord, account: Account): State =>
+    new Map(blocks.at(-1)!.state).set(record.address.toLowerCase(), account);
+  mine(new Map([[zeroAddress, { code: new Uint8Array(), balance: 0n }]]));
+
+  return {
+    trouble,
+    mine: () => mine(),
+    pay(record: AddressRecord, amount: bigint): void {
+      const { token } = record.intent;
+      const topics = [transferTopic, `0x${word(token)}`, `0x${word(record.address)}`];
+      const log = { address: token, topics, data: `0x${word(amount)}` };
+      mine(change(record, { code: new Uint8Array(), balance: amount }), { input: "0x", log });
+    },
+    /** The newest payment to `record`, from the token itself. */
+    paymentTo({ address, intent }: AddressRecord): Payment | undefined {
+      const logs = blocks.flatMap(({ receipts }) =>
+        receipts.flatMap((each) => each.logs as Json[]),
+      );
+      const log = logs.findLast(({ topics }) => (topics as Hex[])[2] === `0x${word(address)}`);
+      if (!log || log.address !== intent.token) return undefined;
+      const { transactionHash, blockHash, blockNumber, data } = log as Record<string, Hex>;
+      return {
+        ...{ transactionHash: transactionHash!, blockHash: blockHash!, logIndex: 0 },
+        ...{ blockNumber: Number(blockNumber), payer: intent.token, token: intent.token },
+        amount: String(BigInt(data!)),
+      };
+    },
+    execute(record: AddressRecord): void {
+      const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
+      const left = held - BigInt(record.intent.amount);
+      const code = vaultCodes(record.factory).executed;
+      const topics = [executedTopic, `0x${word(record.address)}`, `0x${word(record.intent.token)}`];
+      const log = { address: record.factory, topics, data: `0x${word(held)}${word(left)}` };
+      const input = toHex(executeCalldata(record.terms));
+      mine(change(record, { code, balance: left }), { input, log });
+    },
+    /** The newest `count` blocks never were; what is mined from now on is another chain. */
+    takeBack(count: number): void {
+      blocks.splice(-count);
+      forks += 1;
+    },
+    /** JSON-RPC, as far as receivers ask it. */
+    call: (async (method, params) => {
+      await trouble.heldUntil;
+      if (trouble.isSilent) throw new RpcError(-32000, "the node has no say now");
+      const answer = answers[method];
+      if (!answer) throw new RpcError(-32601, `${method} is not known here`);
+      return answer(blocks, params, chainId) ?? null;
+    }) as Rpc,
+  };
+}
+
+/** A transaction has calldata and leaves one log; who sends it does not matter. */
+type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
+type Content = {
+  number: number;
+  fork: number;
+  parent: Block | undefined;
+  state: State;
+  transaction: Transaction | undefined;
+};
+
+function makeBlock({ number, fork, parent, state, transaction }: Content): Block {
+  const made = transaction && transactionOf(number, fork, transaction);
+  const first = (value: Uint8Array) =>
+    buildProof([{ key: encodeRlp(encodeCount(0)), value }], encodeRlp(encodeCount(0)), keccak256);
+  const rootOf = (value: Uint8Array | undefined) => (value ? toHex(first(value).root) : emptyTrie);
+  const json = {
+    parentHash: parent?.json.hash ?? zeros(32),
+    sha3Uncles: emptyList,
+    miner: zeroAddress,
+    stateRoot: toHex(buildProof(entriesOf(state), new Uint8Array(32), keccak256).root),
+    transactionsRoot: rootOf(made && encodeTransaction(made.json)),
+    receiptsRoot: rootOf(made && encodeReceipt(made.receipt)),
+    logsBloom: zeros(256),
+    difficulty: "0x0",
+    number: toQuantity(number),
+    gasLimit: "0x1c9c380",
+    gasUsed: made ? "0x15f90" : "0x0",
+    timestamp: toQuantity(Math.max(nowSeconds(), timeOf(parent) + 1)),
+    extraData: toHex(encodeCount(fork)),
+    mixHash: zeros(32),
+    nonce: zeros(8),
+    baseFeePerGas: "0x7",
+  };
+  const hash = toHex(keccak256(headersOf(json).next().value as Uint8Array));
+  const place = { blockHash: hash, blockNumber: json.number, transactionIndex: "0x0" };
+  const receipts = made ? [placed(made.receipt, place)] : [];
+  return { json: { ...json, hash, transactions: made ? [made.json] : [] }, receipts, state };
+}
+
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+const timeOf = (block: Block | undefined) => Number(block?.json.timestamp ?? 0);
+
+const placed = (receipt: Json, place: Json): Json => ({
+  ...receipt,
+  ...place,
+  logs: (receipt.logs as Json[]).map((log) => ({ ...log, ...place, logIndex: "0x0" })),
+});
+
+/** A transaction to the contract whose log it leaves, and its receipt. */
+function transactionOf(number: number, fork: number, { input, log }: Transaction) {
+  const fields = {
+    nonce: toQuantity(number),
+    gasPrice: toQuantity(7 + fork),
+    gas: "0x30d40",
+    to: log.address,
+    value: "0x0",
+    input,
+    ...{ v: "0x1b", r: "0x1", s: "0x1", type: "0x0" },
+  };
+  const hash = toHex(keccak256(encodeTransaction(fields)!));
+  const receipt = {
+    ...{ type: "0x0", status: "0x1", cumulativeGasUsed: "0x15f90", logsBloom: zeros(256) },
+    transactionHash: hash,
+    logs: [{ ...log, transactionHash: hash }],
+  };
+  return { json: { ...fields, hash }, receipt };
+}
+
+const entriesOf = (state: State): TrieEntry[] =>
+  [...state].flatMap(([address, { code }]) =>
+    code.length === 0 && address !== zeroAddress
+      ? []
+      : [{ key: keccak256(fromHex(address)), value: accountOf(code) }],
+  );
+
+const accountOf = (code: Uint8Array) =>
+  encodeRlp([encodeCount(1), encodeCount(0), fromHex(emptyTrie), keccak256(code)]);
+
+type Answer = (blocks: readonly Block[], params: readonly unknown[], chainId: number) => unknown;
+
+const hasHash = (hash: unknown) => (block: Block) => block.json.hash === hash;
+const blockAt = (blocks: readonly Block[], at: unknown): Block | undefined => {
+  if (typeof at === "object") return blocks.find(hasHash((at as { blockHash: Hex }).blockHash));
+  return at === "latest" || at === undefined ? blocks.at(-1) : blocks[Number(at)];
+};
+const accountAt = (blocks: readonly Block[], address: unknown, at: unknown) => {
+  const block = blockAt(blocks, at);
+  if (!block) throw new RpcError(-32000, "header not found");
+  return block.state.get(String(address).toLowerCase());
+};
+
+const answers: Readonly<Record<string, Answer>> = {
+  eth_chainId: (_, __, chainId) => toQuantity(chainId),
+  eth_blockNumber: (blocks) => toQuantity(blocks.length - 1),
+  eth_getBlockByNumber: (blocks, [at]) => blockAt(blocks, at)?.json,
+  eth_getBlockByHash: (blocks, [hash]) => blocks.find(hasHash(hash))?.json,
+  eth_getBlockReceipts: (blocks, [at]) =>
+    (String(at).length === 66 ? blocks.find(hasHash(at)) : blockAt(blocks, at))?.receipts,
+  eth_getTransactionReceipt: (blocks, [hash]) =>
+    blocks.flatMap(({ receipts }) => receipts).find((each) => each.transactionHash === hash),
+  eth_getCode: (blocks, [address, at]) =>
+    toHex(accountAt(blocks, address, at)?.code ?? new Uint8Array()),
+  eth_getBalance: () => "0x0",
+  eth_call(blocks, [call, at]) {
+    const { data } = call as { data: Hex };
+    return `0x${word(accountAt(blocks, `0x${data.slice(34, 74)}`, at)?.balance ?? 0n)}`;
+  },
+  eth_getProof(blocks, [address, , at]) {
+    const entries = entriesOf(blockAt(blocks, at)!.state);
+    const { nodes } = buildProof(entries, keccak256(fromHex(address as Hex)), keccak256);
+    return { accountProof: nodes.map((node) => toHex(node)) };
+  },
+  eth_getLogs(blocks, [filter]) {
+    const { fromBlock, toBlock, topics } = filter as {
+      fromBlock: string;
+      toBlock: string;
+      topics: (string | string[] | null)[];
+    };
+    const isWanted = (log: Json) =>
+      topics.every((topic, index) => {
+        const found = (log.topics as string[])[index];
+        return topic === null || [topic].flat().includes(found as string);
+      });
+    return blocks
+      .slice(Number(fromBlock), Number(toBlock) + 1)
+      .flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs as Json[]))
+      .filter(isWanted);
+  },
+};

@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+// The program `executable-address-shop`: `try-receiver` on this process and its HTTP server.
+
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { type Serve, tryReceiver } from "./try-receiver.ts";
+
+const usage = `usage: executable-address-shop try-receiver URL [options]
+
+Sends a receiver of webhooks truths, lies, repeats and reorganizations, and scores what it does.
+Acts as the service and as a node of the chain on 127.0.0.1.
+
+  --port P          the port of that service and node (8790)
+  --order U         where the receiver's shop takes an order, by POST
+  --form F          the form that is posted there
+  --goods U         where to read the number of goods delivered for {address}
+
+Prints the score as JSON, and each check on stderr. Exit status: 0 every check passed, 1 a check
+failed, 2 misused.
+`;
+
+const options = {
+  order: { type: "string" },
+  form: { type: "string" },
+  goods: { type: "string" },
+  port: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+class Misuse extends Error {}
+
+const serve: Serve = async (port, answer) => {
+  const server = createServer(async (request, response) => {
+    const { method = "GET", url = "/" } = request;
+    const { status, body } = await answer({ method, url, body: await text(request) });
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((done, failed) => {
+    server.on("error", failed);
+    server.listen(port, "127.0.0.1", done);
+  });
+  return {
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};
+
+/** @returns the exit status */
+async function run(args: readonly string[]): Promise<number> {
+  try {
+    const { values, positionals } = parse(args);
+    if (values.help) {
+      process.stdout.write(usage);
+      return 0;
+    }
+    const [command, url, ...rest] = positionals;
+    if (command !== "try-receiver") throw new Misuse("expected the command try-receiver");
+    if (rest.length > 0) throw new Misuse(`expected one URL, found ${rest.length + 1}`);
+    const { order, form = "", goods } = values;
+    const where = { url: parseUrl(url), port: parsePort(values.port), serve };
+    const say = (line: string) => process.stderr.write(`${line}\n`);
+    const score = await tryReceiver({ ...where, order, form, goods, say });
+    const percent = Math.round((100 * score.passed) / score.tried);
+    process.stdout.write(`${JSON.stringify({ ...score, percent }, null, 2)}\n`);
+    if (score.passed === score.tried) return 0;
+    say(`${score.tried - score.passed} of ${score.tried} failed`);
+    return 1;
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    if (error instanceof Misuse) process.stderr.write(`\n${usage}`);
+    return error instanceof Misuse ? 2 : 1;
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    throw new Misuse((error as Error).message);
+  }
+}
+
+function parseUrl(given = ""): string {
+  if (/^https?:/.test(given) && URL.canParse(given)) return given;
+  throw new Misuse("expected the URL of a receiver");
+}
+
+function parsePort(given = "8790"): number {
+  if (/^[1-9][0-9]{0,4}$/.test(given) && Number(given) < 65_536) return Number(given);
+  throw new Misuse(`--port: expected a port from 1 to 65535, found ${given}`);
+}
+
+process.exitCode = await run(process.argv.slice(2));

@@ -1,0 +1,81 @@
+// A service in memory for receivers to be tried with: it makes addresses, has nothing to tell of
+// the past, and is a node of the chain too.
+
+import {
+  type AddressRecord,
+  encodeNewIntent,
+  factoryAddress,
+  type Hex,
+  type Intent,
+  InvalidError,
+  makeRecord,
+} from "executable-address";
+import { RpcError } from "executable-address/status";
+import type { TryChain } from "./chain.ts";
+
+/** An HTTP request, its body read. */
+export type Asked = { readonly method: string; readonly url: string; readonly body: string };
+export type Answered = { readonly status: number; readonly body: unknown };
+
+export type Made = { readonly record: AddressRecord; readonly reference: string | null };
+
+/** @param made is told of each address that is created for the first time */
+export function openTryService(chain: TryChain, given: Given, made: (order: Made) => void) {
+  const records = new Map<string, AddressRecord>();
+
+  function create(body: string, reference: string | null): Answered {
+    const { intent } = encodeNewIntent(JSON.parse(body) as Intent);
+    const record = makeRecord(intent);
+    const key = record.address.toLowerCase();
+    if (!records.has(key)) made({ record, reference });
+    records.set(key, record);
+    return { status: 200, body: record };
+  }
+
+  async function call(body: string): Promise<Answered> {
+    const asked = JSON.parse(body) as Call | Call[];
+    const one = async ({ id, method, params }: Call) => {
+      try {
+        return { jsonrpc: "2.0", id, result: await chain.call(method, params ?? []) };
+      } catch (error) {
+        const code = error instanceof RpcError ? error.rpcCode : -32603;
+        return { jsonrpc: "2.0", id, error: { code, message: String(error) } };
+      }
+    };
+    const answer = Array.isArray(asked) ? await Promise.all(asked.map(one)) : await one(asked);
+    return { status: 200, body: answer };
+  }
+
+  return async function answer({ method, url, body }: Asked): Promise<Answered> {
+    const { pathname, searchParams } = new URL(url, "http://try");
+    if (pathname === "/rpc") return call(body);
+    if (pathname === "/v1/chains") return { status: 200, body: chainsOf(given) };
+    if (pathname === "/v1/events")
+      return { status: 200, body: { items: [], next: "0", hasMore: false } };
+    if (pathname === "/v1/addresses") return { status: 200, body: { items: [], next: null } };
+    try {
+      if (method === "POST" && pathname === "/v1/address/create")
+        return create(body, searchParams.get("reference"));
+    } catch (error) {
+      const issues = error instanceof InvalidError ? error.issues : [];
+      return refused(400, "invalid_request", issues);
+    }
+    const record = records.get(pathname.replace("/v1/address/", "").toLowerCase());
+    return record ? { status: 200, body: record } : refused(404, "not_found");
+  };
+}
+
+type Call = { id: unknown; method: string; params?: readonly unknown[] };
+
+/** The one chain and token of this service. */
+export type Given = { readonly chainId: number; readonly token: Hex; readonly symbol: string };
+
+const chainsOf = ({ chainId, token, symbol }: Given) => ({
+  factory: factoryAddress,
+  chains: [{ chainId, name: "Trial", tokens: [{ symbol, address: token, decimals: 6 }] }],
+});
+
+const refused = (status: number, code: string, issues: readonly unknown[] = []): Answered => ({
+  status,
+  body: { error: { code, message: code, issues } },
+});

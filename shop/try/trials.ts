@@ -1,0 +1,214 @@
+// The trials of a receiver: truths, lies, repeats, other orders, reorganisations. Each says what a
+// receiver does that loses neither goods nor orders.
+
+import type { ServiceEvent } from "executable-address/webhook";
+import type { TryChain } from "./chain.ts";
+import { isTaken, type Spoiled, type Taken } from "./deliver.ts";
+import type { Made } from "./service.ts";
+
+/** A trial works with these. */
+export type Hands = {
+  readonly chain: TryChain;
+  /** Has the shop make an order. */
+  order(): Promise<Made>;
+  /** An address of the account that the shop did not make, under a reference of the shop's. */
+  strange(reference: string | null): Made;
+  eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
+  /** One attempt. */
+  send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
+  /** Sends the event again until it is taken, as the service does. */
+  deliver(event: ServiceEvent): Promise<void>;
+  /** Whether so many goods left for the order in the end. */
+  goodsAre(made: Made, count: number): Promise<boolean>;
+};
+
+export type Trial = {
+  readonly name: string;
+  /** It needs orders of the shop, and to see what leaves. */
+  readonly needsGoods: boolean;
+  run(hands: Hands): Promise<boolean>;
+};
+
+async function paid({ chain, order }: Hands): Promise<Made> {
+  const made = await order();
+  chain.pay(made.record, BigInt(made.record.intent.amount));
+  chain.execute(made.record);
+  return made;
+}
+
+/** Tells of `made` what is so of `other`. */
+async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<ServiceEvent> {
+  const event = structuredClone(await eventOf(other, "address.executed"));
+  const { address } = made.record;
+  const status = { ...event.data.status, address };
+  return { ...event, data: { ...event.data, address, reference: made.reference, status } };
+}
+
+const renamed = (event: ServiceEvent): ServiceEvent => ({ ...event, id: `${event.id}_again` });
+
+const refuses = (name: string, spoiled: Spoiled): Trial => ({
+  name: `refuses ${name}`,
+  needsGoods: false,
+  async run({ strange, eventOf, send }) {
+    return !isTaken(await send(await eventOf(strange(null), "address.funded"), spoiled));
+  },
+});
+
+const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
+
+/** A delivery is refused if it is not the service's; if it is, it is taken whatever its type. */
+const ofDeliveries: readonly Trial[] = [
+  refuses("a delivery without a right signature", { signature: "v1,AAAA" }),
+  refuses("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
+  refuses("a delivery signed ten minutes ago", { secondsAgo: 600 }),
+  refuses("a body that was changed", { body: '{"type":"address.executed"}' }),
+  refuses("an event under another's id", { id: "evt_another" }),
+  {
+    name: "takes an event of a type that it does not know",
+    needsGoods: false,
+    async run({ strange, eventOf, send }) {
+      const event = await eventOf(strange(null), "address.funded");
+      return isTaken(await send({ ...event, type: "address.later" as ServiceEvent["type"] }));
+    },
+  },
+];
+
+/** True events come more than once and in any order, and the goods leave once. */
+const ofTruths: readonly Trial[] = [
+  withGoods("delivers what is paid, once", async (hands) => {
+    const made = await paid(hands);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers once, though the event comes five times at once", async (hands) => {
+    const made = await paid(hands);
+    const event = await hands.eventOf(made, "address.executed");
+    await Promise.all([1, 2, 3, 4, 5].map(() => hands.deliver(event)));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers once, though the fact comes under two ids", async (hands) => {
+    const made = await paid(hands);
+    const event = await hands.eventOf(made, "address.executed");
+    await hands.deliver(event);
+    await hands.deliver(renamed(event));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("takes payments, and delivers once though each is told", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.deliver(await hands.eventOf(made, "address.payment"));
+    await hands.deliver(await hands.eventOf(made, "address.funded"));
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    await hands.deliver(await hands.eventOf(made, "address.payment"));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers once, though executed comes before funded", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    const funded = await hands.eventOf(made, "address.funded");
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    await hands.deliver(funded);
+    return hands.goodsAre(made, 1);
+  }),
+];
+
+/** Events say what the chain does not show, or make no sense. */
+const ofLies: readonly Trial[] = [
+  withGoods("delivers nothing for a payment alone", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.deliver(await hands.eventOf(made, "address.payment"));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for a payment that is another's", async (hands) => {
+    const [made, other] = [await hands.order(), await paid(hands)];
+    const event = structuredClone(await hands.eventOf(other, "address.payment"));
+    Object.assign(event.data, { address: made.record.address, reference: made.reference });
+    event.data.status.address = made.record.address;
+    await hands.send(event);
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for an unpaid order that is told as executed", async (hands) => {
+    const made = await hands.order();
+    await hands.send(await borrowed(hands, made, await paid(hands)));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for an order that is paid and not executed", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.send(await borrowed(hands, made, await paid(hands)));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for a payment to a stranger under its reference", async (hands) => {
+    const made = await hands.order();
+    const strange = hands.strange(made.reference);
+    hands.chain.pay(strange.record, BigInt(strange.record.intent.amount));
+    hands.chain.execute(strange.record);
+    await hands.send(await hands.eventOf(strange, "address.executed"));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers what is paid after a lie about it", async (hands) => {
+    const made = await hands.order();
+    await hands.send(await borrowed(hands, made, await paid(hands)));
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers what stands behind events that it cannot use", async (hands) => {
+    const [old, made] = [await paid(hands), await paid(hands)];
+    const outdated = await hands.eventOf(old, "address.executed");
+    const poison = { ...outdated, id: "evt_outdated", type: "address.expired" } as ServiceEvent;
+    await hands.send(poison);
+    await hands.send({ ...poison, id: "evt_bare", data: { ...poison.data, status: null! } });
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
+  }),
+];
+
+/** The chain takes blocks back, or its node does not answer. */
+const ofChains: readonly Trial[] = [
+  withGoods("delivers nothing for a payment that the chain took back", async (hands) => {
+    const made = await paid(hands);
+    const event = await hands.eventOf(made, "address.executed");
+    hands.chain.takeBack(2);
+    for (let mined = 0; mined < 3; mined++) hands.chain.mine();
+    await hands.send(event);
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers once what the chain took back and brought again", async (hands) => {
+    const made = await paid(hands);
+    const first = await hands.eventOf(made, "address.executed");
+    hands.chain.takeBack(1);
+    hands.chain.execute(made.record);
+    hands.chain.mine();
+    await hands.send(first);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers once its node answers again", async (hands) => {
+    const made = await paid(hands);
+    const event = await hands.eventOf(made, "address.executed");
+    hands.chain.trouble.isSilent = true;
+    await hands.send(event);
+    hands.chain.trouble.isSilent = false;
+    await hands.deliver(renamed(event));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("answers before its node does", async (hands) => {
+    const made = await paid(hands);
+    const event = await hands.eventOf(made, "address.executed");
+    let letNodeAnswer = () => {};
+    hands.chain.trouble.heldUntil = new Promise((done) => {
+      letNodeAnswer = done;
+    });
+    const taken = await hands.send(event);
+    letNodeAnswer();
+    await hands.deliver(event);
+    return isTaken(taken) && (await hands.goodsAre(made, 1));
+  }),
+];
+
+export const trials: readonly Trial[] = [...ofDeliveries, ...ofTruths, ...ofLies, ...ofChains];

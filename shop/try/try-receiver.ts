@@ -1,0 +1,177 @@
+// `try-receiver URL`: stands in for the service and for a node of a chain, has the receiver's shop
+// make orders, and scores what it does with what it is told.
+
+import { drawSalt, formatAddress, fromHex, makeRecord } from "executable-address";
+import { readStatus } from "executable-address/status";
+import type { ServiceEvent } from "executable-address/webhook";
+import { openTryChain } from "./chain.ts";
+import { deliver, isTaken, type Taken } from "./deliver.ts";
+import { type Answered, type Asked, type Made, openTryService } from "./service.ts";
+import { type Hands, trials } from "./trials.ts";
+
+/** Answers HTTP on loopback until it is closed. */
+export type Serve = (
+  port: number,
+  answer: (asked: Asked) => Promise<Answered>,
+) => Promise<{ close(): void }>;
+
+export type TryOptions = {
+  readonly url: string;
+  readonly port: number;
+  /** The shop takes an order at this URL, by a post of `form`. */
+  readonly order: string | undefined;
+  readonly form: string;
+  /** This URL answers with a number: how many goods left for `{address}`. */
+  readonly goods: string | undefined;
+  readonly serve: Serve;
+  say(line: string): void;
+};
+
+type Score = { readonly passed: number; readonly tried: number; readonly slowestMs: number };
+
+const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
+const given = { chainId: 31_337, token, symbol: "DUSD" };
+const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+const patienceMs = 10_000;
+/** How long a receiver has to do what it should not. */
+const settleMs = 1500;
+
+/** The receiver has to be started with these. They are no secrets: everybody knows them. */
+export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
+  BASE: `http://127.0.0.1:${port}/v1`,
+  RPC_URL: `http://127.0.0.1:${port}/rpc`,
+  API_KEY: `svc_sk_${"0".repeat(64)}`,
+  REFERENCE_KEY: `svc_ref_${"0".repeat(64)}`,
+  WEBHOOK_SECRET: `whsec_${btoa("known to everybody, for trials.")}`,
+});
+
+/** @throws {Error} where no receiver answers */
+export async function tryReceiver(options: TryOptions): Promise<Score> {
+  const { url, port, say } = options;
+  const chain = openTryChain(given.chainId);
+  const orders: Made[] = [];
+  const service = openTryService(chain, given, (made) => orders.push(made));
+  const server = await options.serve(port, service);
+  try {
+    const settings = Object.entries(settingsAt(port)).map(([name, value]) => `${name}=${value}`);
+    say(`Start your receiver with these:\n\n  ${settings.join(" \\\n  ")}\n`);
+    await awaitReceiver(url);
+    const taken: Taken[] = [];
+    const results = await runTrials(handsOf(options, { chain, orders, taken }), options);
+    const slowestMs = Math.round(Math.max(...taken.map(({ ms }) => ms)));
+    return { passed: results.filter(Boolean).length, tried: results.length, slowestMs };
+  } finally {
+    server.close();
+  }
+}
+
+async function runTrials(hands: Hands, { order, goods, say }: TryOptions): Promise<boolean[]> {
+  const results: boolean[] = [];
+  for (const { name, needsGoods, run } of trials) {
+    if (needsGoods && !(order && goods)) continue;
+    let why = "";
+    const isPassed = await run(hands).catch((error: Error) => {
+      why = ` (${error.message})`;
+      return false;
+    });
+    say(`${isPassed ? "yes" : "NO "}  ${name}${why}`);
+    results.push(isPassed);
+  }
+  return results;
+}
+
+type World = Pick<Hands, "chain"> & { readonly orders: Made[]; readonly taken: Taken[] };
+
+function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
+  const { url, order, form, goods } = options;
+  const secret = settingsAt(options.port).WEBHOOK_SECRET!;
+  let events = 0;
+  const send: Hands["send"] = async (event, spoiled) => {
+    const answer = await deliver(url, secret, event, spoiled);
+    taken.push(answer);
+    return answer;
+  };
+  const goodsOf = async ({ record }: Made) => {
+    const answer = await fetch(goods!.replaceAll("{address}", record.address));
+    if (!answer.ok) throw new Error(`${goods}: HTTP ${answer.status}`);
+    return Number(await answer.text());
+  };
+  return {
+    chain,
+    send,
+    strange: strangeOrder,
+    async order() {
+      const before = orders.length;
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      await fetch(order!, { method: "POST", headers, body: form, redirect: "manual" });
+      await until(patienceMs, () => orders.length > before);
+      const made = orders[before];
+      if (!made) throw new Error(`${order} made no address`);
+      return made;
+    },
+    eventOf: async (made, type) => eventOf(made, type, chain, ++events),
+    async deliver(event) {
+      await until(patienceMs, async () => isTaken(await send(event)));
+    },
+    async goodsAre(made, count) {
+      if (count > 0) await until(patienceMs, async () => (await goodsOf(made)) >= count);
+      await wait(settleMs);
+      return (await goodsOf(made)) === count;
+    },
+  };
+}
+
+async function eventOf(
+  { record, reference }: Made,
+  type: ServiceEvent["type"],
+  chain: Hands["chain"],
+  sequence: number,
+): Promise<ServiceEvent> {
+  const { address } = record;
+  const status = await readStatus(record, { rpc: chain.call });
+  const paid = chain.paymentTo(record);
+  const news = { kind: "asked" as const, isLate: false, isLast: false };
+  const payment = type === "address.payment" && paid ? { ...paid, ...news } : null;
+  const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
+  const transactionHash = (payment ?? status.execution)?.transactionHash ?? null;
+  const said = { address, reference, createdBy: "api_key" as const, sequence, recordUrl };
+  const payments = type === "address.executed" && paid ? [paid] : [];
+  return {
+    id: `evt_try${sequence}_${drawSalt().slice(2, 10)}`,
+    type,
+    version: 1,
+    timestamp: new Date().toISOString(),
+    data: {
+      ...{ ...said, transactionHash, payment, payments, paymentsOmitted: 0 },
+      ...{ status, recoveriesOmitted: 0 },
+    },
+  };
+}
+
+/** An address that pays its maker: anybody can make one and call it as the shop's order. */
+function strangeOrder(reference: string | null): Made {
+  const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
+  const pay = "transfer(address to, uint256 amount)";
+  const record = makeRecord({
+    ...{ chainId: given.chainId, token, amount: "1", recovery: stranger, salt: drawSalt() },
+    calls: [{ target: token, function: pay, args: [stranger, "1"] }],
+    expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
+  });
+  return { record, reference };
+}
+
+async function awaitReceiver(url: string): Promise<void> {
+  const isThere = () =>
+    fetch(url, { method: "POST", body: "{}" }).then(
+      () => true,
+      () => false,
+    );
+  if (!(await until(60_000, isThere))) throw new Error(`nobody answers at ${url}`);
+}
+
+/** Whether it became true in time. */
+async function until(limitMs: number, isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (const endMs = Date.now() + limitMs; Date.now() < endMs; await wait(100))
+    if (await isTrue()) return true;
+  return false;
+}
