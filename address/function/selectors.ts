@@ -17,7 +17,7 @@ const userOperation = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,byte
 
 /** Signatures by where they come from; a test asks viem about the selector of each. */
 export const wellKnown: Readonly<Record<string, string>> = {
-  "ERC-20 and what tokens add to it": `
+  "ERC-20 and extensions": `
     transfer(address,uint256) transferFrom(address,address,uint256) approve(address,uint256)
     allowance(address,address) balanceOf(address) mint(address,uint256) mint(address) mint(uint256)
     burn(uint256) burn(address,uint256) burnFrom(address,uint256) issue(uint256) redeem(uint256)
@@ -28,7 +28,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     transferAndCall(address,uint256) transferAndCall(address,uint256,bytes)
     transferFromAndCall(address,address,uint256) transferFromAndCall(address,address,uint256,bytes)
     approveAndCall(address,uint256) approveAndCall(address,uint256,bytes)`,
-  "ERC-2612, its forms in DAI and USDC, ERC-5805": `
+  "ERC-2612 (also DAI, USDC), ERC-5805": `
     permit(address,address,uint256,uint256,${signature})
     permit(address,address,uint256,uint256,bool,${signature})
     permit(address,address,uint256,uint256,bytes)
@@ -61,7 +61,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     withdraw(uint256,address,address) redeem(uint256,address,address)
     deposit(uint256,address,address) mint(uint256,address,address)
     requestDeposit(uint256,address,address) requestRedeem(uint256,address,address)`,
-  "WETH and its kin": `
+  WETH: `
     deposit() withdraw(uint256) depositTo(address) withdrawTo(address,uint256)
     withdrawFrom(address,address,uint256) depositToAndCall(address,bytes)
     flashLoan(address,address,uint256,bytes)`,
@@ -75,7 +75,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     permitWitnessTransferFrom((${permitted}),(address,uint256),address,bytes32,string,bytes)
     permitWitnessTransferFrom((${permits}),(address,uint256)[],address,bytes32,string,bytes)
     invalidateNonces(address,address,uint48) invalidateUnorderedNonces(uint256,uint256)`,
-  "Uniswap v2 and its forks": `
+  "Uniswap v2": `
     swapExactTokensForTokens(uint256,uint256,address[],address,uint256)
     swapTokensForExactTokens(uint256,uint256,address[],address,uint256)
     swapExactETHForTokens(uint256,address[],address,uint256)
@@ -90,7 +90,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     removeLiquidity(address,address,uint256,uint256,uint256,address,uint256)
     removeLiquidityETH(address,uint256,uint256,uint256,address,uint256)
     swap(uint256,uint256,address,bytes) skim(address)`,
-  "Uniswap v3, its routers and positions, the universal router": `
+  "Uniswap v3 and its routers": `
     exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
     exactInput((bytes,address,uint256,uint256,uint256))
     exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
@@ -112,7 +112,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     decreaseLiquidity((uint256,uint128,uint256,uint256,uint256))
     collect((uint256,address,uint128,uint128))
     execute(bytes,bytes[]) execute(bytes,bytes[],uint256)`,
-  "other exchanges: 1inch, 0x, Curve, Balancer": `
+  "1inch, 0x, Curve, Balancer": `
     swap(address,${pool},bytes) swap(address,${pool},bytes,bytes)
     unoswap(uint256,uint256,uint256,uint256) unoswap(address,uint256,uint256,uint256[])
     unoswapTo(uint256,uint256,uint256,uint256,uint256)
@@ -127,7 +127,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),uint256,uint256)
     joinPool(bytes32,address,address,(address[],uint256[],bytes,bool))
     exitPool(bytes32,address,address,(address[],uint256[],bytes,bool))`,
-  "lending and staking: Aave, Compound, Lido": `
+  "Aave, Compound, Lido": `
     supply(address,uint256,address,uint16) withdraw(address,uint256,address)
     deposit(address,uint256,address,uint16) borrow(address,uint256,uint256,uint16,address)
     repay(address,uint256,uint256,address) approveDelegation(address,uint256)
@@ -147,12 +147,12 @@ export const wellKnown: Readonly<Record<string, string>> = {
     bridgeERC20To(address,address,address,uint256,uint32,bytes)
     bridgeETHTo(address,uint32,bytes)
     transferTokens(address,uint256,uint16,bytes32,uint256,uint32)`,
-  "many at once": `
+  multicalls: `
     multicall(bytes[]) multicall(uint256,bytes[]) multicall(bytes32,bytes[]) multiSend(bytes)
     aggregate((address,bytes)[]) tryAggregate(bool,(address,bytes)[])
     aggregate3((address,bool,bytes)[]) aggregate3Value((address,bool,uint256,bytes)[])
     disperseEther(address[],uint256[]) disperseToken(address,address[],uint256[])`,
-  "accounts: Safe, ERC-4337, 7579": `
+  "Safe, ERC-4337, 7579": `
     execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)
     execTransactionFromModule(address,uint256,bytes,uint8) enableModule(address)
     addOwnerWithThreshold(address,uint256) removeOwner(address,address,uint256)
@@ -161,7 +161,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     executeBatch(address[],uint256[],bytes[]) executeBatch((address,uint256,bytes)[])
     installModule(uint256,address,bytes) uninstallModule(uint256,address,bytes)
     handleOps(${userOperation}[],address) withdrawStake(address)`,
-  "who may do what, and which code runs": `
+  "ownership and upgrades": `
     setOwner(address) transferOwnership(address) acceptOwnership() renounceOwnership()
     changeOwner(address) claimOwnership() setPendingAdmin(address) acceptAdmin()
     grantRole(bytes32,address) revokeRole(bytes32,address) renounceRole(bytes32,address)

@@ -1,5 +1,5 @@
-// Asks for a payment as text, as a link, as a QR code and as calldata for a wallet, on the page of
-// an address and in the element to embed.
+// `executable-address/payment`: how amounts, addresses and names of shops are written for people,
+// in the payment page, the element, link previews and a shop's own pages.
 
 import type { AddressRecord } from "../intent/intent.ts";
 
@@ -46,8 +46,8 @@ export function plainUnits(amount: string, decimals: number): string {
 
 function splitUnits(amount: string, decimals: number) {
   const digits = amount.padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals);
-  return { whole, part: digits.slice(digits.length - decimals).replace(/0+$/, "") };
+  const point = digits.length - decimals;
+  return { whole: digits.slice(0, point), part: digits.slice(point).replace(/0+$/, "") };
 }
 
 /**
