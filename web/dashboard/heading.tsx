@@ -1,27 +1,26 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Link } from "wouter";
-import type { Language } from "../ui/words/languages.ts";
 import { useSpeech } from "./words/speech.ts";
 
 type HeadingProps = { title: string; children?: ReactNode };
 
-/** The title of the page the reader is on, once there is one, and its language. */
-let present: { title: string; language: Language } | undefined;
+/** The title of the current page, once there is one. */
+let current: string | undefined;
 
 /**
  * A page that takes another's place takes the focus, so that a reader starts at its heading. The
  * first one leaves it where it is: there the skip link comes first.
  */
 export function Heading({ title, children }: HeadingProps) {
-  const { say, language } = useSpeech();
+  const { say } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
   // With the heading itself: a screen reader says the title, and the focus is where it reads on.
   useLayoutEffect(() => {
     document.title = `${title} · ${say("brand")}`;
-    const takesAnothersPlace = present?.title !== title && present?.language === language;
-    present = { title, language };
-    if (takesAnothersPlace) heading.current?.focus({ preventScroll: true });
-  }, [title, say, language]);
+    const replacesAnother = current !== undefined && current !== title;
+    current = title;
+    if (replacesAnother) heading.current?.focus({ preventScroll: true });
+  }, [title, say]);
   return (
     <div className="mb-6">
       <h1 ref={heading} tabIndex={-1} className="outline-none">

@@ -5,16 +5,13 @@ import { Boundary } from "../ui/boundary.tsx";
 import "../ui/style.css";
 import { App } from "./app.tsx";
 import { queryClient } from "./queries.ts";
-import { Speaking } from "./words/speech.ts";
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <Speaking>
-        <Boundary>
-          <App />
-        </Boundary>
-      </Speaking>
+      <Boundary>
+        <App />
+      </Boundary>
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -4,7 +4,6 @@ import { Link, useLocation } from "wouter";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
-import { LanguageSelect } from "../ui/words/speech.tsx";
 import { type Account, api } from "./api.ts";
 import { Palette } from "./palette.tsx";
 import { endSession, useConfig } from "./queries.ts";
@@ -43,7 +42,6 @@ export function Shell({ account, children }: { account: Account; children: React
         <div className="flex items-center justify-between">
           <Brand />
           <div className="flex items-center lg:hidden">
-            <LanguageSelect />
             <ThemeButton />
             <Button
               look="bare"
@@ -145,8 +143,7 @@ function Foot({ email }: { email: string }) {
           <Icon name="out" size={16} />
           {say("signOut")}
         </Button>
-        <span className="hidden items-center lg:flex">
-          <LanguageSelect />
+        <span className="max-lg:hidden">
           <ThemeButton />
         </span>
       </div>

@@ -8,17 +8,16 @@ import { Time } from "../parts/time.tsx";
 import { QueryState } from "../query-state.tsx";
 import { request } from "../request.ts";
 import { sayProblem } from "../words/problems.ts";
-import { sayMany } from "../words/say-many.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
+import { sayMany } from "../words/words.ts";
 
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
 /** Lists where the account is signed in. Ending one takes effect with its next request. */
 export function Sessions() {
-  const speech = useSpeech();
-  const { say } = speech;
+  const { say } = useSpeech();
   const client = useQueryClient();
   const found = useQuery({
     queryKey,
@@ -27,7 +26,7 @@ export function Sessions() {
   const ending = useMutation({
     mutationFn: (ids: string[]) =>
       Promise.all(ids.map((id) => request<{ id: string }>("DELETE", path, { id }))),
-    onSuccess: ({ length }) => toast(sayMany(speech, "sessionsEnded", length)),
+    onSuccess: ({ length }) => toast(sayMany(say, "sessionsEnded", length)),
     onError: (error) => toast(sayProblem(error, say)),
     onSettled: () => client.invalidateQueries({ queryKey }),
   });

@@ -19,7 +19,7 @@ import { ProvedFlow } from "../../shown/money-flow.tsx";
 import { nowSeconds, useNews } from "../../shown/news.ts";
 import { useSimulation } from "../../shown/simulation.ts";
 import { Transaction } from "../../shown/transaction.tsx";
-import { Speaking as ShownSpeaking, useSpeech as useShownSpeech } from "../../shown/words/say.tsx";
+import { useSpeech as useShownSpeech } from "../../shown/words/say.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Identicon } from "../../ui/drawn/identicon.tsx";
@@ -30,9 +30,9 @@ import { sayAmount, sayChain } from "../money.ts";
 import { Time } from "../parts/time.tsx";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
-import { sayMany } from "../words/say-many.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
+import { sayMany } from "../words/words.ts";
 import { addresses } from "./api.ts";
 import { toFilter, untyped } from "./filter-query.ts";
 import { PayHere } from "./pay-here.tsx";
@@ -87,25 +87,22 @@ function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
     );
   }
   return (
-    <ShownSpeaking>
-      <AboutContext value={{ record, chains, facts }}>
-        <Heading title={reference ?? `${address.slice(0, 8)}…${address.slice(-6)}`}>
-          {say("amountOn", {
-            amount: sayAmount(intent.amount, intent, chains, say),
-            chain: sayChain(intent, chains, say),
-          })}
-        </Heading>
-        <Sections row={row} chains={chains} record={record} />
-      </AboutContext>
-    </ShownSpeaking>
+    <AboutContext value={{ record, chains, facts }}>
+      <Heading title={reference ?? `${address.slice(0, 8)}…${address.slice(-6)}`}>
+        {say("amountOn", {
+          amount: sayAmount(intent.amount, intent, chains, say),
+          chain: sayChain(intent, chains, say),
+        })}
+      </Heading>
+      <Sections row={row} chains={chains} record={record} />
+    </AboutContext>
   );
 }
 
 type SectionsProps = AddressProps & { record: AddressRecord };
 
 function Sections({ row, chains, record }: SectionsProps) {
-  const speech = useSpeech();
-  const { say } = speech;
+  const { say } = useSpeech();
   const { say: sayShown } = useShownSpeech();
   const { address, createdAt } = row;
   const { intent } = record;
@@ -148,7 +145,7 @@ function Sections({ row, chains, record }: SectionsProps) {
       </section>
       <section aria-labelledby="calls" className="card p-5">
         <h2 id="calls" className="mb-4">
-          {sayMany(speech, "callsRun", intent.calls.length)}
+          {sayMany(say, "callsRun", intent.calls.length)}
         </h2>
         <Calls />
       </section>

@@ -15,7 +15,6 @@ import { csvRowsMax, exportCsv } from "./csv.ts";
 import { FilterForm } from "./filter.tsx";
 import { type Typed, toFilter, typedOf, untyped } from "./filter-query.ts";
 import { useAddresses, useStatuses, useWhole } from "./queries.ts";
-import { SavedFilters } from "./saved.tsx";
 import { AddressTable } from "./table.tsx";
 
 export function AddressesPage() {
@@ -34,7 +33,6 @@ export function AddressesPage() {
         </Link>
       </div>
       <FilterForm typed={typed} onType={setTyped} chains={chains} />
-      <SavedFilters query={`${search({ ...typed })}`} />
       <Found filter={toFilter(asked)} chains={chains} onClear={() => setTyped(untyped)} />
     </>
   );

@@ -66,11 +66,11 @@ type PaymentFormProps = {
 };
 
 export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormProps) {
-  const { say, language } = useSpeech();
+  const { say } = useSpeech();
   const choices = choicesOf(config, say);
   const spanNames = spans.map(({ count, unit, seconds }) => ({
     id: `${seconds}`,
-    name: saySpan(count, unit, language, "long"),
+    name: saySpan(count, unit, "long"),
   }));
   const [draft, setDraft] = useState<Draft>({
     ...{ at: "0", amount: "", receiver: "", owner: "", recovery: "", span: "1" },

@@ -1,9 +1,10 @@
 // From the hours and days the server counted to the columns of a chart.
 
 import { dateFormat } from "../../shown/words/say-when.ts";
+import { english } from "../../ui/words/languages.ts";
 import type { MoneyDay, UsageHour } from "../api.ts";
 import type { Bar } from "../parts/chart.tsx";
-import type { Speech } from "../parts/say-time.ts";
+import type { Say } from "../words/words.ts";
 
 export const sum = (hours: readonly UsageHour[]) => ({
   created: hours.reduce(
@@ -22,10 +23,10 @@ const hourMs = 3_600_000;
 export function barsOf(
   hours: readonly UsageHour[],
   span: { hours: number; hoursPerBar: number },
-  { say, language }: Speech,
+  say: Say,
   now = Date.now(),
 ): Bar[] {
-  const name = dateFormat(language, {
+  const name = dateFormat(english, {
     month: "short",
     day: "numeric",
     hour: "numeric",
@@ -56,10 +57,10 @@ export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-ope
 export function dayBarsOf(
   days: readonly MoneyDay[],
   { count, decimals, says }: { count: number; decimals: number; says: (day: MoneyDay) => string },
-  { say, language }: Speech,
+  say: Say,
   now = Date.now(),
 ): Bar[] {
-  const name = dateFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
+  const name = dateFormat(english, { month: "short", day: "numeric", timeZone: "UTC" });
   const unitsOf = (amount: string) => Math.max(0, Number(amount) / 10 ** decimals);
   const byDay = new Map(days.map((day) => [day.day, day]));
   return Array.from({ length: count }, (_, index): Bar => {

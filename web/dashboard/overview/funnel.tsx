@@ -1,14 +1,14 @@
 import type { MoneyDay, MoneyName, Pace } from "../api.ts";
 import { sayCount } from "../money.ts";
-import { type Speech, saySpan } from "../parts/say-time.ts";
+import { saySpan } from "../parts/say-time.ts";
 import { useSpeech } from "../words/speech.ts";
+import type { Say } from "../words/words.ts";
 
 type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
 
 /** Shows how many addresses were made, of those paid, of those executed, and how soon. */
 export function Funnel({ days, pace }: FunnelProps) {
-  const speech = useSpeech();
-  const { say } = speech;
+  const { say } = useSpeech();
   const countOf = (name: MoneyName) => days.reduce((sum, day) => sum + day[`${name}Count`], 0);
   const made = countOf("asked");
   const paid = countOf("paid");
@@ -19,10 +19,10 @@ export function Funnel({ days, pace }: FunnelProps) {
     <ol aria-label={say("funnel")} className="grid gap-4 sm:grid-cols-3">
       <Step name={say("stepCreated")} count={made} part={made / most} />
       <Step name={say("stepPaid")} count={paid} part={paid / most}>
-        {[sayPart(paid, made), sayWait(pace.toPaidMs, speech)].filter(Boolean).join(" ")}
+        {[sayPart(paid, made), sayWait(pace.toPaidMs, say)].filter(Boolean).join(" ")}
       </Step>
       <Step name={say("stepExecuted")} count={executed} part={executed / most}>
-        {[sayPart(executed, paid), sayWait(pace.toExecutedMs, speech)].filter(Boolean).join(" ")}
+        {[sayPart(executed, paid), sayWait(pace.toExecutedMs, say)].filter(Boolean).join(" ")}
         {returned > 0 && ` · ${say("gaveBack", { n: sayCount(returned) })}`}
       </Step>
     </ol>
@@ -58,9 +58,9 @@ const units = [
   { ms: 1_000, name: "second" },
 ] as const;
 
-function sayWait(ms: number | null, { say, language }: Speech): string {
+function sayWait(ms: number | null, say: Say): string {
   if (ms === null) return "";
   const { ms: unitMs, name } = units.find((unit) => ms >= unit.ms * 2) ?? units[3];
-  const time = saySpan(Math.max(1, Math.round(ms / unitMs)), name, language);
+  const time = saySpan(Math.max(1, Math.round(ms / unitMs)), name);
   return say("within", { time });
 }

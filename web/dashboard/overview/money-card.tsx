@@ -127,7 +127,7 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
 type MoneyChartProps = { rows: readonly MoneyDay[]; place: Place; chains: readonly Chain[] };
 
 function MoneyChart({ rows, place, chains }: MoneyChartProps) {
-  const { say, language } = useSpeech();
+  const { say } = useSpeech();
   const token = findToken(place, chains, place.token);
   const says = (day: MoneyDay) =>
     say(
@@ -135,7 +135,7 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
       Object.fromEntries(names.map((name) => [name, saySigned(day[name], place, chains, say)])),
     );
   const decimals = token?.decimals ?? 0;
-  const bars = dayBarsOf(rows, { count: moneyDays, decimals, says }, { say, language });
+  const bars = dayBarsOf(rows, { count: moneyDays, decimals, says }, say);
   return (
     <Chart
       title={say("moneyChart", { token: sayToken(place, chains, say) })}

@@ -17,8 +17,8 @@ const spans = [
 export const firstSpan = spans[1];
 
 export function Usage() {
-  const { say, language } = useSpeech();
-  const nameOf = ({ span, unit }: (typeof spans)[number]) => saySpan(span, unit, language, "long");
+  const { say } = useSpeech();
+  const nameOf = ({ span, unit }: (typeof spans)[number]) => saySpan(span, unit, "long");
   const [span, setSpan] = useState<(typeof spans)[number]>(firstSpan);
   const usage = useUsage(span.hours);
   const hours = usage.data?.hours ?? [];
@@ -63,7 +63,7 @@ export function Usage() {
           <Totals hours={hours} />
           <Chart
             title={say("usageTitle", { ...total, span: nameOf(span) })}
-            bars={barsOf(hours, span, { say, language })}
+            bars={barsOf(hours, span, say)}
             fills={["chart-good", "chart-bad"]}
             sayMost={sayCount}
           />

@@ -1,5 +1,5 @@
 import { dateFormat, localeOf } from "../../shown/words/say-when.ts";
-import type { Language } from "../../ui/words/languages.ts";
+import { english } from "../../ui/words/languages.ts";
 import type { Say } from "../words/words.ts";
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -12,20 +12,17 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 export const saySpan = (
   count: number,
   unit: "day" | "hour" | "minute" | "second",
-  language: Language,
   unitDisplay: "long" | "short" = "short",
 ): string =>
-  new Intl.NumberFormat(localeOf(language), { style: "unit", unit, unitDisplay }).format(count);
-
-export type Speech = { readonly say: Say; readonly language: Language };
+  new Intl.NumberFormat(localeOf(english), { style: "unit", unit, unitDisplay }).format(count);
 
 /** "3 minutes ago", "in 2 hours"; from 30 days on the date. */
-export function sayTime(at: Date, now: Date, { say, language }: Speech): string {
+export function sayTime(at: Date, now: Date, say: Say): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   if (Math.abs(seconds) < 45) return say(seconds > 0 ? "inAMoment" : "justNow");
   if (Math.abs(seconds) > 30 * 86_400)
-    return dateFormat(language, { dateStyle: "medium" }).format(at);
+    return dateFormat(english, { dateStyle: "medium" }).format(at);
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size * 0.99) ?? ["minute", 60];
-  const relative = new Intl.RelativeTimeFormat(localeOf(language), { numeric: "auto" });
+  const relative = new Intl.RelativeTimeFormat(localeOf(english), { numeric: "auto" });
   return relative.format(Math.round(seconds / size), unit);
 }

@@ -1,4 +1,5 @@
 import { sayMoment } from "../../shown/words/say-when.ts";
+import { english } from "../../ui/words/languages.ts";
 import { useSpeech } from "../words/speech.ts";
 import { sayTime } from "./say-time.ts";
 
@@ -6,12 +7,12 @@ type TimeProps = { at: string | number | null; none?: string };
 
 /** When something was or will be: near moments in words, the exact time on hover. */
 export function Time({ at, none }: TimeProps) {
-  const speech = useSpeech();
-  if (at === null) return <span className="text-soft">{none ?? speech.say("never")}</span>;
+  const { say } = useSpeech();
+  if (at === null) return <span className="text-soft">{none ?? say("never")}</span>;
   const date = new Date(at);
   return (
-    <time dateTime={date.toISOString()} title={sayMoment(date.getTime() / 1000, speech.language)}>
-      {sayTime(date, new Date(), speech)}
+    <time dateTime={date.toISOString()} title={sayMoment(date.getTime() / 1000, english)}>
+      {sayTime(date, new Date(), say)}
     </time>
   );
 }

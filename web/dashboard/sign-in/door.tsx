@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ThemeButton } from "../../ui/theme.tsx";
-import { LanguageSelect } from "../../ui/words/speech.tsx";
 import { Heading } from "../heading.tsx";
 import { Brand } from "../shell.tsx";
 import { useSpeech } from "../words/speech.ts";
@@ -15,10 +14,7 @@ export function Door({ title, children }: { title: string; children: ReactNode }
       <div className="flex flex-col px-4 py-5 sm:px-8">
         <header className="flex items-center justify-between">
           <Brand />
-          <span className="flex items-center">
-            <LanguageSelect />
-            <ThemeButton />
-          </span>
+          <ThemeButton />
         </header>
         <main className="mx-auto my-auto w-full max-w-sm py-10">
           <Heading title={title} />

@@ -7,8 +7,8 @@ import { Field } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { QueryState } from "../query-state.tsx";
-import { sayMany } from "../words/say-many.ts";
 import { Said, useSpeech } from "../words/speech.ts";
+import { sayMany } from "../words/words.ts";
 import { type Delivery, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
@@ -59,8 +59,7 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
 
 /** Sends again what was told in a span of time. */
 function ReplaySpan({ endpointId }: { endpointId: string }) {
-  const speech = useSpeech();
-  const { say } = speech;
+  const { say } = useSpeech();
   const [span, setSpan] = useState({ from: "", until: "" });
   const replay = useChange(webhooks.replay);
   const submit = (event: FormEvent) => {
@@ -70,7 +69,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       { id: endpointId, from: from!, until: until! },
       {
         onSuccess({ replayed, next }) {
-          toast(sayMany(speech, "eventsSent", replayed));
+          toast(sayMany(say, "eventsSent", replayed));
           // The rest begins there.
           if (next) setSpan({ ...span, from: localOf(next) });
         },

@@ -1,4 +1,4 @@
-// An error says to the person at the screen the sentence of its code in the reader's language, or
+// An error says to the person at the screen the sentence of its code, or
 // else the sentence that the server sent.
 
 import { Problem } from "../request.ts";

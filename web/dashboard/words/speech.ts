@@ -1,6 +1,6 @@
 // How the components of the dashboard speak.
 
 import { makeSpeech } from "../../ui/words/speech.tsx";
-import { en, loadWords } from "./words.ts";
+import { en } from "./words.ts";
 
-export const { useSpeech, Said, Speaking } = makeSpeech(en, loadWords);
+export const { useSpeech, Said } = makeSpeech(en);

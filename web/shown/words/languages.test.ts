@@ -12,7 +12,6 @@ const folders = {
   "the element": join(import.meta.dirname, "../../../element/words"),
   "the parts": join(import.meta.dirname, "../../ui/words"),
   "the page": import.meta.dirname,
-  "the dashboard": join(import.meta.dirname, "../../dashboard/words"),
   "the receipt": join(import.meta.dirname, "../../pay/receipt/words"),
 };
 const read = (folder: string, tag: string): Words =>

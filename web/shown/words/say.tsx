@@ -1,6 +1,8 @@
 // How the components of pages about one address speak.
 
-import { makeSpeech } from "../../ui/words/speech.tsx";
+import { makeSpeaking, makeSpeech } from "../../ui/words/speech.tsx";
 import { en, loadWords } from "./languages.ts";
 
-export const { useSpeech, Said, Speaking } = makeSpeech(en, loadWords);
+const speech = makeSpeech(en);
+export const { useSpeech, Said } = speech;
+export const Speaking = makeSpeaking(speech.Context, en, loadWords);

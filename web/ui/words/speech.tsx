@@ -2,7 +2,15 @@
 // own direction: amounts and addresses read from left to right in every language.
 
 import { type LanguageTag, recall, remember } from "executable-address-element/page";
-import { createContext, Fragment, type ReactNode, useContext, useEffect, useState } from "react";
+import {
+  type Context,
+  createContext,
+  Fragment,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useState,
+} from "react";
 import { openOutside } from "../outside.ts";
 import {
   english,
@@ -35,13 +43,12 @@ const UiContext = createContext<Speech<UiKey>>(speechOf(english, uiWords));
 export const useUiSpeech = () => useContext(UiContext);
 
 /**
- * @param en the room's words with those of the parts
- * @param load the words of a language; English is shown where they cannot be loaded
+ * Makes the speech of a room, which is English unless `Speaking` of {@link makeSpeaking} provides
+ * another language.
+ *
+ * @param en the room's words and those of the parts
  */
-export function makeSpeech<Key extends string>(
-  en: Words<Key> & Words<UiKey>,
-  load: (tag: LanguageTag) => Promise<Words<Key> & Words<UiKey>>,
-) {
+export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
   const Context = createContext(speechOf<Key>(english, en));
   const useSpeech = () => useContext(Context);
 
@@ -58,8 +65,21 @@ export function makeSpeech<Key extends string>(
       );
   }
 
-  /** Shows `children` once the reader's language is there. */
-  function Speaking({ children }: { children: ReactNode }) {
+  return { Context, useSpeech, Said };
+}
+
+/**
+ * Makes the component that shows its children once the reader's language is loaded, and English if
+ * it cannot be loaded.
+ *
+ * @param load requests the words of a language
+ */
+export function makeSpeaking<Key extends string>(
+  Context: Context<Speech<Key>>,
+  en: Words<Key> & Words<UiKey>,
+  load: (tag: LanguageTag) => Promise<Words<Key> & Words<UiKey>>,
+) {
+  return function Speaking({ children }: { children: ReactNode }) {
     const wanted = chosen.useValue() ?? asked() ?? recall("language");
     const { tag } = pickLanguage(wanted, navigator.languages);
     const [speech, setSpeech] = useState<{ own: Speech<Key>; ui: Speech<UiKey> }>();
@@ -88,9 +108,7 @@ export function makeSpeech<Key extends string>(
         <UiContext value={speech.ui}>{children}</UiContext>
       </Context>
     );
-  }
-
-  return { useSpeech, Said, Speaking };
+  };
 }
 
 /** The languages by their own names; the choice is remembered. */
