@@ -26,7 +26,7 @@ import { keccak as wasmKeccak } from "../store/keccak.ts";
 import { heldRecordJson } from "../store/record-json.ts";
 import { connect } from "../store/sqlite/connect.ts";
 import { sqliteFile } from "../store/sqlite.ts";
-import { type NewRecord, otherTerms, type Saved, type Store } from "../store/store.ts";
+import { type NewRecord, otherTerms, type SaveOutcome, type Store } from "../store/store.ts";
 import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
@@ -63,7 +63,7 @@ for (let i = 0; i < accountsCount; i++) {
   keys.push((await createWithKey(store.db, `bench${i}@example.com`, actor))!.apiKey);
 }
 const addresses: string[] = [];
-const saves: Promise<void>[] = [];
+const saves: Promise<SaveOutcome>[] = [];
 for (let number = 0; number < Number(records); number++) {
   const { terms } = encodeNewIntent(intentOf(number, Number(expiry)), { keccak });
   const address = deriveAddress(terms, { keccak });
@@ -89,15 +89,15 @@ function openWriterHere() {
        values (?, ?, ?, ?, ?, ?, ?, ?, 0)
        on conflict do nothing`,
   );
-  const commit = database.transaction((rows: NewRecord[]): Saved[] =>
+  const commit = database.transaction((rows: NewRecord[]) =>
     rows.map(({ address, terms, accountId, createdAtMs }) => {
       const { chainId, token, amount, expiresAt } = columnsOf(terms);
       const columns = [address, terms, chainId, token, amount, expiresAt];
       const { changes } = insert.run(...columns, accountId, createdAtMs);
-      return changes === 1 ? undefined : otherTerms(address);
+      return changes === 1 ? ("saved" as const) : otherTerms(address);
     }),
   );
-  const commitWhenFree = async (rows: NewRecord[]): Promise<Saved[]> => {
+  const commitWhenFree = async (rows: NewRecord[]) => {
     for (;;) {
       try {
         return commit.immediate(rows);
@@ -107,7 +107,7 @@ function openWriterHere() {
       }
     }
   };
-  return together<NewRecord, void>(commitWhenFree, { sizeMax: 1024 });
+  return together<NewRecord, SaveOutcome>(commitWhenFree, { sizeMax: 1024 });
 }
 
 const replaced: Partial<Store> = {

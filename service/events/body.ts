@@ -4,9 +4,9 @@ import type { Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
 import { toIso } from "../flow/days.ts";
+import type { CreatedBy } from "../store/references.ts";
 import type { Change } from "./changes.ts";
 import { listPayments, type Paid } from "./paid.ts";
-import type { CreatedBy } from "./references.ts";
 
 /** Bytes of a body, at most. */
 export const eventBytesMax = 20_000;

@@ -7,9 +7,16 @@ import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { atOnce, type Turn } from "../flow/gate.ts";
+import { foldReference } from "../store/columns.ts";
 import { createdAt, joinRecord, owners } from "../store/owned.ts";
+import {
+  byClientId,
+  type CreatedBy,
+  createdByOf,
+  joinReference,
+  references,
+} from "../store/references.ts";
 import type { Tables } from "../store/tables.ts";
-import { byClientId, type CreatedBy, createdByOf, folded } from "./references.ts";
 
 type AddressFilter = {
   state?: string | undefined;
@@ -117,7 +124,7 @@ function walkOf(query: AddressQuery): { at: string; from: Sql } {
   }
   const from = (rows: Sql) => ({ at: "created_at", from: rows });
   if (reference !== undefined) {
-    return from(sql`address_references a where ${mine} and a.reference = ${reference}`);
+    return from(sql`${references} a where ${mine} and a.reference = ${reference}`);
   }
   if (addresses?.from.equals(addresses.to)) {
     return from(sql`${owners} a where ${mine} and a.address = ${addresses.from}`);
@@ -190,7 +197,7 @@ async function readWindow(
         w.settled_at, (${sql.join(conditionsOf(query), sql` and `)}) as fits
       from page ${joinRecord(account, sql`page.address`)}
         left join watches w on w.account_id = ${accountId} and w.address = page.address
-        left join address_references n on n.account_id = ${accountId} and n.address = page.address)
+        ${joinReference(account, sql`page.address`)})
     select *, (select count(*) from page) as walked from judged
     where fits or address = (select address from page
       order by walk_at ${back}, address ${back} limit 1)
@@ -223,7 +230,7 @@ function conditionsOf(query: AddressQuery): Sql[] {
 }
 
 /** Matches what contains `part`, each character of which stands for itself. */
-const patternOf = (part: string) => `%${folded(part).replace(/[\\%_]/g, "\\$&")}%`;
+const patternOf = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 
 function itemOf(row: Row): ListedAddress {
   const { block_number: number, block_hash: hash, block_time: timestamp } = row;

@@ -29,7 +29,6 @@ import { listMoney } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
 import { readPace } from "./pace.ts";
 import { forgetPaymentsAbove, keepPayments, paymentsMax } from "./payments.ts";
-import { referenceWriter } from "./references.ts";
 import { openChain } from "./start.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
@@ -187,9 +186,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
-      await referenceWriter(store)({
-        ...{ accountId: account, address, reference: "order-42" },
-        ...{ isClientId: false, isAgain: false },
+      await store.saveRecord({
+        ...{ address, terms: fromHex(record.terms), accountId: account, createdAtMs: nowMs },
+        reference: "order-42",
       });
       assert.deepEqual(await readPace(store.db, account), { toPaidMs: null, toExecutedMs: null });
       await world.pay(record.address, 130n);

@@ -1,25 +1,12 @@
-// References of addresses, what became of addresses that received money, the events that tell it,
-// and the sums of each day. Times are Unix milliseconds; blocks are numbers of the row's chain.
+// What became of addresses that received money, the events that tell it, and the sums of each day.
+// Times are Unix milliseconds; blocks are numbers of the row's chain.
 
 import { sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
+import { referenceStatements } from "../store/tables.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {
-    /**
-     * An account's name for an address: one at most for each. `created_at` is the owner's, as in
-     * owners. `is_again` is 1 where another address has the reference too, as was meant. `folded`
-     * is the reference in the letter case in which it is searched.
-     */
-    address_references: {
-      account_id: string;
-      address: Bytes;
-      reference: string;
-      folded: string;
-      created_at: number;
-      by_client_id: number;
-      is_again: number;
-    };
     /**
      * One for each account and address once money was seen to come. `state` to `settled_at` are
      * what was last said; `sequence` counts what was said. Observed again from `due_block` on, or
@@ -108,14 +95,7 @@ declare module "../store/tables.ts" {
 export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
-    sql`create table address_references (account_id text not null, address ${bytes} not null,
-        reference text not null, folded text not null, created_at bigint not null,
-        by_client_id smallint not null, is_again smallint not null,
-        primary key (account_id, address))`,
-    sql`create index address_references_reference
-        on address_references (account_id, reference, created_at, address)`,
-    sql`create unique index address_references_once
-        on address_references (account_id, by_client_id, reference) where is_again = 0`,
+    ...referenceStatements(dialect),
     sql`create table watches (account_id text not null, address ${bytes} not null,
         chain_id bigint not null, token ${bytes} not null, created_at bigint not null,
         marked_block bigint not null, due_block bigint, look_at bigint, looks bigint not null,

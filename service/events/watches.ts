@@ -11,13 +11,13 @@ import { inTurn } from "../flow/in-turn.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { joinRecord } from "../store/owned.ts";
+import { byClientId, type CreatedBy, createdByOf, joinReference } from "../store/references.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { type Change, changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
 import { confirmationsOf } from "./confirmations.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
-import { byClientId, type CreatedBy, createdByOf } from "./references.ts";
 
 /**
  * An account's address whose status is to be read. `terms` unverified; `confirmations` the
@@ -132,7 +132,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
       w.looks, w.known, w.marked_block, r.terms, n.reference,
       ${byClientId(account)} as by_client_id, ${confirmationsOf(account, chainId)} as confirmations
     from watches w ${joinRecord(account, sql`w.address`)}
-      left join address_references n on n.account_id = w.account_id and n.address = w.address
+      ${joinReference(account, sql`w.address`)}
     where ${sql.join(isAsked, sql` or `)}`.execute(db);
   return rows.map((row) => ({
     accountId: row.account_id,

@@ -25,3 +25,6 @@ export function columnsOf(terms: Uint8Array): RecordColumns {
     expiresAt: Number(bytes.readBigUInt64BE(152)),
   };
 }
+
+/** Returns a reference as it is searched: the databases fold letters each in its own way. */
+export const foldReference = (reference: string): string => reference.toLowerCase();

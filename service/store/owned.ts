@@ -29,26 +29,6 @@ export const madeByClientId = (account: Sql) =>
 /** Rows `account_id`, `address` and `created_at`: every account that created an address. */
 export const owners = sql`owners`;
 
-/** Rows as of {@link owners}, of the accounts that created the address by a client ID. */
-export const ownersByClientId = sql`(
-  select account_id, address, created_at from records where by_client_id = 1
-  union all select account_id, address, created_at from later_owners where by_client_id = 1)`;
-
-/** Whether the account created `address`, 20 bytes. */
-export async function isOwned(
-  db: Kysely<Tables>,
-  accountId: string,
-  address: Uint8Array,
-): Promise<boolean> {
-  const found = await db
-    .selectFrom("owners")
-    .select("address")
-    .where("account_id", "=", accountId)
-    .where("address", "=", Buffer.from(address))
-    .executeTakeFirst();
-  return found !== undefined;
-}
-
 const isAmong = (chainId: number, addresses: readonly Hex[]) =>
   sql`r.address in (${sql.join(addresses.map((address) => sql`${fromHex(address)}`))})
     and r.chain_id = ${chainId}`;

@@ -1,31 +1,31 @@
 // The store in PostgreSQL: many servers, one truth.
 //
-// Requests that arrive together share a round trip each way: one `= ANY` read, one `unnest` insert
-// whose single statement is its own transaction. Rows are sorted, so that two servers inserting the
-// same keys wait for each other and never in a circle.
+// Requests that arrive together share a round trip each way: one `= ANY` read, one call of
+// `save_records`, whose single statement is its own transaction.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
-import { columnsOf } from "./columns.ts";
+import { columnsOf, foldReference } from "./columns.ts";
 import { keccak } from "./keccak.ts";
 import { migrate, type Rooms } from "./migrate.ts";
 import { heldRecordJson } from "./record-json.ts";
 import {
+  type CorruptError,
   type KeyedQuery,
   type KeyedReader,
   type NewRecord,
   otherTerms,
-  type Saved,
+  type SaveOutcome,
   type Store,
   termsByAddress,
   UnavailableError,
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Rows of one insert. */
-const insertSizeMax = 512;
+/** Records saved by one statement. */
+const groupSizeMax = 512;
 /** Keys of one read, and reads of a kind under way: this server works while PostgreSQL does. */
 const readSizeMax = 32;
 const readsRunningMax = 2;
@@ -54,7 +54,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     throw error;
   }
 
-  const save = together(recordWriter(pool), { sizeMax: insertSizeMax });
+  const saveRecord = together(recordWriter(pool), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
   const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
     const read = readTogether<Row>(pool, query);
@@ -66,7 +66,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
 
   return {
     dialect: "postgres",
-    saveRecord: save,
+    saveRecord,
     findTerms: async (address) => (await terms(address))[0]?.terms,
     async findRecord(address) {
       const [row] = await terms(address);
@@ -79,7 +79,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
       await available(pool.query("select 1"));
     },
     async close() {
-      await Promise.all([save, ...reads].map((group) => group.idle()));
+      await Promise.all([saveRecord, ...reads].map((group) => group.idle()));
       await db.destroy();
     },
   };
@@ -118,85 +118,38 @@ async function assertDurable(pool: pg.Pool): Promise<void> {
 }
 
 function recordWriter(pool: pg.Pool) {
-  return async (rows: NewRecord[]): Promise<Saved[]> => {
-    const sorted = rows.toSorted((a, b) => Buffer.compare(a.address, b.address));
-    const columns = sorted.map((row) => columnsOf(row.terms));
-    const inserted = await insert(pool, "save-records", insertRecords, [
-      sorted.map((row) => row.address),
-      sorted.map((row) => row.terms),
+  return async (rows: NewRecord[]): Promise<(SaveOutcome | CorruptError)[]> => {
+    const columns = rows.map((row) => columnsOf(row.terms));
+    const results = await save(pool, [
+      rows.map((row) => row.address),
+      rows.map((row) => row.terms),
       columns.map(({ chainId }) => chainId),
       columns.map(({ token }) => token),
       columns.map(({ amount }) => amount),
       columns.map(({ expiresAt }) => expiresAt),
-      sorted.map((row) => row.accountId),
-      sorted.map((row) => row.createdAtMs),
-      sorted.map((row) => (row.isClientId ? 1 : 0)),
+      rows.map((row) => row.accountId),
+      rows.map((row) => row.createdAtMs),
+      rows.map((row) => (row.isClientId ? 1 : 0)),
+      rows.map((row) => row.reference),
+      rows.map((row) => row.reference && foldReference(row.reference)),
+      rows.map((row) => (row.isAgain ? 1 : 0)),
     ]);
-    return inserted === rows.length ? [] : settleHeld(pool, sorted, rows);
+    return results.map(({ outcome, holder }, index) => {
+      if (outcome === "other_terms") return otherTerms(rows[index]!.address);
+      return outcome === "held" ? { heldBy: holder! } : outcome;
+    });
   };
 }
 
-type Held = { address: Buffer; terms: Buffer; accountId: string };
+type Result = { outcome: "saved" | "exists" | "held" | "other_terms"; holder: Buffer | null };
 
 /**
- * Settles rows some of which were there before: an address must have the very terms that were now
- * sent for it, and an account that is not its first owner becomes a later one.
+ * Calls `save_records` (save-function.ts): one statement, one transaction, one round trip.
+ *
+ * @throws {UnavailableError} if it failed, or if PostgreSQL gave up waiting for its standby: the
+ *   rows may be lost with the primary, and nobody can tell
  */
-async function settleHeld(pool: pg.Pool, sorted: NewRecord[], rows: NewRecord[]): Promise<Saved[]> {
-  const held = await available(
-    pool.query<Held>(
-      `select address, terms, account_id as "accountId" from records
-         where address = any($1::bytea[])`,
-      [rows.map((row) => row.address)],
-    ),
-  );
-  const heldAt = new Map(held.rows.map((row) => [row.address.toString("hex"), row]));
-  const heldFor = ({ address }: NewRecord) => heldAt.get(Buffer.from(address).toString("hex"));
-  const isSame = (row: NewRecord) => heldFor(row)?.terms.equals(row.terms) ?? false;
-  const later = sorted.filter((row) => isSame(row) && heldFor(row)?.accountId !== row.accountId);
-  if (later.length > 0) {
-    await insert(pool, "save-later-owners", insertLaterOwners, [
-      later.map((row) => row.accountId),
-      later.map((row) => row.address),
-      later.map((row) => row.createdAtMs),
-      later.map((row) => (row.isClientId ? 1 : 0)),
-    ]);
-  }
-  return rows.map((row) => (isSame(row) ? undefined : otherTerms(row.address)));
-}
-
-/** No other statement takes this lock. */
-const numbersLock = 1;
-
-/**
- * One insert at a time draws numbers, on all servers. PostgreSQL releases the lock when the rows
- * are visible, so a reader that has seen a number never misses a lower one.
- */
-const insertRecords = `
-  with turn as materialized (select pg_advisory_xact_lock(${numbersLock}))
-  insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
-    created_at, by_client_id)
-  select row.* from turn, unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[], $5::text[],
-    $6::bigint[], $7::text[], $8::bigint[], $9::smallint[]) as row
-  on conflict do nothing`;
-
-const insertLaterOwners = `
-  insert into later_owners (account_id, address, created_at, by_client_id)
-  select * from unnest($1::text[], $2::bytea[], $3::bigint[], $4::smallint[])
-  on conflict do nothing`;
-
-/**
- * One statement, one transaction, one round trip.
- * @returns how many rows were new
- * @throws {UnavailableError} when it failed, and when PostgreSQL gave up waiting for its standby:
- *   the rows may be lost with the primary, and nobody can tell
- */
-async function insert(
-  pool: pg.Pool,
-  name: string,
-  text: string,
-  values: unknown[][],
-): Promise<number> {
+async function save(pool: pg.Pool, values: unknown[][]): Promise<Result[]> {
   const client = await available(pool.connect());
   let warning: string | undefined;
   const onNotice = (notice: { message?: string | undefined }) => {
@@ -205,15 +158,19 @@ async function insert(
   client.on("notice", onNotice);
   let isBroken = true;
   try {
-    const { rowCount } = await available(client.query({ name, text, values }));
+    const statement = { name: "save-records", text: saveRecords, values };
+    const { rows } = await available(client.query<Result>(statement));
     isBroken = false;
     if (warning) throw new UnavailableError(`not known to be durable: ${warning}`);
-    return rowCount ?? 0;
+    return rows;
   } finally {
     client.off("notice", onNotice);
     client.release(isBroken); // one that timed out may still be at its statement
   }
 }
+
+const saveRecords = `select outcome, holder
+  from save_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
 
 /** One round trip for all keys of a group. */
 function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {

@@ -42,6 +42,16 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
   postgres: async () => ({ dataDirectory: directory, databaseUrl: await postgres.newDatabase() }),
 };
 
+/** Databases exist with these, so none of their statements may change any more. */
+const earlierMigrations = [
+  "accounts-2c77eb16",
+  "events-d496e705",
+  "executor-463673a9",
+  "follow-e3ff69fb",
+  "records-78d43c28",
+  "webhooks-7c247b2d",
+];
+
 function row(accountId = "acc_1"): NewRecord {
   const terms = Buffer.concat([Buffer.alloc(256), randomBytes(444)]);
   return { address: randomBytes(20), terms, accountId, createdAtMs: 1_790_000_000_123 };
@@ -175,6 +185,70 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
+    const namesOf = async (address: Uint8Array) => {
+      const all = store.db.selectFrom("address_references");
+      const rows = await all
+        .select(["account_id", "reference", "created_at", "by_client_id", "is_again"])
+        .where("address", "=", address)
+        .execute();
+      return rows.map((each) => Object.values(each));
+    };
+
+    test("saves a reference with the record; a repeat changes nothing", async () => {
+      const saved = { ...row(), reference: "Order 1" };
+      for (let time = 0; time < 2; time++) assert.equal(await store.saveRecord(saved), "saved");
+      const name = ["acc_1", "Order 1", saved.createdAtMs, 0, 0];
+      assert.deepEqual(await namesOf(saved.address), [name]);
+      const later = { ...saved, accountId: "acc_2", isClientId: true, createdAtMs: 7 };
+      assert.equal(await store.saveRecord(later), "saved");
+      const both = (await namesOf(saved.address)).toSorted();
+      assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
+    });
+
+    test("heldBy, and nothing is saved, if another address has the reference", async () => {
+      for (const isClientId of [false, true]) {
+        const first = { ...row(), reference: "order-2", isClientId };
+        const second = { ...row(), reference: "order-2", isClientId };
+        const outcomes = await Promise.all([first, second].map(store.saveRecord));
+        assert.equal(outcomes[0], "saved");
+        assert.deepEqual(Buffer.from((outcomes[1] as { heldBy: Buffer }).heldBy), first.address);
+        assert.equal(await store.findTerms(second.address), undefined);
+        assert.deepEqual(await ownersOf(second.address), []);
+        assert.equal(await store.saveRecord({ ...second, isAgain: true }), "saved");
+        const name = ["acc_1", "order-2", second.createdAtMs, isClientId ? 1 : 0, 1];
+        assert.deepEqual(await namesOf(second.address), [name]);
+      }
+    });
+
+    test("heldBy if the reference of an address is changed to that of another", async () => {
+      const [first, second] = [row(), row()];
+      await store.saveRecord({ ...first, reference: "order-3" });
+      await store.saveRecord({ ...second, reference: "order-4" });
+      const outcome = await store.saveRecord({ ...second, reference: "order-3" });
+      assert.deepEqual(Buffer.from((outcome as { heldBy: Buffer }).heldBy), first.address);
+      assert.equal(await store.saveRecord({ ...second, reference: "order-5" }), "saved");
+      assert.equal((await namesOf(second.address))[0]![1], "order-5");
+    });
+
+    test("exists if a client ID names an address that the account made before", async () => {
+      for (const reference of [undefined, "order-6"]) {
+        const saved = row();
+        await store.saveRecord({ ...saved, reference });
+        const before = await namesOf(saved.address);
+        const claim = { ...saved, isClientId: true, reference: "claim-6", isAgain: true };
+        assert.equal(await store.saveRecord(claim), "exists");
+        assert.deepEqual(await namesOf(saved.address), before);
+      }
+    });
+
+    test("an API key replaces what a client ID called the address", async () => {
+      const saved = row();
+      await store.saveRecord({ ...saved, isClientId: true, reference: "claim-7" });
+      assert.equal(await store.saveRecord({ ...saved, reference: "order-7" }), "saved");
+      const name = ["acc_1", "order-7", saved.createdAtMs, 0, 0];
+      assert.deepEqual(await namesOf(saved.address), [name]);
+    });
+
     test("3,000 creates at once, more than a group, are each answered and found", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
@@ -194,7 +268,7 @@ for (const name of ["sqlite", "postgres"] as const) {
 
     test("creates go on while a transaction of Kysely's stays open", async () => {
       const saved = row();
-      let isSaved: Promise<void> | undefined;
+      let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         await transaction
           .insertInto("accounts")
@@ -208,7 +282,7 @@ for (const name of ["sqlite", "postgres"] as const) {
     });
 
     test("a transaction that has read can still write, whatever is saved meanwhile", async () => {
-      let isSaved: Promise<void> | undefined;
+      let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
         isSaved = store.saveRecord(row());
@@ -263,6 +337,16 @@ for (const name of ["sqlite", "postgres"] as const) {
       for (const { stdout } of await Promise.all(processes)) {
         assert.equal(Number(stdout), applied.length);
       }
+    });
+
+    test("opens a database that an earlier version made", async () => {
+      const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
+        ({ name }) => name,
+      );
+      assert.deepEqual(
+        earlierMigrations.filter((name) => !names.includes(name)),
+        [],
+      );
     });
 
     test("a database of another version is refused by name", async () => {

@@ -14,19 +14,34 @@ export type NewRecord = {
   /** Created by the account's client ID: the executor has a budget of its own for these. */
   isClientId?: boolean;
   createdAtMs: number;
+  /** The account's name for the address. */
+  reference?: string | undefined;
+  /** Another address of the account may have the reference already. */
+  isAgain?: boolean;
 };
+
+/**
+ * Says whether a create was saved. If not, nothing of it is kept:
+ *
+ * - `heldBy`: another address of the account, 20 bytes, has the reference, by the same kind of
+ *   credential
+ * - `exists`: a client ID, which is public, names only addresses that it makes, and the account
+ *   made this one before, under another reference or none
+ */
+export type SaveOutcome = "saved" | "exists" | { heldBy: Uint8Array };
 
 export type Store = {
   dialect: Dialect;
 
   /**
-   * Resolves once the record and its ownership are durable, and never before: rows that arrive
-   * together share one commit, and a commit that fails fails each of them. Repeating it changes
-   * nothing: an address has one intent, for good, and an account owns it since its first create.
-   * @throws {UnavailableError} when it is not known to be durable
-   * @throws {CorruptError} when other terms are held for this address
+   * Saves the record, its owner, and its reference. Resolves once all three are durable, and never
+   * before: rows that arrive together share one commit, and a commit that fails fails each of them.
+   * Repeating it changes nothing: an address has one intent, for good, and an account owns it since
+   * its first create. An API key replaces an earlier reference of the address.
+   * @throws {UnavailableError} if the commit is not known to be durable
+   * @throws {CorruptError} if the database has other terms for this address
    */
-  saveRecord(row: NewRecord): Promise<void>;
+  saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
    * The terms of an address of 20 bytes, unverified: derive the address again to serve them.
@@ -87,9 +102,6 @@ export class UnavailableError extends Error {
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
-
-/** One row of a group was saved, or the reason why not while the others were. */
-export type Saved = CorruptError | undefined;
 
 /** Every store reads records by this. */
 export const termsByAddress: KeyedQuery = {

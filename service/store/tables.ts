@@ -1,5 +1,6 @@
-// The store's own tables: records and who owns them. Each room that has others declares them in a
-// tables.ts of its own, which widens `Tables`. Times are Unix milliseconds.
+// The store's own tables: records, who owns them, and what their owners call them. Each room that
+// has others declares them in a tables.ts of its own, which widens `Tables`. Times are Unix
+// milliseconds.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "./dialect.ts";
@@ -31,6 +32,20 @@ export interface Tables {
   later_owners: Owner & { by_client_id: number };
   /** A view of both: every account that created an address, since its own first create. */
   owners: Owner;
+  /**
+   * An account's name for an address: one at most for each. `created_at` is the owner's, as in
+   * owners. `is_again` is 1 where another address has the reference too, as was meant. `folded`
+   * is the reference in the letter case in which it is searched.
+   */
+  address_references: {
+    account_id: string;
+    address: Bytes;
+    reference: string;
+    folded: string;
+    created_at: number;
+    by_client_id: number;
+    is_again: number;
+  };
 }
 
 type Owner = { account_id: string; address: Bytes; created_at: number };
@@ -58,5 +73,23 @@ export function statements(dialect: Dialect): TableStatement[] {
         union all select account_id, address, created_at from later_owners`,
     // The other owners of an address that is paid are found by it.
     sql`create index later_owners_address on later_owners (address, created_at)`,
+  ];
+}
+
+/**
+ * Makes the table of references. It runs with the statements of the events room, as in databases
+ * that exist: migrations are named by each room's statements.
+ */
+export function referenceStatements(dialect: Dialect): TableStatement[] {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  return [
+    sql`create table address_references (account_id text not null, address ${bytes} not null,
+        reference text not null, folded text not null, created_at bigint not null,
+        by_client_id smallint not null, is_again smallint not null,
+        primary key (account_id, address))`,
+    sql`create index address_references_reference
+        on address_references (account_id, reference, created_at, address)`,
+    sql`create unique index address_references_once
+        on address_references (account_id, by_client_id, reference) where is_again = 0`,
   ];
 }

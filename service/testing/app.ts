@@ -97,10 +97,15 @@ export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-export async function startApp(
-  more: { limits?: Partial<Limits>; databaseUrl?: string } & Partial<Omit<Parts, "limits">> = {},
-): Promise<TestApp> {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "app-"));
+/** `dataDirectory`: an existing one, which `close` keeps. */
+type AppOptions = {
+  limits?: Partial<Limits>;
+  databaseUrl?: string;
+  dataDirectory?: string;
+} & Partial<Omit<Parts, "limits">>;
+
+export async function startApp(more: AppOptions = {}): Promise<TestApp> {
+  const { dataDirectory = mkdtempSync(join(tmpdir(), "app-")) } = more;
   const store = await openStore({ dataDirectory, databaseUrl: more.databaseUrl });
   const publicUrl = "http://127.0.0.1:8080";
   const accounts = await openAccounts(
@@ -140,7 +145,7 @@ export async function startApp(
       await app.close();
       await accounts.close();
       await store.close();
-      rmSync(dataDirectory, { recursive: true });
+      if (more.dataDirectory === undefined) rmSync(dataDirectory, { recursive: true });
     },
   };
 }

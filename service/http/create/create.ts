@@ -11,7 +11,13 @@ import type { Admission } from "../load/admission.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { type Creator, openReferences, referenceOf } from "./reference.ts";
+import {
+  type Creator,
+  parseCreated,
+  parseCreateQuery,
+  referenceInUse,
+  verifySigned,
+} from "./reference.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -21,7 +27,7 @@ declare module "fastify" {
 }
 
 /**
- * Resolves when the record is durable, and its reference where there is one.
+ * Resolves once the record and its reference are durable.
  *
  * @param body any JSON value
  * @returns JSON: the record
@@ -32,21 +38,19 @@ declare module "fastify" {
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
-/** Called once: creates of the API and of the dashboard share commits. */
+/** Opens creates of the API and of the dashboard, which share the limit of a day. */
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
   const bound = boundPerDay(parts);
-  const openReference = openReferences(parts);
   return async (body, by) => {
-    const { accountId, isClientId } = by;
-    const reference = openReference(by);
-    const { intent, terms } = await reference.parse(body);
+    const { accountId, isClientId, reference, isAgain } = by;
+    const { intent, terms } = await parseCreated(body, by, parts);
     const address = deriveAddress(terms, { factory, keccak });
-    await reference.assertSigned(address);
+    await verifySigned(address, by, parts);
     await bound(accountId);
-    await reference.assertFree(address);
-    await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
-    await reference.keep(address);
+    const owner = { accountId, isClientId, createdAtMs: parts.now() };
+    const outcome = await store.saveRecord({ address, terms, ...owner, reference, isAgain });
+    if (outcome !== "saved") throw referenceInUse(outcome, parts);
     return recordJson(address, terms, intent, parts);
   };
 }
@@ -78,7 +82,12 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
       if (request.body === undefined) throw missingBody();
       refuseIdempotencyKey(request, repeatable);
       const { accountId, kind, isBound } = request.caller as NonNullable<typeof request.caller>;
-      const by = { accountId, isClientId: kind === "clientId", isBound, ...referenceOf(request) };
+      const by = {
+        accountId,
+        isClientId: kind === "clientId",
+        isBound,
+        ...parseCreateQuery(request),
+      };
       const record = await createRecord(request.body, by);
       reply.header("content-type", jsonType);
       return record;

@@ -7,7 +7,6 @@ import { saltFor, verifyReference } from "executable-address/reference";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
-import { referenceWriter } from "../../events/references.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
@@ -188,17 +187,6 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { factory } = service.parts;
       verifyReference(before.json(), "order-7", [referenceKey, old], { factory });
       assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, { factory }));
-    });
-
-    test("UnavailableError where the commit fails: the reference was not kept", async () => {
-      const { parts, close } = await start();
-      await close();
-      const row = { accountId: "a", address: new Uint8Array(20), reference: "order-9" };
-      const kept = referenceWriter(parts.store)({ ...row, isClientId: false, isAgain: false });
-      await assert.rejects(kept, {
-        name: "UnavailableError",
-        message: "the reference was not kept",
-      });
     });
   });
 }

@@ -4,7 +4,7 @@
 import type { FastifyInstance } from "fastify";
 import type { CheckIntent } from "../create/check.ts";
 import type { CreateRecord } from "../create/create.ts";
-import { referenceOf } from "../create/reference.ts";
+import { parseCreateQuery } from "../create/reference.ts";
 import { jsonType } from "../headers.ts";
 import { accountIdOf } from "./session.ts";
 
@@ -18,7 +18,7 @@ export function mountIntents(app: FastifyInstance, { check, create }: Intents): 
 
   app.post("/addresses", async (request, reply) => {
     const by = { accountId: accountIdOf(request), isClientId: false, isBound: false };
-    const record = await create(request.body, { ...by, ...referenceOf(request) });
+    const record = await create(request.body, { ...by, ...parseCreateQuery(request) });
     reply.header("content-type", jsonType);
     return record;
   });

@@ -3,17 +3,23 @@
 // commits all groups that have reached it in one transaction (write-worker.ts).
 
 import { together } from "../../flow/together.ts";
-import { type NewRecord, otherTerms, type Saved, UnavailableError } from "../store.ts";
+import {
+  type CorruptError,
+  type NewRecord,
+  otherTerms,
+  type SaveOutcome,
+  UnavailableError,
+} from "../store.ts";
 import { threadOf } from "./thread.ts";
 import type { WriteAnswer } from "./write-worker.ts";
 
 export type RecordWriter = {
   /**
-   * Resolves when the row is durable.
+   * Resolves once the outcome is durable.
    * @throws {UnavailableError}
    * @throws {CorruptError}
    */
-  save(row: NewRecord): Promise<void>;
+  save(row: NewRecord): Promise<SaveOutcome>;
   /** Every save fails afterwards, those under way included. */
   stopAcknowledging(error: unknown): void;
   /** @throws {UnavailableError} after a fault that only a restart mends */
@@ -34,24 +40,27 @@ export function recordWriter(file: string): RecordWriter {
   const assertAcknowledging = () => {
     if (failure) throw unavailable(`no write is acknowledged since: ${failure}`, failure);
   };
-  const settled = (rows: NewRecord[], answer: WriteAnswer): Saved[] => {
+  const settled = (rows: NewRecord[], answer: WriteAnswer): (SaveOutcome | CorruptError)[] => {
     if ("failure" in answer) {
       if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
       throw unavailable(`not committed: ${answer.failure}`, answer.message);
     }
     assertAcknowledging();
-    const others = new Set(answer.others);
-    return rows.map(({ address }, index) => (others.has(index) ? otherTerms(address) : undefined));
+    const outcomes: (SaveOutcome | CorruptError)[] = rows.map(() => "saved");
+    for (const { index, why } of answer.exceptions) {
+      outcomes[index] = why === "other_terms" ? otherTerms(rows[index]!.address) : why;
+    }
+    return outcomes;
   };
   const thread = threadOf<NewRecord[], WriteAnswer>(new URL("./write-worker.ts", import.meta.url), {
     ...{ file, name: "writing" },
     onEnd: stopAcknowledging,
   });
-  const send = async (rows: NewRecord[]): Promise<Saved[]> => {
+  const send = async (rows: NewRecord[]) => {
     assertAcknowledging();
     return settled(rows, await thread.ask(rows));
   };
-  const save = together<NewRecord, void>(send, {
+  const save = together<NewRecord, SaveOutcome>(send, {
     sizeMax: groupSizeMax,
     runningMax: Number.POSITIVE_INFINITY,
   });

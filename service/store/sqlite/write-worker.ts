@@ -1,17 +1,23 @@
-// Commits new records to SQLite in a thread of its own: while a commit runs, the thread that
-// answers reads the next requests. With it a quarter more creates are answered a second
-// (bench/http.ts). And it may wait for the lock: the thread that answers may not, since a
-// transaction that has the lock may wait for that thread (dialect.ts).
+// Commits new records, with their owners and references, to SQLite in a thread of its own: while a
+// commit runs, the thread that answers reads the next requests. With it a quarter more creates are
+// answered a second (bench/http.ts). And it may wait for the lock: the thread that answers may not,
+// since a transaction that has the lock may wait for that thread (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { columnsOf } from "../columns.ts";
-import type { NewRecord } from "../store.ts";
+import { columnsOf, foldReference } from "../columns.ts";
+import type { NewRecord, SaveOutcome } from "../store.ts";
 import { connect } from "./connect.ts";
 import { patiently } from "./patience.ts";
 
-/** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
-export type WriteAnswer = { others: number[] } | { failure: string; message: string };
+/**
+ * `exceptions`: the rows of the group that were not saved, by their index, and why; `failure`:
+ * SQLite's code.
+ */
+export type WriteAnswer =
+  | { exceptions: { index: number; why: Exception }[] }
+  | { failure: string; message: string };
+type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
 /** Rows of one commit, but for what the last group brings. */
 const rowsMax = 1024;
@@ -33,28 +39,70 @@ const insertLater = database.prepare(
   `insert into later_owners (account_id, address, created_at, by_client_id) values (?, ?, ?, ?)
      on conflict do nothing`,
 );
+const findHolder = database
+  .prepare<[string, number, string], Buffer>(
+    `select address from address_references
+       where account_id = ? and by_client_id = ? and reference = ? and is_again = 0`,
+  )
+  .pluck();
+const findNamed = database.prepare<[string, Uint8Array], { reference: string; byClientId: number }>(
+  `select reference, by_client_id as byClientId from address_references
+     where account_id = ? and address = ?`,
+);
+const insertReference = database.prepare(
+  `insert into address_references (account_id, address, reference, folded, created_at,
+       by_client_id, is_again)
+     select account_id, address, ?, ?, created_at, ?, ? from owners
+       where account_id = ? and address = ?
+     on conflict (account_id, address) do update set reference = excluded.reference,
+       folded = excluded.folded, by_client_id = excluded.by_client_id,
+       is_again = excluded.is_again`,
+);
 
-/** @returns the places in the group of those whose address has other terms */
-function save(group: NewRecord[]): number[] {
-  const others: number[] = [];
-  for (const [index, { address, terms, accountId, createdAtMs, isClientId }] of group.entries()) {
-    const { chainId, token, amount, expiresAt } = columnsOf(terms);
-    const columns = [address, terms, chainId, token, amount, expiresAt];
-    const byClientId = isClientId ? 1 : 0;
-    if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) continue;
-    const first = held.get(address);
-    if (!first?.terms.equals(terms)) others.push(index);
-    else if (first.accountId !== accountId)
-      insertLater.run(accountId, address, createdAtMs, byClientId);
+/** Saves one create. save-function.ts does the same on PostgreSQL. */
+function save(row: NewRecord): SaveOutcome | "other_terms" {
+  const { address, accountId, reference } = row;
+  const byClientId = row.isClientId ? 1 : 0;
+  if (reference !== undefined && !row.isAgain) {
+    const holder = findHolder.get(accountId, byClientId, reference);
+    if (holder && !holder.equals(address)) return { heldBy: holder };
   }
-  return others;
+  const owned = saveOwned(row, byClientId);
+  if (owned === "other_terms") return owned;
+  if (reference === undefined) return "saved";
+  const named = findNamed.get(accountId, address);
+  if (named?.reference === reference && named.byClientId === byClientId) return "saved";
+  if (row.isClientId && owned === "before") return "exists";
+  const columns = [reference, foldReference(reference), byClientId, row.isAgain ? 1 : 0];
+  insertReference.run(...columns, accountId, address);
+  return "saved";
 }
 
-const commit = database.transaction((groups: NewRecord[][]) => groups.map(save)).immediate;
+/** Saves the record and its owner. @returns since when the account owns the address */
+function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
+  const { address, terms, accountId, createdAtMs } = row;
+  const { chainId, token, amount, expiresAt } = columnsOf(terms);
+  const columns = [address, terms, chainId, token, amount, expiresAt];
+  if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) return "now";
+  const first = held.get(address);
+  if (!first?.terms.equals(terms)) return "other_terms";
+  if (first.accountId === accountId) return "before";
+  return insertLater.run(accountId, address, createdAtMs, byClientId).changes > 0
+    ? "now"
+    : "before";
+}
+
+const saveGroup = (group: NewRecord[]) =>
+  group.flatMap((row, index) => {
+    const why = save(row);
+    return why === "saved" ? [] : [{ index, why }];
+  });
+
+const commit = database.transaction((groups: NewRecord[][]) => groups.map(saveGroup)).immediate;
 
 function answer(groups: NewRecord[][]): WriteAnswer[] {
   try {
-    return patiently(() => commit(groups)).map((others) => ({ others }));
+    return patiently(() => commit(groups)).map((exceptions) => ({ exceptions }));
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
     const { code, message } = error;

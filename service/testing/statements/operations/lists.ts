@@ -4,7 +4,6 @@ import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";
 import { countAsked, listMoney } from "../../../events/money.ts";
 import { readPace } from "../../../events/pace.ts";
-import { findReferences } from "../../../events/references.ts";
 import { accounts, addressOf, began } from "../account.ts";
 import { none, type Operations, someAddresses, type World } from "./world.ts";
 
@@ -42,7 +41,6 @@ export function lists({ store, size, nowMs, crowd }: World): Operations {
     "list: created in a span": listed({ createdFrom: middle, createdUntil: middle + 10 ** 6 }),
     "list: settled in a span": listed({ settledFrom: middle, settledUntil: middle + 10 ** 8 }),
     "list: settled, of a token none has": listed({ settledFrom: began, token: none }),
-    "page: references": () => findReferences(db, accounts.many, someAddresses(100)),
     "page: terms": () => Promise.all(someAddresses(100).map((each) => store.findTerms(each))),
     "look-ups: very many at once": () => Promise.all(crowded.map((each) => store.findTerms(each))),
     "events: from the middle": () =>

@@ -2,35 +2,28 @@
 
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
-import { findHolder, referenceWriter } from "../../../events/references.ts";
 import { findCreated, findNewestSeq } from "../../../store/created.ts";
-import { isOwned } from "../../../store/owned.ts";
+import { findHolder } from "../../../store/references.ts";
+import type { NewRecord } from "../../../store/store.ts";
 import { accounts } from "../account.ts";
 import { actor, type Operations, someAddresses, type World } from "./world.ts";
 
 export function references({ store, nowMs, crowd }: World): Operations {
   const { db } = store;
-  const write = referenceWriter(store);
   const crowded = someAddresses(crowd);
+  const name = async (address: Uint8Array, how: Partial<NewRecord>) => {
+    const terms = (await store.findTerms(address))!;
+    const owned = { address, terms, accountId: accounts.many, createdAtMs: nowMs };
+    return store.saveRecord({ ...owned, reference: "same", ...how });
+  };
   return {
     "references: very many at once": () =>
-      Promise.all(
-        crowded.map((address) =>
-          write({
-            ...{ accountId: accounts.many, address, reference: "same" },
-            ...{ isClientId: false, isAgain: true },
-          }),
-        ),
-      ),
+      Promise.all(crowded.map((address) => name(address, { isAgain: true }))),
     "references: who has one, and what is the account's": async () => {
       const [address] = someAddresses(1);
-      const named = { accountId: accounts.many, reference: "same", isClientId: false };
-      await findHolder(db, named);
-      await isOwned(db, accounts.many, address!);
+      await findHolder(db, accounts.many, "same");
       await findListed(db, { accountId: accounts.many, address: Buffer.from(address!), nowMs });
-      for (const isClientId of [false, true]) {
-        await write({ ...named, address: address!, isClientId, isAgain: false });
-      }
+      for (const isClientId of [false, true]) await name(address!, { isClientId });
       await findReferenceKeys(db, accounts.many, nowMs);
       await rotateReferenceKey(db, accounts.many, actor);
     },
