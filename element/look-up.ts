@@ -35,8 +35,7 @@ export async function lookUp(
   address: Hex,
   signal: AbortSignal,
 ): Promise<LookedUp> {
-  const isMissing = (error: unknown) => error instanceof NoRecord && error.kind === "missing";
-  const fromSources = openSources([baseUrl, ...mirrors], isMissing);
+  const fromSources = openSources([baseUrl, ...mirrors]);
   const chains = findChains(baseUrl, signal);
   try {
     const record = await fromSources((from, signal) => {

@@ -96,14 +96,23 @@ describe("mirrors", () => {
     for (const _ of lies) await assert.rejects(lost.lookup(address), NetworkError);
   });
 
-  test("a service that lies is found out; that there is none is its word alone", async () => {
+  test("rejects with UnprovenError if the service lies and no mirror answers", async () => {
     const [{ address }] = records as [AddressRecord];
     const { client } = open({ "pay.example": (_, at) => lies[at % 3]!(records[0]!, at) });
     await assert.rejects(client.lookup(address), UnprovenError);
+  });
+
+  test("returns the record of a mirror if the service says that there is none", async () => {
+    const { client } = open({ "pay.example": lies[3]!, "a.example": liar, "b.example": truth });
+    const [{ address }] = records as [AddressRecord];
+    assert.equal((await client.lookup(address))?.address, address);
+  });
+
+  test("returns undefined only if the service has no record and no mirror gives one", async () => {
     const unknown: Hex = `0x${"5a".repeat(20)}`;
     const { client: honest, seen } = open({ "pay.example": truth, "a.example": truth });
     assert.equal(await honest.lookup(unknown), undefined);
-    assert.equal(seen.rounds, 1);
+    assert.equal(seen.rounds, 2);
     const { client: away } = open({ "a.example": truth, "b.example": truth, "c.example": truth });
     await assert.rejects(away.lookup(unknown), NetworkError);
   });

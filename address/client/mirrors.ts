@@ -16,12 +16,12 @@ const slowMs = 2_000;
 type Ask<Found> = (baseUrl: string, signal: AbortSignal) => Promise<Found>;
 
 /**
- * Asks the source that gave the last answer, and where it does not give one, all others at once.
+ * Asks the source that gave the last answer, and if it gives none, all others simultaneously. That
+ * there is no record is no answer: a record proves itself, and its absence cannot be proved.
  *
  * @param baseUrls the service, then its mirrors
- * @param isLast whether an error of the service is its answer, so that no mirror is asked
  */
-export function openSources(baseUrls: readonly string[], isLast: (error: unknown) => boolean) {
+export function openSources(baseUrls: readonly string[]) {
   let preferred = 0;
 
   /** @throws the service's own error where no source gives anything, or the signal's reason */
@@ -44,7 +44,6 @@ export function openSources(baseUrls: readonly string[], isLast: (error: unknown
       const chosen = preferred;
       const early = await within(slowMs, start(chosen));
       if (early && "found" in early) return early.found;
-      if (early && chosen === 0 && isLast(early.error)) throw early.error;
       for (const index of baseUrls.keys()) if (index !== chosen) start(index);
       return await Promise.any(asked.values());
     } catch (error) {
@@ -72,9 +71,12 @@ export async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined
   }
 }
 
-/** The record behind an address. That there is none only the service can say. */
+/**
+ * Returns the record behind an address, from the service or a mirror. Undefined if the service has
+ * none and no mirror gives one.
+ */
 export function lookupIn({ transport, mirrors, trust }: Settings) {
-  const fromSources = openSources([transport.baseUrl, ...mirrors], isNothingThere);
+  const fromSources = openSources([transport.baseUrl, ...mirrors]);
   return async (asked: Hex, signal?: AbortSignal): Promise<AddressRecord | undefined> => {
     // Files of a mirror are named in lower case.
     const path = `/address/${mirrors.length > 0 ? asked.toLowerCase() : asked}`;
