@@ -116,3 +116,9 @@ export const compareBlocks = new ProofError(
   "so far the receipt agrees with itself: it is proved if each block under compare is of the " +
     "chain; --rpc asks nodes",
 );
+
+export const disputedPayments = new ProofError(
+  "unproved",
+  "the nodes report different payments, or one gave none: each payment listed is proved, but " +
+    "others may be missing; ask more nodes with --rpc",
+);

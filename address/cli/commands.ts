@@ -24,6 +24,7 @@ import { type Actor, act } from "./act.ts";
 import { Misuse, type Options, parseArguments } from "./arguments.ts";
 import {
   compareBlocks,
+  disputedPayments,
   isReceipt,
   type OnChain,
   prove,
@@ -150,7 +151,10 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   events: async ({ input, client }) => ({
     value: await client().events({ cursor: input as string }),
   }),
-  prove: async (given) => ({ value: await prove(given) }),
+  async prove(given) {
+    const value = await prove(given);
+    return { value, notes: value.paymentsDisputed ? [disputedPayments] : [] };
+  },
   rebuild: async (given) => ofRecords(await rebuildRecords(given)),
   status: async (given) => ({ value: await readNow(given, await recordOf(given)) }),
   execute: async (given) => ({ value: await act("execute", given, given.actor) }),

@@ -1,13 +1,21 @@
 // Payments to an address, proved: a node says where they are, and the receipts of those blocks
 // whether that is so. Native coin leaves no log, so of it there is no payment to prove.
 
-import { toQuantity } from "../hex.ts";
+import { isHash, lowerHex, toQuantity } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { topicOf, transferOf, transferTopic } from "../status/transfer.ts";
-import { type AgreedBlock, agree, assertAgreed, parseAgreement } from "./agree.ts";
+import {
+  type AgreedBlock,
+  agree,
+  assertAgreed,
+  callOf,
+  parseAgreement,
+  type Rpcs,
+} from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
+import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
 import { findProved, fromAny, type GatherOptions } from "./gather.ts";
 
@@ -26,19 +34,26 @@ const proofCharactersMax = 64_000;
 /** Blocks, where a node refuses to search all. */
 const rangeBlocks = 9_000;
 
-/** These were paid up to `block`. Nodes told of `omitted` more transactions, and no more. */
+/**
+ * Payments up to `block`. `omitted` counts the transactions that a quorum reported, or that are
+ * proved, beyond those listed. `disputed` is true if the nodes did not report the same payments:
+ * each one listed is proved, but others may be missing.
+ */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
   readonly omitted: number;
+  readonly disputed: boolean;
   readonly block: BlockReference;
 };
 
 /**
- * The transactions up to `agreed` that paid `record` the most, oldest first: however many small
- * ones follow, a payment that matters stays.
+ * Returns the transactions up to `agreed` that paid `record` the most, oldest first: a payment that
+ * matters is listed regardless of how many small ones follow. Every node is asked, and each payment
+ * that any of them reports is proved, so a node that hides or invents payments changes nothing as
+ * long as another one is honest.
  *
- * @param since what was found before: unless its block left the chain, only later logs are read
- * @throws {ProofError} `unproved`
+ * @param since an earlier result: unless its block left the chain, only later logs are read
+ * @throws {ProofError} `unproved` if no node gives its logs
  */
 export async function findPayments(
   record: AddressRecord,
@@ -47,26 +62,46 @@ export async function findPayments(
   since?: PaymentsUpTo,
 ): Promise<PaymentsUpTo> {
   const { quorum } = parseAgreement(rpcs, options);
-  const isLater = since && since.block.number <= agreed.number;
+  const isLater = since && !since.disputed && since.block.number <= agreed.number;
   const still = isLater ? await agree(rpcs, since.block.number, quorum) : undefined;
   const known = still?.hash === since?.block.hash ? since : undefined;
-  const before = known?.payments.map((payment) => ({ payment, amount: sumOf(payment) })) ?? [];
-  return fromAny(rpcs, async (rpc) => {
-    const told = await placesOf(rpc, record, known ? known.block.number + 1 : 0, agreed.number);
-    const chosen = greatest<Candidate>([...before, ...told]);
-    const payments: PaymentProof[] = [];
-    for (const { payment, place } of chosen) {
-      const found = payment ?? (await proofAt(rpc, place!));
-      if (found) payments.push(found);
-    }
-    const omitted = (known?.omitted ?? 0) + before.length + told.length - payments.length;
-    const { number, hash, timestamp } = agreed;
-    return { payments, omitted, block: { number, hash, timestamp } };
-  });
+  const before = known?.payments ?? [];
+  const from = known ? known.block.number + 1 : 0;
+  const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
+  // The largest of each node, so that inventions of one cannot crowd out what another reports.
+  const candidates = distinct(reports.flatMap((report) => largest(report, amountOf)));
+  const proved: PaymentProof[] = [];
+  let unproved = 0;
+  for (const { place } of candidates) {
+    const found = await proofAt(place).catch((error: unknown) => {
+      if (!(error instanceof ProofError)) throw error;
+      unproved += 1;
+    });
+    if (found) proved.push(found);
+  }
+  const payments = largest([...before, ...proved], sumOf);
+  const isReported = ({ place }: Candidate) =>
+    reports.filter((report) => report.some((each) => isSamePlace(each.place, place))).length >=
+    quorum;
+  const seen = distinct([
+    ...reports.flat().filter(isReported),
+    ...candidates.filter(({ place }) =>
+      proved.some(({ transactionHash }) => transactionHash === place.transactionHash),
+    ),
+  ]);
+  return {
+    payments,
+    omitted: (known?.omitted ?? 0) + before.length + seen.length - payments.length,
+    disputed: disputed || unproved > 0,
+    block: { number: agreed.number, hash: agreed.hash, timestamp: agreed.timestamp },
+  };
 
-  async function proofAt(rpc: Rpc, place: Place): Promise<PaymentProof | undefined> {
+  /** Undefined if the proof is too large for a receipt. */
+  async function proofAt(place: Place): Promise<PaymentProof | undefined> {
     await assertAgreed(rpcs, place, quorum);
-    const { proof, found } = await askEvents(rpc, record, place, provePayment, options);
+    const { proof, found } = await fromAny(rpcs, (rpc) =>
+      askEvents(rpc, record, place, provePayment, options),
+    );
     const { depth: _, ...payment } = found;
     const size = [...proof.receipt, ...proof.transaction].reduce(
       (sum, { length }) => sum + length,
@@ -76,12 +111,46 @@ export async function findPayments(
   }
 }
 
+/**
+ * Reads what each node reports from block `from` up to `to`. The result is disputed if a node gives
+ * no logs, or if two nodes report different transactions.
+ */
+async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: number) {
+  const answers = await Promise.allSettled(
+    rpcs.map((rpc) => readPlaces(callOf(rpc), record, from, to)),
+  );
+  const reports = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  if (reports.length === 0) {
+    const reasons = answers.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    const message = reasons.map((reason) => (reason as Error).message).join("; ");
+    throw new ProofError("unproved", message, { cause: reasons[0] });
+  }
+  const texts = reports.map((report) =>
+    report
+      .map(({ place }) => keyOf(place))
+      .sort()
+      .join(),
+  );
+  return { reports, disputed: reports.length < rpcs.length || new Set(texts).size > 1 };
+}
+
+const keyOf = ({ transactionHash, blockHash }: Place) => `${transactionHash} ${blockHash}`;
+const isSamePlace = (a: Place, b: Place) => keyOf(a) === keyOf(b);
+
+/** Each place once, in the order of blocks. */
+const distinct = (all: readonly Candidate[]): Candidate[] =>
+  [...new Map(all.map((each) => [keyOf(each.place), each])).values()].sort(
+    (a, b) => a.place.blockNumber - b.place.blockNumber,
+  );
+
 const sumOf = ({ payments }: PaymentProof) =>
   payments.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
-/** The greatest of what is in order, still in order; of equal ones the later. */
-const greatest = <T extends { amount: bigint }>(all: readonly T[]): T[] => {
-  const ranks = all.map(({ amount }, at) => ({ amount, at }));
+const amountOf = ({ amount }: Candidate) => amount;
+
+/** Returns the `paymentsMax` largest in their order; of equal ones the later. */
+const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
+  const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));
   ranks.sort((a, b) => (a.amount === b.amount ? b.at - a.at : a.amount < b.amount ? 1 : -1));
   const kept = new Set(ranks.slice(0, paymentsMax).map(({ at }) => at));
   return all.filter((_, at) => kept.has(at));
@@ -103,7 +172,7 @@ export function findPayment(
 ) {
   const place = async (rpc: Rpc) => {
     const filter = filterOf(record, token, blockNumber, blockNumber);
-    const places = placesIn(await rpc("eth_getLogs", [filter]));
+    const places = placesIn(await rpc("eth_getLogs", [filter]), blockNumber, blockNumber);
     const wanted = transactionHash.toLowerCase();
     return places.find(({ place }) => place.transactionHash === wanted)?.place;
   };
@@ -112,14 +181,14 @@ export function findPayment(
   );
 }
 
-async function placesOf(rpc: Rpc, record: AddressRecord, first: number, to: number) {
+async function readPlaces(rpc: Rpc, record: AddressRecord, first: number, to: number) {
   if (first > to) return [];
   const filter = (from: number) => filterOf(record, record.intent.token, from, to);
   const logs = await rpc("eth_getLogs", [filter(first)]).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error;
     return rpc("eth_getLogs", [filter(Math.max(first, to - rangeBlocks))]);
   });
-  return placesIn(logs);
+  return placesIn(logs, first, to);
 }
 
 const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({
@@ -130,16 +199,19 @@ const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: numb
 });
 
 type Place = { blockNumber: number; blockHash: Hex; transactionHash: Hex };
-type Candidate = { payment?: PaymentProof; place?: Place; amount: bigint };
+type Candidate = { place: Place; amount: bigint };
 
-/** Finds where the transactions of some logs are, and what each paid. */
-function placesIn(logs: unknown) {
-  const places = new Map<string, { place: Place; amount: bigint }>();
+/** Finds where the transactions of some logs are, and what each paid. Other blocks are left out. */
+function placesIn(logs: unknown, first: number, to: number): Candidate[] {
+  const places = new Map<string, Candidate>();
   for (const log of Array.isArray(logs) ? logs : []) {
-    const { transactionHash, blockHash, blockNumber } = log ?? {};
-    const place = { blockNumber: Number(blockNumber), blockHash, transactionHash };
+    const transactionHash = lowerHex(log?.transactionHash);
+    const blockHash = lowerHex(log?.blockHash);
+    const blockNumber = Number(log?.blockNumber);
+    const isInRange = blockNumber >= first && blockNumber <= to;
+    if (!isHash(transactionHash) || !isHash(blockHash) || !isInRange) continue;
     const amount = (transferOf(log)?.amount ?? 0n) + (places.get(transactionHash)?.amount ?? 0n);
-    places.set(transactionHash, { place, amount });
+    places.set(transactionHash, { place: { blockNumber, blockHash, transactionHash }, amount });
   }
   return [...places.values()];
 }

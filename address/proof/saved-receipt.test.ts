@@ -6,13 +6,13 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { startWorld } from "../../service/testing/chain/world.ts";
 import { toHex } from "../abi/hex.ts";
 import { factoryAddress, initCodePrefix } from "../deployment.ts";
 import { keccakOf } from "../keccak/keccak.ts";
 import { executedTopic } from "../status/factory-event.ts";
-import { httpRpc } from "../status/rpc.ts";
+import { httpRpc, type Rpc } from "../status/rpc.ts";
 import { headersOf, type Json } from "./build/fields.ts";
 import {
   agreeOnReceipt,
@@ -215,6 +215,72 @@ test("agreeOnReceipt: nodes that have other blocks, and those that have these", 
   assert.equal((await agreeOnReceipt(receipt, { rpcs })).length, 2);
   await assert.rejects(agreeOnReceipt(receipts[0], { rpcs }), { code: "no_quorum" });
   await world.stop();
+});
+
+describe("makeReceipt with nodes that differ about payments", () => {
+  let world: Awaited<ReturnType<typeof startWorld>>;
+  let record: Awaited<ReturnType<typeof world.newRecord>>;
+  let honest: Rpc;
+  before(async () => {
+    world = await startWorld();
+    record = await world.newRecord();
+    await world.pay(record.address, 60n);
+    await world.pay(record.address, 70n);
+    await world.execute(record);
+    honest = httpRpc(world.rpcUrl);
+  });
+  after(() => world.stop());
+
+  /** A node that changes the logs of transfers. */
+  const lying =
+    (change: (logs: Json[]) => unknown): Rpc =>
+    async (method, params) => {
+      const result = await honest(method, params);
+      const isTransfers = JSON.stringify(params)
+        .toLowerCase()
+        .includes(record.intent.token.toLowerCase());
+      return method === "eth_getLogs" && isTransfers ? change(result as Json[]) : result;
+    };
+  const invent = (logs: Json[]) =>
+    [...logs, ...logs, ...logs].map((log, at) => ({
+      ...log,
+      transactionHash: `0x${String(at + 1).padStart(64, "0")}`,
+      data: `0x${"f".repeat(64)}`,
+    }));
+  const amountsOf = ({ payments }: SavedReceipt) =>
+    payments.flatMap((each) => each.payments.map(({ amount }) => amount));
+
+  for (const [name, node] of [
+    ["hides all payments", lying(() => [])],
+    ["hides one payment", lying((logs) => logs.slice(1))],
+    ["invents larger payments", lying(invent)],
+    ["gives no list", lying(() => ({ length: 4 }))],
+    ["fails", lying(() => Promise.reject(new Error("timeout")))],
+  ] as const)
+    for (const rpcs of [
+      [node, (method, params) => honest(method, params)],
+      [(method, params) => honest(method, params), node],
+    ] satisfies Rpc[][])
+      test(`proves every payment and marks the dispute if one node ${name}`, async () => {
+        const receipt = await makeReceipt(record, { rpcs });
+        assert.deepEqual(amountsOf(receipt), ["60", "70"]);
+        assert.equal(receipt.paymentsDisputed, true);
+        assert.equal(verifyReceipt(receipt, "its own").payments.length, 2);
+      });
+
+  test("marks the dispute if no node gives its logs", async () => {
+    const rpcs = [lying(() => Promise.reject(new Error("timeout")))];
+    const receipt = await makeReceipt(record, { rpcs });
+    assert.deepEqual(receipt.payments, []);
+    assert.equal(receipt.paymentsDisputed, true);
+  });
+
+  test("does not mark a receipt whose nodes agree", async () => {
+    const again: Rpc = (method, params) => honest(method, params);
+    const receipt = await makeReceipt(record, { rpcs: [honest, again] });
+    assert.deepEqual(amountsOf(receipt), ["60", "70"]);
+    assert.equal(Object.hasOwn(receipt, "paymentsDisputed"), false);
+  });
 });
 
 describe("docs/receipt", () => {

@@ -24,6 +24,8 @@ export type SavedReceipt = {
   readonly record: AddressRecord;
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
+  /** The nodes did not report the same payments when the receipt was made: some may be missing. */
+  readonly paymentsDisputed?: true;
 };
 
 /**
@@ -37,8 +39,8 @@ export type ProvedReceipt = ProvedAddress & {
 };
 
 /**
- * Makes the receipt of `record` by nodes of its chain. Where no node finds the payments, they are
- * left out.
+ * Makes the receipt of `record` by nodes of its chain. If no node gives its logs, the receipt lists
+ * no payments and is marked `paymentsDisputed`, as it is if the nodes report different payments.
  *
  * @throws {ProofError} as `proveAddress`
  */
@@ -47,11 +49,14 @@ export async function makeReceipt(
   options: GatherOptions,
 ): Promise<SavedReceipt> {
   const { proof, agreed } = await proveAddress(record, options);
-  const { payments } = await findPayments(record, agreed, options).catch((error) => {
-    if (error instanceof ProofError) return { payments: [] };
+  const { payments, disputed } = await findPayments(record, agreed, options).catch((error) => {
+    if (error instanceof ProofError) return { payments: [], disputed: true };
     throw error;
   });
-  return { format: receiptFormat, record, proof, payments };
+  return {
+    ...{ format: receiptFormat, record, proof, payments },
+    ...(disputed && { paymentsDisputed: true }),
+  };
 }
 
 /**

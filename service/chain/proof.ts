@@ -74,12 +74,13 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
     const made = inTurn(async () => {
       const record = recordOf(subject);
       const proof = await proveAt(record, block, options);
-      const { payments, omitted } = await whoPaid(record, block, options).catch((error) => {
+      const paid = await whoPaid(record, block, options).catch((error) => {
         if (!(error instanceof ProofError) || chainFault(error)) throw error;
-        // The node may tell later.
-        forget();
-        return { payments: [], omitted: 0 };
+        return { payments: [], omitted: 0, disputed: true };
       });
+      // The node may have more of them later.
+      if (paid.disputed) forget();
+      const { payments, omitted } = paid;
       return { ...proof, payments, paymentsOmitted: omitted };
     }).catch((error) => {
       forget();
@@ -93,6 +94,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
     const since = paid.get(record.address);
     const found = await findPayments(record, block, options, since);
+    if (found.disputed) return found;
     if (!since || found.block.number > since.block.number) paid.set(record.address, found);
     return found;
   }
