@@ -46,7 +46,7 @@ const exported: Record<string, string> = {
   "executable-address-element/react": "ExecutableAddress",
   "executable-address/webhook": "ProofError WebhookError eventTypes proveEvent verifyWebhook",
   "executable-address/reference":
-    "parseReference referenceKeyPattern saltFor signatureFor verifyReference",
+    "parseReference referenceKeyPattern saltFor saltForOrder signatureFor verifyReference",
   "executable-address-shop":
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",
 };

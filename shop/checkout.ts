@@ -1,15 +1,18 @@
-// From an order to its address. The order is kept before anything is sent and its salt is made of
-// its reference, so a crash, a double click and a lost database all lead to the same address.
+// From an order to its address. The order is stored before anything is sent, and its salt binds its
+// intent to its reference. A crash, a double click and a lost database all lead to one address, and
+// no stranger can make another address that passes for the order's.
 
 import { encodeNewIntent, factoryAddress, type Hex, makeRecord } from "executable-address";
 import type { Client, NewIntent } from "executable-address/client";
 import { ServiceError } from "executable-address/client/parts";
-import { parseReference, saltFor } from "executable-address/reference";
+import { parseReference, saltForOrder } from "executable-address/reference";
 import type { ProveEventOptions } from "executable-address/webhook";
 import { assertSame, keptAs, newOrder } from "./order.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 
-/** An order's intent. Its salt is made of the order's reference. */
+const noSalt: Hex = `0x${"00".repeat(32)}`;
+
+/** An order's intent. Its salt is made of the intent itself and of the order's reference. */
 export type OrderIntent = Omit<NewIntent, "salt">;
 
 type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
@@ -36,8 +39,9 @@ export function openCheckout(parts: CheckoutParts) {
    */
   async function order(reference: string, intent: OrderIntent): Promise<ShopOrder> {
     const name = parseReference(reference);
-    const salted = { ...intent, salt: saltFor(name, key!) };
-    const record = makeRecord(encodeNewIntent(salted, trust).intent, trust);
+    const { intent: parsed } = encodeNewIntent({ ...intent, salt: noSalt }, trust);
+    const salt = saltForOrder(name, parsed, key!, trust);
+    const record = makeRecord({ ...parsed, salt }, trust);
     const made =
       (await store.findByReference(name)) ??
       (await store.saveOrder(newOrder(name, record, "made"))) ??

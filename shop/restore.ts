@@ -1,4 +1,7 @@
-// Reads orders back that the service has and the store does not, each proved by the reference key.
+// Reads orders back that the service has and the store has lost. The service's word is not enough:
+// an order is adopted only if its salt shows that the holder of the reference key asked for exactly
+// this intent under this reference. A stranger can name a cheap address after a dear order and use
+// its salt again, but cannot make that salt.
 
 import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
@@ -12,33 +15,43 @@ type RestoreParts = Pick<ProveEventOptions, "factory"> & {
   readonly service: Client;
   readonly referenceKeys: readonly string[];
   isOurs?(reference: string): boolean;
+  onRestored?(order: ShopOrder): unknown;
   warn(message: string): void;
 };
 
-type Named = Pick<ListedAddress, "address" | "reference">;
+/** What an event or a list says of an address. */
+export type NamedAddress = Pick<ListedAddress, "address" | "reference" | "createdBy">;
 
 export function openRestore(parts: RestoreParts) {
   const { store, service, referenceKeys, warn } = parts;
   const trust = { factory: parts.factory ?? factoryAddress };
+  let newest: Promise<unknown> | undefined;
 
   /**
-   * Keeps the order that the service already has, if the reference key shows it is the shop's. It
-   * takes the place of one that was not made, and of no other.
+   * Stores the order that the service already has, if the reference key shows that it is the
+   * shop's. It replaces an order that was not made, and no other.
    *
-   * @returns the order that is kept under the reference, perhaps with another address
+   * @returns the order that is stored under the reference, perhaps with another address
+   * @throws {InvalidError} if the record is not this order's
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
-    const record = verifyReference(await service.lookup(address), reference, referenceKeys, trust);
+    const found = await service.lookup(address);
+    // A replica of the service may be behind what the event or the list says.
+    if (!found) throw new Error(`the service has no record of ${address} yet`);
+    const record = verifyReference(found, reference, referenceKeys, trust);
     const kept = await store.findByReference(reference);
     if (kept && kept.state !== "made") return kept;
     const { version = 0 } = kept ?? {};
     const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
-    return (await store.saveOrder(restored)) ?? keptAs(store, reference);
+    const saved = await store.saveOrder(restored);
+    if (!saved) return keptAs(store, reference);
+    await parts.onRestored?.(saved);
+    return saved;
   }
 
-  /** An order that the store does not know, found by what an event or a list says of it. */
-  async function restoreOne({ address, reference }: Named): Promise<ShopOrder | undefined> {
-    if (reference === null || parts.isOurs?.(reference) === false) return undefined;
+  async function adoptNamed({ address, reference, createdBy }: NamedAddress) {
+    if (reference === null || createdBy !== "api_key") return undefined;
+    if (parts.isOurs?.(reference) === false) return undefined;
     try {
       const order = await adopt(reference, address);
       if (addressKey(order.record.address) === addressKey(address)) return order;
@@ -50,22 +63,55 @@ export function openRestore(parts: RestoreParts) {
     }
   }
 
-  /**
-   * Reads back the orders that the store has lost.
-   *
-   * @returns the orders that were read back
-   */
-  async function restore(): Promise<ShopOrder[]> {
+  /** @param isNewestOnly stops at a page of addresses that has known orders and no lost ones */
+  async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
-    for await (const row of ownAddresses(service)) {
-      if (row.createdBy !== "api_key" || (await store.findByAddress(row.address))) continue;
-      const restored = await restoreOne(row);
-      if (restored) found.push(restored);
+    for await (const rows of ownAddresses(service)) {
+      const before = found.length;
+      let known = 0;
+      for (const row of rows) {
+        if (await store.findByAddress(row.address)) {
+          known += 1;
+          continue;
+        }
+        const restored = await adoptNamed(row);
+        if (restored) found.push(restored);
+      }
+      if (isNewestOnly && known > 0 && found.length === before) break;
     }
     return found;
   }
 
-  return { adopt, restoreOne, restore };
+  /**
+   * Reads back the orders that are newer than the store, once: all of them if the store is empty,
+   * those since the backup if it was restored from one, usually none.
+   */
+  function restoreNewest(): Promise<unknown> {
+    newest ??= readBack(true).catch((error) => {
+      newest = undefined;
+      throw error;
+    });
+    return newest;
+  }
+
+  return {
+    adopt,
+    restoreNewest,
+    /**
+     * Finds an order that the store does not have, for an event of its address. The newest orders
+     * are read back first, so no event decides which address an order has.
+     */
+    async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
+      await restoreNewest();
+      return (await store.findByAddress(named.address)) ?? adoptNamed(named);
+    },
+    /**
+     * Reads back every order that the store has lost, however old.
+     *
+     * @returns the orders that were read back
+     */
+    restore: () => readBack(false),
+  };
 }
 
 async function* ownAddresses(service: Client) {
@@ -73,7 +119,7 @@ async function* ownAddresses(service: Client) {
   do {
     const query = cursor === undefined ? {} : { cursor };
     const page = await service.addresses({ order: "newest", limit: 100, ...query });
-    yield* page.items;
+    yield page.items;
     cursor = page.next ?? undefined;
   } while (cursor !== undefined);
 }

@@ -6,10 +6,12 @@ import { createHmac, randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Hex, InvalidError } from "executable-address";
+import { type Hex, InvalidError, makeRecord } from "executable-address";
 import { createClient, type ServiceEvent } from "executable-address/client";
 import { readStatus } from "executable-address/status";
 import { proveEvent, WebhookError } from "executable-address/webhook";
+import { findCredentials } from "../service/accounts/account.ts";
+import { addOrigin } from "../service/accounts/origins/origin-list.ts";
 import { findReferenceKeys } from "../service/accounts/reference-keys.ts";
 import { listen } from "../service/testing/app.ts";
 import { serveWorld } from "../service/testing/app-on-chain.ts";
@@ -31,6 +33,8 @@ const secret = `whsec_${randomBytes(32).toString("base64")}`;
 let served: Awaited<ReturnType<typeof serveWorld>>;
 let service: { baseUrl: string; apiKey: string };
 let referenceKey: string;
+/** Creates an address as a stranger does who has read the client ID in the shop's page. */
+let createAsPage: (intent: object, reference: string) => Promise<number>;
 let postgres: TestPostgres;
 /** An empty one, of the kind that is tested. */
 let newStore: () => Promise<ShopStore>;
@@ -41,7 +45,16 @@ before(async () => {
   postgres = await startPostgres();
   const { accountId, apiKey } = await served.server.newKey();
   service = { baseUrl: `http://127.0.0.1:${await listen(served.server)}/v1`, apiKey };
-  [referenceKey] = await findReferenceKeys(served.server.parts.store.db, accountId, Date.now());
+  const { db } = served.server.parts.store;
+  [referenceKey] = await findReferenceKeys(db, accountId, Date.now());
+  const origin = "https://shop.example.com";
+  await addOrigin(db, accountId, origin, { atMs: Date.now() });
+  const { clientId } = await findCredentials(db, accountId);
+  createAsPage = async (payload, reference) => {
+    const headers = { "x-client-id": clientId.client_id, origin };
+    const url = `/v1/address/create?reference=${reference}`;
+    return (await served.server.app.inject({ method: "POST", url, headers, payload })).statusCode;
+  };
 });
 after(async () => {
   await served.stop();
@@ -80,8 +93,21 @@ async function newShop(given: Partial<ShopOptions> = {}) {
   const delivered: string[] = [];
   const refunded: string[] = [];
   const warnings: string[] = [];
+  const inner = given.store ?? (await newStore());
+  /** Events that are kept and not ended. */
+  let due = 0;
+  const store: ShopStore = {
+    ...inner,
+    async keepEvents(events, cursor) {
+      due += events.length;
+      await inner.keepEvents(events, cursor);
+    },
+    async endEvent(claim) {
+      await inner.endEvent(claim);
+      due -= 1;
+    },
+  };
   const shop = openShop({
-    store: await newStore(),
     service,
     referenceKeys: [referenceKey],
     secrets: [secret],
@@ -91,8 +117,9 @@ async function newShop(given: Partial<ShopOptions> = {}) {
     refund: (_, { recoveries }) => refunded.push(...recoveries.map(({ amount }) => amount)),
     warn: (message) => warnings.push(message),
     ...given,
+    store,
   });
-  return { shop, delivered, refunded, warnings };
+  return { shop, delivered, refunded, warnings, due: () => due };
 }
 
 async function eventOf(
@@ -337,6 +364,86 @@ describeOnEach("receive", () => {
     const names = (await shop.restore()).map(({ reference }) => reference);
     assert.ok(names.length > 0 && !names.includes(order.reference));
     assert.equal(orders[0]!.record.address, order.record.address);
+  });
+});
+
+/** A cheap address under the reference and the public salt of a dear order, paid and executed. */
+async function forgeOrder({ record, reference }: ShopOrder) {
+  const { chainId, salt } = record.intent;
+  const cheap = { ...(await intentFor("1")), chainId, salt };
+  assert.equal(await createAsPage(cheap, reference), 200);
+  const forged = makeRecord(cheap);
+  await served.world.pay(forged.address, 1n);
+  await served.world.execute(forged);
+  return { forged, event: await eventOf({ record: forged, reference }, "address.executed") };
+}
+
+describeOnEach("a shop without its newest orders", () => {
+  /** Yesterday's backup has an order and a cursor, and nothing of today. */
+  const backups = {
+    "an empty database": newShop,
+    async "yesterday's backup"(given: Partial<ShopOptions>) {
+      const store = await newStore();
+      await (await newShop({ store })).shop.order(nextName(), await intentFor());
+      const { next } = await createClient(service).events({});
+      await store.keepEvents([], next);
+      return newShop({ ...given, store });
+    },
+  };
+  for (const [name, open] of Object.entries(backups))
+    for (const createdBy of ["client_id", "api_key"] as const)
+      test(`${name}: delivers nothing for 1 unit that is said to be by ${createdBy}`, async () => {
+        const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
+        const { forged, event } = await forgeOrder(dear);
+        event.data.createdBy = createdBy;
+        const store = await newStore();
+        const world = await open({ store });
+        await deliverTo(world, event);
+        await world.shop.start();
+        await until("nothing is due", () => world.due() === 0);
+        await world.shop.stop();
+        assert.deepEqual(world.delivered, []);
+        const { record } = await world.shop.order(dear.reference, await intentFor("25000000"));
+        assert.notEqual(record.address, forged.address);
+        assert.equal(record.address, dear.record.address);
+      });
+
+  test("reads its orders back before it works on an event", async () => {
+    const order = await paidOrder((await newShop()).shop);
+    const event = await eventOf(order, "address.executed");
+    event.data.reference = null;
+    const orders: ShopOrder[] = [];
+    const restored: string[] = [];
+    const world = await newShop({
+      deliver: (each) => orders.push(each),
+      onRestored: ({ reference }) => restored.push(reference),
+    });
+    await deliverTo(world, event);
+    await until("goods", () => orders.length > 0);
+    assert.ok(restored.includes(order.reference));
+    assert.deepEqual(
+      orders.map(({ reference, isRestored }) => ({ reference, isRestored })),
+      [{ reference: order.reference, isRestored: true }],
+    );
+  });
+
+  test("keeps an event whose record the service does not find at first", async () => {
+    const order = await paidOrder((await newShop()).shop);
+    const client = createClient(service);
+    let misses = 0;
+    const world = await newShop({
+      service: {
+        ...client,
+        addresses: async () => ({ items: [], next: null }),
+        lookup: async (address: Hex) => (++misses === 1 ? undefined : client.lookup(address)),
+      },
+      reconcileMs: 100,
+    });
+    await world.shop.start();
+    await deliverTo(world, await eventOf(order, "address.executed"));
+    await until("goods", () => world.delivered.length > 0);
+    await world.shop.stop();
+    assert.ok(misses >= 2);
   });
 });
 

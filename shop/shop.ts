@@ -11,7 +11,6 @@ import type { ShopOrder, ShopStore } from "./store.ts";
 import { openWork } from "./work.ts";
 
 export { InvalidError } from "executable-address";
-
 export { type ShopManifest, signShopLink } from "executable-address/payment";
 export { type ProvedEvent, WebhookError } from "executable-address/webhook";
 export type { OrderIntent } from "./checkout.ts";
@@ -54,6 +53,11 @@ export type ShopOptions = ProveEventOptions & {
    * program uses. Default: all that the reference keys prove.
    */
   isOurs?(reference: string): boolean;
+  /**
+   * Hears of each order that was read back from the service after a loss of the database, so that
+   * the shop's own tables can have it again. It may be called again after a crash.
+   */
+  onRestored?(order: ShopOrder): unknown;
   /** How long one event may be worked on before others take its place. Default 60,000. */
   readonly patienceMs?: number;
   /** How often events are fetched, whatever webhooks came. Default 10,000. */
@@ -67,9 +71,9 @@ export function openShop(options: ShopOptions) {
   const { store, secrets = [], reconcileMs = 10_000 } = options;
   const warn = options.warn ?? ((message) => console.error(message));
   const service = "lookup" in options.service ? options.service : createClient(options.service);
-  const { adopt, restoreOne, restore } = openRestore({ ...options, service, warn });
+  const { adopt, restoreNewest, restoreOne, restore } = openRestore({ ...options, service, warn });
   const checkout = openCheckout({ ...options, service, warn, adopt });
-  const work = openWork({ ...options, warn, restore: restoreOne });
+  const work = openWork({ ...options, warn, restoreOne });
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
@@ -84,6 +88,7 @@ export function openShop(options: ShopOptions) {
   }
 
   async function start(): Promise<void> {
+    await restoreNewest().catch(say("orders"));
     await checkout.resume().catch(say("orders"));
     await reconcile().catch(say("events"));
     await work.look().catch(say("work"));
@@ -94,7 +99,10 @@ export function openShop(options: ShopOptions) {
   return {
     /** Makes the address of an order; see {@link openCheckout}. */
     order: checkout.order,
-    /** Reads the shop's orders back from the service. */
+    /**
+     * Reads every order that the store does not have back from the service. `start` does so for the
+     * newest ones.
+     */
     restore,
     /**
      * Keeps the event of a webhook: answer 2xx as soon as this resolves. The work comes after.
@@ -109,7 +117,10 @@ export function openShop(options: ShopOptions) {
       await store.keepEvents([await verifyWebhook(body, headers, { secret: secrets })]);
       setTimeout(() => void work.look().catch(say("work")), 0);
     },
-    /** Goes on with what was stopped in the middle, then fetches and works until it is stopped. */
+    /**
+     * Reads back the orders that the database lost, continues what was interrupted, then fetches
+     * events and works on them until it is stopped.
+     */
     start,
     stop(): Promise<void> {
       isStopped = true;

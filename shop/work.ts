@@ -10,14 +10,13 @@ import {
   WebhookError,
 } from "executable-address/webhook";
 import { applyFact, type FactParts } from "./facts.ts";
+import type { NamedAddress } from "./restore.ts";
 import type { KeptEvent, ShopOrder } from "./store.ts";
 
 type WorkParts = ProveEventOptions &
   FactParts & {
     readonly patienceMs?: number;
-    restore(
-      named: Pick<ServiceEvent["data"], "address" | "reference">,
-    ): Promise<ShopOrder | undefined>;
+    restoreOne(named: NamedAddress): Promise<ShopOrder | undefined>;
   };
 
 /** Events worked on at once, each of another address: a slow node delays few. */
@@ -98,7 +97,7 @@ export function openWork(parts: WorkParts) {
 /** @returns whether the event is done with */
 async function take(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
-  const order = (await parts.store.findByAddress(address)) ?? (await parts.restore(event.data));
+  const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
   // Another program of the same account made the address.
   if (!order) return true;
   const fact = await proveEvent(event, order.record, parts);

@@ -117,7 +117,7 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
       return { value: await verifyKept(given), notes: errors };
     }
     const options = address ? { factory, address } : { factory };
-    if (reference !== undefined) verifyReference(input, reference, referenceKey(), { factory });
+    if (reference !== undefined) return verifyOrder(given, reference, referenceKey());
     if (!Array.isArray(input)) return ofRecord(verifyRecord(input, options));
     return ofRecords(input.map((record) => verifyRecord(record, options)));
   },
@@ -167,6 +167,18 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     throw new UnprovenError(`the service has no intent for ${address}`);
   },
 };
+
+/** A record of the user's order; a note says if its salt proves only the reference. */
+function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {
+  let notes: Error[] = [];
+  const accepts = () => {
+    notes = [new Doubtful("this salt proves the reference only: compare token, amount and calls")];
+    return true;
+  };
+  const proved = verifyReference(input, reference, key, { factory, accepts });
+  const record = verifyRecord(proved, address ? { factory, address } : { factory });
+  return { ...ofRecord(record), notes };
+}
 
 /** A finding: the address can be created, and had better not be. */
 class Doubtful extends Error {}

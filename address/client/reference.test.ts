@@ -2,18 +2,25 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { InvalidError } from "../errors.ts";
-import type { Hex } from "../intent/intent.ts";
+import type { Hex, Intent } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
-import { sample } from "../test/samples.ts";
-import { parseReference, saltFor, signatureFor, verifyReference } from "./reference.ts";
+import { buyer, sample, sampleCall, shop, usdc } from "../test/samples.ts";
+import {
+  parseReference,
+  saltFor,
+  saltForOrder,
+  signatureFor,
+  verifyReference,
+} from "./reference.ts";
 
 type Vectors = {
   salts: { key: string; reference: string; salt: string }[];
+  orders: { key: string; reference: string; intent: Omit<Intent, "salt">; salt: string }[];
   signatures: { key: string; address: Hex; reference: string | null; signature: string }[];
   refused: string[];
 };
 const url = new URL("../../spec/references.json", import.meta.url);
-const { salts, signatures, refused }: Vectors = JSON.parse(readFileSync(url, "utf8"));
+const { salts, orders, signatures, refused }: Vectors = JSON.parse(readFileSync(url, "utf8"));
 const key = salts[0]!.key;
 const again = { ...sample, salt: `0x${"9".repeat(64)}` as Hex };
 const other = `svc_ref_${"7".repeat(64)}`;
@@ -61,23 +68,79 @@ describe("signatureFor", () => {
   });
 });
 
+describe("saltForOrder", () => {
+  test("gives the salts of spec/references.json", () => {
+    for (const { key, reference, intent, salt } of orders)
+      assert.equal(saltForOrder(reference, intent, key), salt);
+  });
+  test("differs for another reference, another key and any change of the intent", () => {
+    const changes: Partial<Intent>[] = [
+      { token: shop },
+      { amount: "1" },
+      { calls: [sampleCall, sampleCall] },
+      { calls: [{ ...sampleCall, args: ["78", buyer] }] },
+      { expirationTimestamp: sample.expirationTimestamp + 1 },
+      { recovery: usdc.replace("A0b8", "A0b9").toLowerCase() as Hex },
+      { chainId: 1 },
+    ];
+    const salts = [
+      saltForOrder("order-1", sample, key),
+      saltForOrder("order-2", sample, key),
+      saltForOrder("order-1", sample, other),
+      saltFor("order-1", key),
+      ...changes.map((change) => saltForOrder("order-1", { ...sample, ...change }, key)),
+    ];
+    assert.equal(new Set(salts).size, 4 + changes.length);
+    assert.equal(saltForOrder("order-1", again, key), salts[0], "whatever salt is given");
+  });
+  test("InvalidError for a malformed intent", () => {
+    assert.throws(() => saltForOrder("order-1", { ...sample, amount: "01" }, key), InvalidError);
+  });
+});
+
 describe("verifyReference", () => {
-  const record = makeRecord({ ...sample, salt: saltFor("order-1", key) });
+  const ofOrder = (reference: string, intent = sample) =>
+    makeRecord({ ...intent, salt: saltForOrder(reference, intent, key) });
+  const record = ofOrder("order-1");
+  const loose = makeRecord({ ...sample, salt: saltFor("order-1", key) });
+  const refusedAs = (code: string) => (error: unknown) =>
+    error instanceof InvalidError && error.issues[0]!.code === code;
+
   test("reference_mismatch for another order, another key and a drawn salt", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],
       [record, "order-1", []],
       [makeRecord(sample), "order-1", key],
+      [loose, "order-2", key],
     ] as const)
-      assert.throws(() => verifyReference(made, reference, keys), /salt that this reference/);
+      assert.throws(
+        () => verifyReference(made, reference, keys, { accepts: () => true }),
+        refusedAs("reference_mismatch"),
+      );
+  });
+  test("reference_mismatch for a cheap intent with the salt of a dear order", () => {
+    const cheap = makeRecord({ ...record.intent, amount: "1" });
+    assert.throws(() => verifyReference(cheap, "order-1", key), refusedAs("reference_mismatch"));
+  });
+  test("reference_only for a salt that any intent could have, without `accepts`", () => {
+    assert.throws(() => verifyReference(loose, "order-1", key), refusedAs("reference_only"));
+  });
+  test("order_mismatch if `accepts` returns false", () => {
+    const accepts = ({ amount }: { amount: string }) => amount === "another";
+    assert.throws(
+      () => verifyReference(loose, "order-1", key, { accepts }),
+      refusedAs("order_mismatch"),
+    );
   });
   test("refuses a record that does not prove itself, though its salt is right", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);
   });
-  test("gives the record, under the key or an old one", () => {
+  test("returns the record, under the key or an old one", () => {
     assert.deepEqual(verifyReference(record, " order-1", key), record);
     assert.deepEqual(verifyReference(record, "order-1", [other, key]), record);
+    const accepts = ({ amount }: { amount: string }) => amount === sample.amount;
+    assert.deepEqual(verifyReference(loose, "order-1", key, { accepts }), loose);
   });
 });

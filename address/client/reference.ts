@@ -9,7 +9,8 @@ import { parseAddress } from "../abi/checksum.ts";
 import { fromHex, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError } from "../errors.ts";
-import type { AddressRecord, Hex } from "../intent/intent.ts";
+import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
+import { encodeTerms } from "../intent/terms.ts";
 import { verifyRecord } from "../record.ts";
 
 /** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
@@ -32,14 +33,20 @@ export function parseReference(value: unknown): string {
 }
 
 /**
- * HMAC-SHA256 of the reference's UTF-8 under the key's 32 bytes: the first 16 bytes, then 16 zeros.
+ * Derives the salt that the service gives an intent without one: the first 16 bytes of HMAC-SHA256
+ * of the reference's UTF-8 under the key's 32 bytes, then 16 zeros. It proves the reference only;
+ * {@link saltForOrder} proves the whole intent.
  *
  * @param key `svc_ref_` and 64 lower-case hex digits, as the dashboard shows it once
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
  */
 export function saltFor(reference: string, key: string): Hex {
+  return saltOf(underKey(key, parseReference(reference)));
+}
+
+function saltOf(mac: Uint8Array): Hex {
   const salt = new Uint8Array(32);
-  salt.set(underKey(key, parseReference(reference)).subarray(0, saltBytesKept));
+  salt.set(mac.subarray(0, saltBytesKept));
   return toHex(salt);
 }
 
@@ -66,23 +73,72 @@ function underKey(key: string, text: string): Uint8Array {
 }
 
 /**
- * Proves that `record` was made for the order called `reference`.
+ * Derives a salt that binds an order's whole intent to its reference: the first 16 bytes of
+ * HMAC-SHA256 under the key's 32 bytes, then 16 zeros. The message is `order`, the hex of the
+ * intent's terms with a salt of zeros, and the reference, separated by line feeds. A salt is
+ * public, so one that is made of the reference only can be used again with a lower amount. This one
+ * cannot.
+ *
+ * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
+ */
+export function saltForOrder(
+  reference: string,
+  intent: Omit<Intent, "salt">,
+  key: string,
+  { factory = factoryAddress }: TrustOptions = {},
+): Hex {
+  const terms = encodeTerms({ ...intent, salt: `0x${"00".repeat(32)}` }, { factory });
+  return saltOf(underKey(key, `order\n${toHex(terms)}\n${parseReference(reference)}`));
+}
+
+type TrustOptions = {
+  /** The factory that the caller trusts; default {@link factoryAddress}. */
+  readonly factory?: Hex;
+};
+
+export type ReferenceOptions = TrustOptions & {
+  /**
+   * Returns whether the shop asked for this intent under the reference. It is called for a salt of
+   * {@link saltFor}, which proves the reference and nothing else: compare at least token, amount,
+   * calls and chain.
+   */
+  readonly accepts?: (intent: Intent) => boolean;
+};
+
+/**
+ * Proves that `record` is what the holder of the key asked for under `reference`: by a salt of
+ * {@link saltForOrder}, or by one of {@link saltFor} if `accepts` returns true.
  *
  * @param keys the account's reference key; after a rotation the old ones too
- * @param options.factory the factory the caller trusts; default {@link factoryAddress}
  * @returns the record in canonical form
- * @throws {InvalidError} as verifyRecord does, or `reference_mismatch`
+ * @throws {InvalidError} as verifyRecord does, or with one of these codes:
+ *   - `reference_mismatch`: the salt is of another reference, intent or key
+ *   - `reference_only`: the salt proves only the reference, and there is no `accepts`
+ *   - `order_mismatch`: `accepts` returned false
  */
 export function verifyReference(
   record: unknown,
   reference: string,
   keys: string | readonly string[],
-  { factory = factoryAddress }: { readonly factory?: Hex } = {},
+  { factory = factoryAddress, accepts }: ReferenceOptions = {},
 ): AddressRecord {
   const proved = verifyRecord(record, { factory });
+  const { intent } = proved;
   const list = typeof keys === "string" ? [keys] : keys;
-  if (list.some((key) => saltFor(reference, key) === proved.intent.salt)) return proved;
-  const message = "expected the salt that this reference gives under the account's key";
-  const path = ["intent", "salt"];
-  throw new InvalidError([{ path, code: "reference_mismatch", message }]);
+  const refuse = (code: string, message: string) =>
+    new InvalidError([{ path: ["intent", "salt"], code, message }]);
+  if (list.some((key) => saltForOrder(reference, intent, key, { factory }) === intent.salt))
+    return proved;
+  if (!list.some((key) => saltFor(reference, key) === intent.salt))
+    throw refuse(
+      "reference_mismatch",
+      "expected the salt that this reference gives under the account's key",
+    );
+  if (!accepts)
+    throw refuse(
+      "reference_only",
+      "this salt proves the reference only; pass `accepts` to compare amount and calls",
+    );
+  if (accepts(intent)) return proved;
+  throw refuse("order_mismatch", "the salt is of this reference, and the intent of another order");
 }

@@ -14,6 +14,8 @@ export function openPayments({ orders, service, settings, ticket, token }) {
   const shop = openShop({
     ...{ store, service, secrets, referenceKeys, rpcs, confirmations, reconcileMs },
     isOurs: (reference) => idOf(reference) > 0,
+    // The number of an order that the database lost is taken.
+    onRestored: ({ reference }) => orders.addAgain(idOf(reference), ticket.title),
     deliver({ reference }, { transactionHash }) {
       const id = idOf(reference);
       orders.addAgain(id, ticket.title);
@@ -47,12 +49,6 @@ export function openPayments({ orders, service, settings, ticket, token }) {
     find: (id) => store.findByReference(referenceOf(id)),
     /** How many tickets left for the order that is paid at `address`. */
     ticketsOf: (address) => orders.ticketsOf(idOf(store.findByAddress(address)?.reference ?? "")),
-    /** Where the database is new, the orders are read back first: their numbers are taken. */
-    async start() {
-      if (store.cursor() === undefined)
-        for (const { reference } of await shop.restore())
-          orders.addAgain(idOf(reference), ticket.title);
-      shop.start();
-    },
+    start: shop.start,
   };
 }

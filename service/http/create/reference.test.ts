@@ -169,8 +169,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const record = one.json();
       const [key] = await findReferenceKeys(db, accountId, Date.now());
       assert.equal(record.intent.salt, saltFor("order-6", key));
-      const { factory } = service.parts;
-      assert.equal(verifyReference(record, "order-6", key, { factory }).address, record.address);
+      const trust = { factory: service.parts.factory, accepts: () => true };
+      assert.equal(verifyReference(record, "order-6", key, trust).address, record.address);
       const { intent: other } = (await create(page, "reference=order-6", intent)).json();
       assert.notEqual(other.salt, record.intent.salt);
     });
@@ -184,9 +184,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await create(server, "reference=order-7", intent)).body, before.body);
       const { intent: later } = (await create(server, "reference=order-8", intent)).json();
       assert.equal(later.salt, saltFor("order-8", referenceKey));
-      const { factory } = service.parts;
-      verifyReference(before.json(), "order-7", [referenceKey, old], { factory });
-      assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, { factory }));
+      const trust = { factory: service.parts.factory, accepts: () => true };
+      verifyReference(before.json(), "order-7", [referenceKey, old], trust);
+      assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, trust));
     });
   });
 }
