@@ -1,6 +1,6 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
 // `npm test` runs as many cases of each as the trials of mutants do (proof/mutation/trial.ts), so
-// what those killed is killed here; `npm run test:attacks` as many as foundry.toml says. Deeper, as
+// what those killed is killed here; `npm run test:long` as many as foundry.toml says. Deeper, as
 // many times as one likes: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { runForge } from "./build.ts";
 import { shortRuns } from "./proof/mutation/trial.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
 /** Each invariant makes this many calls at least. */
 const callsMin = isLong ? 10_000 : 500;

@@ -1,6 +1,6 @@
 // examples/shop as a merchant runs it: the packed library in its own folder, a customer in
 // Chromium, real webhooks, and the shop killed in the middle. SHOP_ORDERS=200: the whole measure.
-// npm run test:attacks: twelve orders for six, and its slowest answer too.
+// npm run test:long: twelve orders for six, and its slowest answer too.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -24,7 +24,7 @@ import { admin, type Running, startService } from "./service.ts";
 import { announceWallet } from "./wallets/test-wallet.ts";
 
 const root = resolve(import.meta.dirname, "..");
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const count = Number(process.env.SHOP_ORDERS ?? (isLong ? 12 : 6));
 const price = 25_000_000n;
 /** The shop's settings name it. */

@@ -1,11 +1,11 @@
 // Loaded into each process of a test run: a test file that ends before all its tests and hooks have
 // is a failure. Node's runner takes one that ends with 0 for a file without tests, which passes.
 //
-// Node's runner also follows each promise by an async hook, to tell which test an error that
-// nothing caught belongs to. That would be the larger part of the simulator's CPU (`time` of
-// executor/test/simulator/idle.test.ts tells it, with `trackPromises` true and false), so promises
-// are left out. Such an error still fails its file, and `node FILE` tells its test. All else is
-// followed: by it the runner knows the suite that a hook is written in.
+// Node's runner also follows each promise by an async hook, to know which test an uncaught error
+// belongs to. That would be most of the simulator's CPU time, as `time` of
+// executor/test/simulator/idle.long.test.ts shows with `trackPromises` true and false, so promises
+// are left out. Such an error still fails its file, and `node FILE` names its test. Everything else
+// is followed, because the runner uses it to find the suite that a hook belongs to.
 
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";

@@ -103,7 +103,7 @@ describe("without the service, one node of three lying", () => {
     assert.equal(status, 0, err);
     return JSON.parse(out);
   };
-  const isLong = process.env.ATTACKS === "long";
+  const isLong = process.env.TESTS === "long";
   let turns = 0;
   /** The liar takes each place in the long form; in the short one the next for each question. */
   const everywhere = async (args: string[], check: (found: never) => void) => {

@@ -9,7 +9,7 @@ import { sample } from "../test/samples.ts";
 import { createClient } from "./client.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
 
-const lookups = process.env.ATTACKS === "long" ? 100_000 : 2_000;
+const lookups = process.env.TESTS === "long" ? 100_000 : 2_000;
 const main = "https://pay.example/v1";
 const mirrors = ["https://a.example/v1", "https://b.example/v1", "https://c.example/v1"];
 

@@ -27,8 +27,8 @@ import {
 import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
-/** As many as `npm run test:attacks` draws, a fifth of them in `npm test`. */
-const isLong = process.env.ATTACKS === "long";
+/** As many as `npm run test:long` draws, a fifth of them in `npm test`. */
+const isLong = process.env.TESTS === "long";
 const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
 const execute = paymentFactoryAbi.find(

@@ -9,7 +9,7 @@ import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { randomFrom } from "../test/random.ts";
 import { type AddressProof, ProofError, proveAddress, verifyAddressProof } from "./proof.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 
 type Case = { record: AddressRecord; proof: AddressProof };
 

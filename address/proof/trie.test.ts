@@ -11,7 +11,7 @@ import { readReceiptLogs } from "./receipt.ts";
 import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
 import { buildProof, proveInTrie } from "./trie.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 
 describe("tries", () => {
   test("1,000 at random: their proofs verify here, ours are theirs, absences too", async () => {

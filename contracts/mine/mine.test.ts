@@ -7,7 +7,7 @@ import { create2Address } from "../deploy.ts";
 import { factoryAddress, factoryCreationCode, factorySalt } from "../index.ts";
 import { newSearch, saltOf } from "./search.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const count = Number(factorySalt);
 
 const program = new URL("./mine.ts", import.meta.url).pathname;
@@ -36,7 +36,7 @@ describe("the salt of the factory", () => {
   });
 
   test("is what the program prints, started shortly before it", {
-    skip: isLong ? false : "it compiles the contracts first: npm run test:attacks",
+    skip: isLong ? false : "it compiles the contracts first: npm run test:long",
   }, () => {
     const args = [program, "--from", String(count - 1_000)];
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });

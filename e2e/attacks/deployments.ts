@@ -9,9 +9,9 @@ export const deployments = ["one server on SQLite", "two servers on one PostgreS
 
 export type Kind = (typeof deployments)[number];
 
-/** Both in the long form (`npm run test:attacks`), and `short` alone in `npm test`. */
+/** Both in the long form (`npm run test:long`), and `short` alone in `npm test`. */
 export const longOr = (short: Kind): readonly Kind[] =>
-  process.env.ATTACKS === "long" ? deployments : [short];
+  process.env.TESTS === "long" ? deployments : [short];
 
 export type Deployment<One = TestApp> = {
   servers: One[];

@@ -1,6 +1,6 @@
 // The lanes against 1,000 endpoints of 100 adversarial accounts, and 2,000 of 1,000, on a clock of
 // the test's own. It stands for the loops of deliver.ts: each turn a lane with room shares it.
-// ATTACKS=long: each kind alone and twelve drawn mixes, for 30 seconds each.
+// TESTS=long: each kind alone and twelve drawn mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,7 +18,7 @@ import {
   threeLanes,
 } from "./lanes.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 
 /** How long an answer takes, and whether it is 2xx. */
 type Answer = { latencyMs: number; isTaken: boolean };

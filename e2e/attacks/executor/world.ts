@@ -11,11 +11,11 @@ import { partsFor, prepare } from "../../../service/testing/executor/executor.ts
 
 export { fatesOf, testConfig, until };
 
-/** Long form: npm run test:attacks sets it. */
-const isLong = process.env.ATTACKS === "long";
+/** Long form: npm run test:long sets it. */
+const isLong = process.env.TESTS === "long";
 export const count = (short: number, long: number) => (isLong ? long : short);
 /** Options of a slow control: it shows that an attack is one, and holds no promise. */
-export const control = { skip: isLong ? false : "npm run test:attacks" };
+export const control = { skip: isLong ? false : "npm run test:long" };
 
 export const attacker = "acc_bad00000000000000000000a";
 export const victim = "acc_900d0000000000000000000a";

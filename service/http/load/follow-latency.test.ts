@@ -1,5 +1,5 @@
 // The limiter before a service that does one request after the other, on a clock of its own: what
-// e2e/attacks/overload.test.ts measures of the real one, without the machine's noise.
+// e2e/attacks/overload.long.test.ts measures of the real one, without the machine's noise.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

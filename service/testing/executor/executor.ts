@@ -24,8 +24,8 @@ import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
 import { type AnvilWorld, startWorld, testConfig, unit, weiOfUnit } from "./anvil-world.ts";
 
-/** Long form: npm run test:faults -w service sets it. */
-const isLong = process.env.FAULTS === "long";
+/** Long form: `npm run test:long` sets it. */
+const isLong = process.env.TESTS === "long";
 
 /** How often something is repeated, in the short and in the long form. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);
@@ -84,7 +84,7 @@ export function startCore(
   };
 }
 
-/** PostgreSQL with TEST_DATABASE=postgres, which npm run test:attacks sets for a second run. */
+/** PostgreSQL with TEST_DATABASE=postgres, which npm run test:long sets for a second run. */
 async function placeStore(dataDirectory: string): Promise<Parameters<typeof openStore>[0]> {
   if (process.env.TEST_DATABASE !== "postgres") return { dataDirectory };
   const postgres = await startPostgres();

@@ -1,5 +1,5 @@
 // Every statement of the running service, on a database in which one account has very many rows:
-// each is by index, reads few rows, and holds nobody up. `npm run test:attacks` asks it of a
+// each is by index, reads few rows, and holds nobody up. `npm run test:long` asks it of a
 // million rows and tells each operation's times; `npm test` asks it of fewer.
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ import { plansOf, rowsReadBy } from "./plans.ts";
 import { turnsOf } from "./turns.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 20_000, postgres: 5_000 };

@@ -1,5 +1,5 @@
 // kill -9 of two that deliver at once: nothing is lost, a repeat has the same webhook-id, and the
-// events of an address stay in order. FAULTS=long: 200 rounds.
+// events of an address stay in order. TESTS=long: 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { openStore } from "../../roles/open-store.ts";
 import { startPostgres } from "../../testing/postgres.ts";
 import { addHook, happen, newAccount, startReceiver } from "../../testing/webhooks/world.ts";
 
-const rounds = process.env.FAULTS === "long" ? 200 : 3;
+const rounds = process.env.TESTS === "long" ? 200 : 3;
 const program = new URL("../../testing/webhooks/deliverer.ts", import.meta.url).pathname;
 
 async function startDeliverer(where: string, aheadMs: number): Promise<ChildProcess> {

@@ -5,11 +5,11 @@ import type { Asked } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * Three seeds of each kind; in `npm run test:attacks` 1,000 of liars and 200 of every other.
+ * Three seeds of each kind; in `npm run test:long` 1,000 of liars and 200 of every other.
  * SEEDS=m asks m of each, from 1 or from SEED=n on, and SEED=n alone repeats one history. A
  * history takes a third of a second, and a liar is compared with one to twelve more.
  */
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const { SEED, SEEDS } = process.env;
 const first = Number(SEED ?? 1);
 const seedsOf = (short: number, long: number) => {
@@ -144,7 +144,7 @@ test("the same seed gives the same history", async () => {
   assert.ok(a.events.length > 100);
 });
 
-describe("the simulator finds what is wrong", { skip: !isLong && "npm run test:attacks" }, () => {
+describe("the simulator finds what is wrong", { skip: !isLong && "npm run test:long" }, () => {
   const few = seeds.slice(0, 50);
   const most = (t: TestContext, bad: number, what: string) => {
     t.diagnostic(`${bad} of ${few.length} seeds ${what}`);

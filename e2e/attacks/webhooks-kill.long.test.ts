@@ -1,6 +1,6 @@
 // Two executors that observe and deliver, killed in turn and at once, on a PostgreSQL that is
 // stopped now and then: every event is delivered, repeats have the same webhook-id, and the events
-// of an address come in order. ATTACKS=long: 200 rounds.
+// of an address come in order. TESTS=long: 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,7 +16,7 @@ import { startReceiver } from "../../service/testing/webhooks/world.ts";
 import { createOrder, mint } from "../browser/pay-page.ts";
 import { admin, type Running, startService } from "../service.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const rounds = isLong ? 200 : 3;
 const program = resolve(import.meta.dirname, "../../service/main.ts");
 const price = 25_000_000n;

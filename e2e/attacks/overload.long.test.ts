@@ -12,7 +12,7 @@ import { type Deployment, longOr, startProcesses } from "./deployments.ts";
 import { at, type Outcome, openLoad } from "./open-loop.ts";
 import { newKeys, type Server } from "./server.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
 /** So many that nobody reaches the limit of an account: 50 creates a second. */
 const accountsCount = 600;

@@ -1,5 +1,5 @@
 // A check foretells what becomes of an intent: of those that go wrong nearly all have a finding, of
-// those with a finding nearly all go wrong. ATTACKS=long: ten intents of each class.
+// those with a finding nearly all go wrong. TESTS=long: ten intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { openClasses } from "./classes.ts";
 import type { Kit } from "./hands.ts";
 import { wrongOf } from "./truth.ts";
 
-const each = process.env.ATTACKS === "long" ? 10 : 1;
+const each = process.env.TESTS === "long" ? 10 : 1;
 const shareMin = 0.97;
 
 describe("a check as a forecast", () => {

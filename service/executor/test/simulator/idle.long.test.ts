@@ -1,6 +1,6 @@
 // Counts what an idle chain costs: calls of the executor and the observer of one process, as a node
 // sees them, with one address that nobody pays: open for 20 minutes of simulated time, and closed
-// for an hour, six in `npm run test:attacks`.
+// for an hour, six in `npm run test:long`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -31,7 +31,7 @@ import {
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const warmUpSeconds = 600;
 const spanSeconds = 1200;
-const sleepingSpanSeconds = process.env.ATTACKS === "long" ? 21_600 : 3600;
+const sleepingSpanSeconds = process.env.TESTS === "long" ? 21_600 : 3600;
 /** The node answers for so many in one call of logs. */
 const rangeBlocksMax = 2000;
 

@@ -14,7 +14,7 @@ import { createScheduler, type Scheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 
-const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4] : [1];
+const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 /** An endpoint changes an answer by it; it may throw, or take its time. */

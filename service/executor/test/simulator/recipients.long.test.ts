@@ -13,7 +13,7 @@ import { createScheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, startSeconds, tokens, type World } from "./world.ts";
 
-const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4, 5, 6, 7, 8] : [1];
+const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4, 5, 6, 7, 8] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };

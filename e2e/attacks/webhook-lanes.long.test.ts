@@ -15,7 +15,7 @@ import { startPostgres, type TestPostgres } from "../../service/testing/postgres
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
 /** It takes four minutes, and measures times: beside other tests it would measure those. */
-const skip = process.env.ATTACKS === "long" ? false : "npm run test:attacks";
+const skip = process.env.TESTS === "long" ? false : "npm run test:long";
 const strangers = { accounts: 100, endpoints: 10, events: 40 };
 const warmSeconds = 10;
 const seconds = 60;

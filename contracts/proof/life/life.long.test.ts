@@ -1,6 +1,6 @@
 // solc's model checker (CHC with the z3 that is compiled into it) on Life.sol. It answers one of:
 // safe, for any number of steps; violated, with the steps; or neither, which fails here as well.
-// It takes most of a minute, so `npm run test:attacks` alone asks it.
+// It takes most of a minute, so `npm run test:long` alone asks it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
 const source = readFileSync(`${import.meta.dirname}/Life.sol`, "utf8");
-const skip = process.env.ATTACKS === "long" ? false : "npm run test:attacks";
+const skip = process.env.TESTS === "long" ? false : "npm run test:long";
 const [safe, assertion] = ["9576", "6328"];
 
 /** Has the checker judge the assertions of `contract`. */

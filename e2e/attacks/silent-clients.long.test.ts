@@ -11,7 +11,7 @@ import { newIntent } from "../../service/testing/app.ts";
 import { type Deployment, longOr, startProcesses } from "./deployments.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
 
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const filesMax = 1024;
 type Text = string | ((number: number) => string);
 

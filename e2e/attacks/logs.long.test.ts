@@ -13,7 +13,7 @@ import { type Deployment, deployments, startProcesses } from "./deployments.ts";
 import type { Server } from "./server.ts";
 
 const secret = "f00dfeed5ec2e7";
-const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.TESTS === "long";
 const requests = isLong ? 2_000 : 200;
 /** In which each loop tries several times, in the short form webhooks alone. */
 const outageMs = isLong ? 15_000 : 3_000;

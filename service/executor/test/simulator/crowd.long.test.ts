@@ -11,7 +11,7 @@ import { answer, simulationMs } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
 import { type Crowd, createWorld } from "./world.ts";
 
-const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4] : [1];
+const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
 const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 /** With two endpoints. @param startSeconds of the executor, which then knows no account */

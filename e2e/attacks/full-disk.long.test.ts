@@ -11,7 +11,7 @@ import { test } from "node:test";
 import { deployments } from "./deployments.ts";
 import type { Told } from "./fill-disk.ts";
 
-const cycles = process.env.ATTACKS === "long" ? 8 : 2;
+const cycles = process.env.TESTS === "long" ? 8 : 2;
 const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 
