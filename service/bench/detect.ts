@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { type Hex, toHex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
 import { sql } from "kysely";
+import { openRecord } from "../chain/rpc/endpoint-record.ts";
 import type { Asker, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
@@ -87,9 +88,9 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
   let found = 0;
   const answer = { result: JSON.parse(text) };
   const head = { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: number };
+  const ask = async () => [answer];
   const asker: Asker = {
-    ...{ name: "one", paceMs: 1, hasHead: true },
-    ask: async () => [answer],
+    ...{ name: "one", hasHead: true, ask, record: openRecord({ name: "one", ask }) },
     accuse: () => {},
   };
   const view = { head, quorum: 1, askers: () => [asker] } satisfies ViewOfTurn;

@@ -5,8 +5,8 @@ import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/ceiling.ts";
 import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
+import type { NetworkEvent } from "../chain/rpc/endpoint-record.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
-import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
 import type { Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -234,9 +234,6 @@ export type HoldingsMemory = {
 export type JobsMemory = {
   /** Whose turn it is to be asked first. */
   estimateTurn: number;
-  paces: Paces;
-  /** By endpoint: which form of an estimate it takes; absent: the truest. */
-  forms: Map<string, number>;
   isFactoryThere: boolean;
   shortage: Shortage | undefined;
   late: LateWalk;
@@ -261,9 +258,6 @@ export type TransactionsMemory = {
   /** When too few endpoints were last seen to trace transactions. */
   untracedMs: number;
 };
-
-/** Milliseconds that a simulation for an account lately took, by endpoint and account. */
-export type Paces = Map<string, Map<string, number>>;
 
 /** `place`: where a walk over jobs stands; `beganMs`: when the last one began. */
 type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };

@@ -3,6 +3,7 @@
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
+import { recordLogsByTokens } from "../chain/rpc/endpoint-record.ts";
 import {
   type Answer,
   blockCall,
@@ -15,36 +16,42 @@ import {
   unlike,
 } from "../chain/rpc/json-rpc.ts";
 import { logOf } from "../chain/rpc/log.ts";
+import { classifyError } from "../chain/rpc/node-errors.ts";
 import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 import { type Form, formsFor, noteLogs } from "./recipients.ts";
 
-/** `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are. */
-type Shown = { end: Anchor; transfers: Payment[]; isHeavy: boolean };
-
 /**
- * With `message`, the endpoint answers, but not this question; `isSlow` where that took it long.
- * `absent`: it does not answer, or has not got the blocks.
+ * `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are.
+ * `refused`: the endpoint answers, but not this query; `isSlow` if that took it long, `isLimited`
+ * if it wants fewer calls. `absent`: it does not answer, or does not have the blocks.
  */
-export type Told = Shown | { message: string; isSlow: boolean } | "absent";
+export type LogsAnswer =
+  | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
+  | { kind: "refused"; message: string; isSlow: boolean; isLimited: boolean }
+  | { kind: "absent" };
 
-/** The transfers of a range. A form that is refused where the other is not is not tried again. */
-export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<Told> {
+const absent: LogsAnswer = { kind: "absent" };
+const unanswered = "answers, but not this, or not in time";
+
+/** Reads the transfers of a range. A form that is refused if the other is not is not used again. */
+export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
   const { memory } = turn;
-  let refusal: { form: Form; told: Told } | undefined;
-  for (const form of formsFor(turn, asker.name, range)) {
-    const told = await askIn(form, asker, turn, range);
-    if (told === "absent") return told;
-    if ("end" in told) {
-      if (refusal?.form) memory.byTokens.add(asker.name);
-      return told;
+  let refusal: { form: Form; answer: LogsAnswer } | undefined;
+  for (const form of formsFor(turn, asker.record, range)) {
+    const answer = await askIn(form, asker, turn, range);
+    if (answer.kind === "absent") return answer;
+    if (answer.kind === "shown") {
+      if (refusal?.form) recordLogsByTokens(asker.record);
+      return answer;
     }
-    noteLogs(memory, form, range, undefined);
-    if (told.isSlow) return told;
-    refusal ??= { form, told };
+    if (!answer.isLimited) noteLogs(memory, form, range, undefined);
+    if (answer.isSlow) return answer;
+    refusal ??= { form, answer };
+    if (answer.isLimited) break;
   }
-  const { told } = refusal!;
-  return range.from === range.to ? askBlock(asker, turn, range.from, told) : told;
+  const { answer } = refusal!;
+  return range.from === range.to ? askBlock(asker, turn, range.from, answer) : answer;
 }
 
 /**
@@ -52,7 +59,7 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
  * after, since an endpoint that lags answers for blocks it does not have with an empty list. At the
  * head itself neither is asked for: the endpoint has just shown it, and later turns read it again.
  */
-function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<Told> {
+function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
   const { head } = turn.view;
   const { to } = range;
   const isHead = to === head.number;
@@ -63,11 +70,15 @@ function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<Told
     const list = answers.splice(isShown ? 0 : 1, 1)[0];
     const hashes = new Set(answers.map((answer) => blockOf(resultOf(answer)).hash));
     const [hash = head.hash] = hashes;
-    if (hashes.size > 1 || (isHead && hash !== head.hash)) return "absent";
-    if (!list || "error" in list) return { message: list?.error.message ?? "", isSlow: false };
+    if (hashes.size > 1 || (isHead && hash !== head.hash)) return absent;
+    if (!list || "error" in list) {
+      const message = list?.error.message ?? "";
+      const isLimited = list && classifyError("eth_getLogs", list.error) === "rate_limited";
+      return { kind: "refused", message, isSlow: false, isLimited: isLimited ?? false };
+    }
     const transfers = transfersIn(list.result, turn.chain.tokens, range);
     noteLogs(turn.memory, form, range, transfers.length);
-    return { end: { number: to, hash }, transfers, isHeavy: false };
+    return { kind: "shown", end: { number: to, hash }, transfers, isHeavy: false };
   });
 }
 
@@ -83,7 +94,7 @@ export async function transfersSince(
 ): Promise<Payment[] | undefined> {
   const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
   const [first, ...others] = view.askers(turn).slice(0, view.quorum);
-  const callOf = ({ name }: Asker) => logsCall(range, tokens, formsFor(of, name, range)[0]);
+  const callOf = ({ record }: Asker) => logsCall(range, tokens, formsFor(of, record, range)[0]);
   const answers = await Promise.all([
     first!.ask([callOf(first!), blockCall(anchor.number)]),
     ...others.map((asker) => asker.ask([callOf(asker)])),
@@ -97,35 +108,46 @@ export async function transfersSince(
   }
 }
 
-/** One block, by each token alone and then by its receipts. */
-async function askBlock(asker: Asker, turn: Turn, number: number, refusal: Told): Promise<Told> {
+/** Reads one block, by each token and then by its receipts. */
+async function askBlock(
+  asker: Asker,
+  turn: Turn,
+  number: number,
+  refusal: LogsAnswer,
+): Promise<LogsAnswer> {
   const { tokens } = turn.chain;
   const range = { from: number, to: number };
   const receipts = { method: "eth_getBlockReceipts", params: [toQuantity(number)] };
   const ways: Call[][] = [[receipts]];
   if (tokens.length > 1) ways.unshift(tokens.map((token) => logsCall(range, [token])));
   for (const calls of ways) {
-    const told = await ask(asker, [...calls, blockCall(number)], (answers) => {
+    const answer = await ask(asker, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
       const transfers = transfersIn(found, tokens, range);
-      if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return "absent";
-      return { end: { number, hash: block.hash }, transfers, isHeavy: true };
+      if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return absent;
+      return { kind: "shown", end: { number, hash: block.hash }, transfers, isHeavy: true };
     });
-    if (told !== "absent" && ("end" in told || told.isSlow)) return told;
+    if (answer.kind === "shown" || (answer.kind === "refused" && answer.isSlow)) return answer;
   }
   return refusal;
 }
 
 /** A block that cannot be read, or that the endpoint has not got, counts as absent. */
-async function ask(asker: Asker, calls: Call[], read: (answers: Answer[]) => Told): Promise<Told> {
+async function ask(
+  asker: Asker,
+  calls: Call[],
+  read: (answers: Answer[]) => LogsAnswer,
+): Promise<LogsAnswer> {
   const answers = await asker.ask(calls);
-  if (answers === "gone") return "absent";
-  if (answers === "slow") return { message: "answers, but not this, or not in time", isSlow: true };
+  if (answers === "gone") return absent;
+  if (answers === "slow") {
+    return { kind: "refused", message: unanswered, isSlow: true, isLimited: false };
+  }
   try {
     return read(answers);
   } catch (error) {
-    if (error instanceof ChainUnavailable) return "absent";
+    if (error instanceof ChainUnavailable) return absent;
     throw error;
   }
 }

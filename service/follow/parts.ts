@@ -80,13 +80,8 @@ export type Turn = {
 export type FollowMemory = {
   /** Counted up. */
   turn: number;
-  /** By endpoint: the turn until which it is not asked, since it was slow. */
-  slowUntil: Map<string, number>;
-  /** By endpoint that refuses all logs: it is not asked until that turn, so many after the last. */
-  refusing: Map<string, { untilTurn: number; turns: number; message: string }>;
   /** The head up to which all is read. */
   readHead: Hex | undefined;
-  rangeBlocks: number;
   /** The block that nobody shows, and in how many turns it was asked for. */
   refused: { number: number; turns: number } | undefined;
   /** The newest block that had to be asked for by itself: it is not read again. */
@@ -101,18 +96,11 @@ export type FollowMemory = {
   recipients: { seq: number; list: Hex[] };
   /** Transfers of listed tokens in a block, as far as is known. */
   logsPerBlock: number;
-  /** Endpoints that refuse logs by recipients and give them by tokens. */
-  byTokens: Set<string>;
 };
-
-const firstRangeBlocks = 2000;
 
 export const freshFollowMemory = (): FollowMemory => ({
   turn: 0,
-  slowUntil: new Map(),
-  refusing: new Map(),
   readHead: undefined,
-  rangeBlocks: firstRangeBlocks,
   refused: undefined,
   heavyBlock: -1,
   shown: new Map(),
@@ -120,5 +108,4 @@ export const freshFollowMemory = (): FollowMemory => ({
   kept: new Map(),
   recipients: { seq: 0, list: [] },
   logsPerBlock: 0.25,
-  byTokens: new Set(),
 });

@@ -7,6 +7,7 @@
 // read is looked at later, at a head that is not below what was read.
 
 import type { Hex } from "executable-address";
+import type { EndpointRecord } from "../chain/rpc/endpoint-record.ts";
 import type { FollowMemory, Range, Turn } from "./parts.ts";
 
 /** The recipients to ask for; undefined asks for the transfers of listed tokens to anybody. */
@@ -36,15 +37,15 @@ type ListOf = {
   memory: FollowMemory;
 };
 
-/** The forms in which `rpc` may be asked, the one of fewer bytes first. */
+/** The forms in which an endpoint may be asked, the one of fewer bytes first. */
 export function formsFor(
   { memory, tuning }: Omit<ListOf, "store">,
-  rpc: string,
+  { logs }: Pick<EndpointRecord, "logs">,
   range: Range,
 ): Form[] {
   const { list } = memory.recipients;
   const isFew = list.length > 0 && list.length <= tuning.recipientsMax;
-  if (!isFew || memory.byTokens.has(rpc)) return [undefined];
+  if (!isFew || logs.isByTokens) return [undefined];
   const answered = memory.logsPerBlock * blocksOf(range) * bytes.log;
   return list.length * bytes.recipient < answered ? [list, undefined] : [undefined, list];
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
+import { openRecord, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../chain/rpc/json-rpc.ts";
 import type { Asker, View } from "../chain/rpc/view.ts";
 import { type Anchor, freshFollowMemory, type Turn } from "./parts.ts";
@@ -20,13 +21,11 @@ const blockAt = (number: number, hash = hashOf(number)): Answer => ({
 
 /** A turn at block 100, all read up to 10. */
 function turnOf(answers: readonly ((call: Call) => Answer)[], kept: unknown[] = []): Turn {
-  const askers = answers.map(
-    (answer, index): Asker => ({
-      ...{ name: `${index}`, paceMs: 1, hasHead: true },
-      ask: async (calls) => calls.map(answer),
-      accuse() {},
-    }),
-  );
+  const askers = answers.map((answer, index): Asker => {
+    const name = `${index}`;
+    const ask = async (calls: readonly Call[]) => calls.map(answer);
+    return { name, record: openRecord({ name, ask }), hasHead: true, ask, accuse() {} };
+  });
   const [number, hash, parentHash] = [100, hashOf(100), hashOf(99)];
   const view: Partial<View> = {
     head: { number, hash, parentHash, timestamp: 100 } as View["head"],
@@ -78,8 +77,32 @@ describe("sweep", () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
-    turn.memory.rangeBlocks = 1;
+    for (const { record } of turn.view.askers(0)) shrinkLogRange(record, 2);
     assert.deepEqual(await sweep(turn), { upTo: 10, isOld: false });
     assert.deepEqual(kept, []);
   });
+
+  for (const message of [
+    "limit exceeded, too many requests for this range",
+    "429 Too Many Requests",
+    "query returned more than 10000 results",
+    "nothing that any table of errors has",
+  ]) {
+    test(`asks for half the blocks after one refusal: ${message}`, async () => {
+      const kept: unknown[] = [];
+      const asked: number[] = [];
+      const limited = (call: Call): Answer => {
+        if (call.method !== "eth_getLogs") return blockAt(Number(call.params[0]));
+        const { fromBlock, toBlock } = call.params[0] as { fromBlock: Hex; toBlock: Hex };
+        const blocks = Number(toBlock) - Number(fromBlock) + 1;
+        asked.push(blocks);
+        return blocks > 10 ? { error: { code: -32000, message } } : { result: [] };
+      };
+      const turn = turnOf([limited], kept);
+      turn.tuning = { ...turn.tuning, rangesPerPass: 6 };
+      for (let pass = 0; pass < 6; pass++) await sweep(turn);
+      assert.deepEqual(asked.slice(0, 5), [89, 44, 22, 11, 5]);
+      assert.ok(kept.length > 0, "the blocks that it shows are read");
+    });
+  }
 });

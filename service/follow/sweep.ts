@@ -8,9 +8,16 @@
 // moves over it, and all records are looked at by their balances. So do blocks that one endpoint
 // alone shows while the others refuse: what it shows is acted on, what it leaves out is found.
 
+import {
+  growLogRange,
+  recordAllLogsRefused,
+  recordLogsShown,
+  recordLogsSlow,
+  shrinkLogRange,
+} from "../chain/rpc/endpoint-record.ts";
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Asker } from "../chain/rpc/view.ts";
-import { askRange } from "./logs.ts";
+import { askRange, type LogsAnswer } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 import { noteRecipients } from "./recipients.ts";
 import { firstBlock, noteLinks, stands } from "./reorg.ts";
@@ -23,13 +30,6 @@ const tipBlocksMax = 32;
 const lagBlocksMax = 64;
 /** Turns in which nobody shows a block before it becomes a gap: nodes have bad moments. */
 const refusalsMax = 3;
-/** Turns in which an endpoint that was slow is not asked, where there is another. */
-const slowTurns = 16;
-/** The same for one that refuses all logs: doubled up to this while it goes on refusing. */
-const refusingTurnsMax = 64;
-/** Ranges grow slowly again after a refusal. */
-const growth = 1.1;
-
 /**
  * Reads up to the newest block that is deep enough.
  * @returns the last block read, and whether the head lags behind what was read before
@@ -50,30 +50,33 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   // At the tip the endpoint that has shown least is asked, so that two have soon shown each block.
   const count = target - cursor <= tipBlocksMax ? 1 : view.quorum;
   for (let ranges = 0; ranges < tuning.rangesPerPass && next <= target; ranges++) {
-    const range = { from: next, to: Math.min(target, next + memory.rangeBlocks - 1) };
-    const found = await readRange(turn, range, count);
-    if (found.refused && range.from < range.to) {
-      await keep(turn, undefined, found.transfers, false);
-      memory.rangeBlocks = Math.floor((range.to - range.from + 1) / 2);
-      if (found.refused.isSlow) break;
+    const range = { from: next, to: Math.min(target, next + rangeBlocks(turn) - 1) };
+    const { shown, refusal } = await readRange(turn, range, count);
+    const transfers = shown.flatMap((each) => each.transfers);
+    if (refusal && range.from < range.to) {
+      await keep(turn, undefined, transfers, false);
+      shrinkRange(turn, shown, range);
+      if (refusal.isSlow || refusal.isLimited) break;
       continue;
     }
-    if (found.refused && range.to <= cursor) {
+    if (refusal && range.to <= cursor) {
       next = range.to + 1;
       continue;
     }
-    const isUnshown = found.refused !== undefined && isGapNow(turn, found, range.to);
-    if (found.refused && !isUnshown) break;
-    if (isUnshown || found.isHeavy) memory.heavyBlock = range.to;
-    if (!isUnshown) memory.rangeBlocks = grown(memory.rangeBlocks, tuning.rangeBlocksMax);
-    const end = found.end ?? (await readAnchor(turn, range.to));
-    const message = found.refused?.message ?? (range.to > cursor ? aloneBy(turn) : undefined);
+    const isUnshown = refusal !== undefined && isGapNow(turn, shown, range.to);
+    if (refusal && !isUnshown) break;
+    if (isUnshown || shown.some(({ isHeavy }) => isHeavy)) memory.heavyBlock = range.to;
+    if (!isUnshown) {
+      for (const { record } of view.askers(0)) growLogRange(record, tuning.rangeBlocksMax);
+    }
+    const end = shown[0]?.end ?? (await readAnchor(turn, range.to));
+    const message = refusal?.message ?? (range.to > cursor ? aloneBy(turn) : undefined);
     const isGap = message !== undefined;
     if (isGap) turn.report({ kind: "gap", blockNumber: end.number, message });
-    for (const name of found.shownBy) extend(turn, name, range, end, cursor);
+    for (const { asker } of shown) extend(turn, asker.name, range, end, cursor);
     const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
     const anchor = isDeep ? end : await corroborated(turn, cursor);
-    await keep(turn, below > 0 ? undefined : anchor, found.transfers, isGap);
+    await keep(turn, below > 0 ? undefined : anchor, transfers, isGap);
     cursor = Math.max(cursor, anchor?.number ?? 0);
     next = range.to + 1;
   }
@@ -82,117 +85,128 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   return { upTo: next - 1, isOld: below > 0 && below <= lagBlocksMax };
 }
 
-type Found = {
-  end: Anchor | undefined;
-  transfers: Payment[];
-  shownBy: string[];
-  isHeavy: boolean;
-  refused: { message: string; isSlow: boolean } | undefined;
-};
+type Shown = Extract<LogsAnswer, { kind: "shown" }> & { asker: Asker };
+type Refused = Extract<LogsAnswer, { kind: "refused" }> & { asker: Asker };
+
+/** `refusal`: why the range is not read, if it is not. */
+type RangeReading = { shown: Shown[]; refusal: Refused | undefined };
 
 /**
- * Asks until `count` endpoints show it, if so many do. A refusal counts where the others are too
- * few to bear each other out: else one that refuses all would make a gap of each block.
- * @throws {ChainUnavailable} where none answers
+ * Asks endpoints one after the other until `count` have shown the range, if so many do.
+ * @throws {ChainUnavailable} if no endpoint answers, or if two show different blocks
  */
-async function readRange(turn: Turn, range: Range, count: number): Promise<Found> {
-  const found: Found = {
-    end: undefined,
-    transfers: [],
-    shownBy: [],
-    isHeavy: false,
-    refused: undefined,
-  };
-  const all = turn.view.askers(0);
-  const refusing: Refusing[] = [];
-  let able = all.filter((asker) => !isRefusing(turn, asker)).length || all.length;
+async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
+  const shown: Shown[] = [];
+  const refused: Refused[] = [];
+  let absent = 0;
   for (const asker of askersOf(turn)) {
-    const told = await askRange(asker, turn, range);
-    if (told === "absent" || !("end" in told)) able--;
-    if (told === "absent") continue;
-    if ("isSlow" in told && told.isSlow) {
-      turn.memory.slowUntil.set(asker.name, turn.memory.turn + slowTurns);
-    }
-    if ("end" in told) {
-      if (found.end && found.end.hash !== told.end.hash) {
-        const { number, hash } = told.end;
-        const two = `block ${number} is ${found.end.hash} and ${hash}`;
-        throw new ChainUnavailable(`reorg in passing: ${two}`);
-      }
-      turn.memory.refusing.delete(asker.name);
-      found.end = told.end;
-      found.isHeavy ||= told.isHeavy;
-      found.transfers.push(...told.transfers);
-      found.shownBy.push(asker.name);
-    } else {
-      if (!found.refused || told.isSlow) found.refused = told;
-      refusing.push({ asker, message: told.message });
-    }
-    if (found.shownBy.length === count) break;
+    const answer = await askRange(asker, turn, range);
+    if (answer.kind === "absent") absent++;
+    else if (answer.kind === "shown") shown.push({ ...answer, asker });
+    else refused.push({ ...answer, asker });
+    if (answer.kind === "shown") recordLogsShown(asker.record);
+    if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(asker.record, turn.memory.turn);
+    if (shown.length === count) break;
   }
-  if (found.end && found.refused) {
-    const isMoot =
-      able >= turn.view.quorum ||
-      (!found.refused.isSlow && (await doRefuseAll(turn, refusing, range)));
-    if (isMoot) found.refused = undefined;
+  if (shown.length + refused.length === 0) {
+    throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
   }
-  if (found.end || found.refused) return found;
-  throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
+  assertOneEnd(shown);
+  const isRead =
+    shown.length > 0 && !(await doRefusalsCount(turn, range, refused, absent + refused.length));
+  const refusal = refused.findLast(({ isSlow }) => isSlow) ?? refused[0];
+  return { shown, refusal: isRead ? undefined : refusal };
+}
+
+function assertOneEnd(shown: readonly Shown[]): void {
+  const [first, ...others] = shown.map(({ end }) => end);
+  const other = others.find(({ hash }) => hash !== first!.hash);
+  if (!other) return;
+  const two = `block ${other.number} is ${first!.hash} and ${other.hash}`;
+  throw new ChainUnavailable(`reorg in passing: ${two}`);
 }
 
 /**
- * Asks endpoints that have shown least first; one that was slow, or refuses all logs, is left alone
- * for a while.
+ * Reports whether a range that one endpoint shows is to be asked for again, in smaller parts. It is
+ * not if enough others can still confirm it, or if those that refuse it refuse every block: an
+ * endpoint that refuses all logs would otherwise make a gap of each block.
+ */
+async function doRefusalsCount(
+  turn: Turn,
+  range: Range,
+  refused: readonly Refused[],
+  failed: number,
+): Promise<boolean> {
+  if (refused.length === 0) return false;
+  const all = turn.view.askers(0);
+  const able = all.filter((asker) => !isRefusing(turn, asker)).length || all.length;
+  if (able - failed >= turn.view.quorum) return false;
+  return refused.some(({ isSlow }) => isSlow) || !(await doRefuseAll(turn, refused, range));
+}
+
+/**
+ * Returns the endpoints to ask, those that have shown least first. One that was slow, or refuses
+ * all logs, is not asked for a while.
  */
 function askersOf(turn: Turn): Asker[] {
   const { memory, view } = turn;
   const all = view.askers(memory.turn);
-  const isSlow = ({ name }: Asker) => (memory.slowUntil.get(name) ?? 0) > memory.turn;
   const shown = ({ name }: Asker) => memory.shown.get(name)?.number ?? -1;
-  const willing = all.filter((asker) => !isSlow(asker) && !isRefusing(turn, asker));
+  const willing = all.filter((asker) => !isSlow(turn, asker) && !isRefusing(turn, asker));
   return (willing.length > 0 ? willing : all).toSorted((a, b) => shown(a) - shown(b));
 }
 
-const isRefusing = ({ memory }: Turn, { name }: Asker): boolean =>
-  (memory.refusing.get(name)?.untilTurn ?? 0) > memory.turn;
+const isSlow = ({ memory }: Turn, { record }: Asker): boolean =>
+  record.logs.slowUntilTurn > memory.turn;
 
-type Refusing = { asker: Asker; message: string };
+const isRefusing = ({ memory }: Turn, { record }: Asker): boolean =>
+  (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
+
+/** Returns as many blocks as a quorum of the endpoints allow in one query. */
+function rangeBlocks(turn: Turn): number {
+  const limits = askersOf(turn).map(({ record }) => record.logs.rangeBlocks);
+  limits.sort((a, b) => b - a);
+  return limits[Math.min(turn.view.quorum, limits.length) - 1]!;
+}
+
+/** Halves the range of every endpoint that did not show it, whatever the refusal says. */
+function shrinkRange(turn: Turn, shown: readonly Shown[], { from, to }: Range): void {
+  const names = new Set(shown.map(({ asker }) => asker.name));
+  for (const { name, record } of turn.view.askers(0)) {
+    if (!names.has(name)) shrinkLogRange(record, to - from + 1);
+  }
+}
 
 /**
- * Whether each of `refusing` refuses the last block by itself too, so that no smaller range helps.
- * They are not asked for a while then.
+ * Reports whether each of `refused` refuses the last block as a range of its own too, so that no
+ * smaller range helps. They are not asked for a while then.
  */
-async function doRefuseAll(turn: Turn, refusing: readonly Refusing[], { from, to }: Range) {
-  const { memory } = turn;
-  for (const { asker, message } of refusing) {
-    const told = from < to ? await askRange(asker, turn, { from: to, to }) : undefined;
-    if (told && (told === "absent" || "end" in told || told.isSlow)) return false;
-    const before = memory.refusing.get(asker.name)?.turns ?? 0;
-    const turns = Math.min(before * 2 || 1, refusingTurnsMax);
-    memory.refusing.set(asker.name, { turns, untilTurn: memory.turn + turns, message });
+async function doRefuseAll(turn: Turn, refused: readonly Refused[], { from, to }: Range) {
+  for (const { asker, message } of refused) {
+    const answer = from < to ? await askRange(asker, turn, { from: to, to }) : undefined;
+    if (answer && (answer.kind !== "refused" || answer.isSlow)) return false;
+    recordAllLogsRefused(asker.record, turn.memory.turn, message);
   }
   return true;
 }
 
 /** Says who refuses all logs, where the others are too few to bear each other out. */
 function aloneBy(turn: Turn): string | undefined {
-  const { memory, view } = turn;
+  const { view } = turn;
   const all = view.askers(0);
   const refusing = all.filter((asker) => isRefusing(turn, asker));
   if (refusing.length === 0 || all.length - refusing.length >= view.quorum) return undefined;
-  return refusing.map(({ name }) => `${name}: ${memory.refusing.get(name)!.message}`).join(", ");
+  return refusing.map(({ name, record }) => `${name}: ${record.logs.refusing!.message}`).join(", ");
 }
 
-/** At once where one endpoint shows the block and another is slow, and right above a gap. */
-function isGapNow({ memory }: Turn, { end }: Found, number: number): boolean {
+/** Immediately if one endpoint shows the block and another is slow, and right above a gap. */
+function isGapNow({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
   const isAboveGap = before?.number === number - 1 && before.turns >= refusalsMax;
   const turns = isAboveGap ? refusalsMax : before?.number === number ? before.turns + 1 : 1;
   memory.refused = { number, turns };
-  return end !== undefined || turns >= refusalsMax;
+  return shown.length > 0 || turns >= refusalsMax;
 }
-
-const grown = (blocks: number, max: number) => Math.min(max, Math.ceil(blocks * growth));
 
 async function readAnchor({ view }: Turn, number: number): Promise<Anchor> {
   if (number === view.head.number) return { number, hash: view.head.hash };

@@ -2,6 +2,12 @@
 
 import { invalidParameters } from "executable-address/status";
 import { type Endpoint, httpEndpoint } from "./endpoint.ts";
+import {
+  type EndpointRecord,
+  openRecord,
+  recordFailedAt,
+  recordHealthy,
+} from "./endpoint-record.ts";
 import { type Heads, openHeads } from "./heads.ts";
 import { type CallError, CallRefused } from "./json-rpc.ts";
 import { classifyError } from "./node-errors.ts";
@@ -33,24 +39,24 @@ export function openChainRpc(urls: readonly string[], now = () => performance.no
 }
 
 function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
-  const failedAtMs = new Map<Endpoint, number>();
-  const isBack = (each: Endpoint) =>
-    performance.now() - (failedAtMs.get(each) ?? Number.NEGATIVE_INFINITY) < standBackMs;
+  const records = endpoints.map(openRecord);
+  const isBack = ({ failedAtMs }: EndpointRecord) =>
+    failedAtMs !== undefined && performance.now() - failedAtMs < standBackMs;
   return async (method, params) => {
     let refusal: CallError | undefined;
     let failure: unknown;
-    const order = [...endpoints].sort((a, b) => Number(isBack(a)) - Number(isBack(b)));
-    for (const endpoint of order) {
+    const order = records.toSorted((a, b) => Number(isBack(a)) - Number(isBack(b)));
+    for (const record of order) {
       try {
-        const [answer] = await endpoint.ask([{ method, params }]);
-        failedAtMs.delete(endpoint);
+        const [answer] = await record.endpoint.ask([{ method, params }]);
+        recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
         // Another node would answer a revert or wrong parameters alike.
         const kind = classifyError(method, refusal);
         if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {
-        failedAtMs.set(endpoint, performance.now());
+        recordFailedAt(record, performance.now());
         failure = error;
       }
     }

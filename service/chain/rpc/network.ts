@@ -10,6 +10,24 @@ import type { Hex } from "executable-address";
 import { agreed } from "./alike.ts";
 import type { Endpoint } from "./endpoint.ts";
 import {
+  ask,
+  contradict,
+  countOut,
+  type EndpointRecord,
+  type NetworkEvent,
+  type NetworkState,
+  openRecord,
+  recordAnswerMs,
+  recordBlockBelow,
+  recordChain,
+  recordFailure,
+  recordHead,
+  recordHealthy,
+  scoreOf,
+  takeChainCheck,
+  willing,
+} from "./endpoint-record.ts";
+import {
   type Block,
   blockCall,
   blockOf,
@@ -17,18 +35,6 @@ import {
   quantity,
   resultOf,
 } from "./json-rpc.ts";
-import {
-  ask,
-  contradict,
-  countOut,
-  type Known,
-  type NetworkEvent,
-  type NetworkState,
-  punish,
-  scoreOf,
-  unknown,
-  willing,
-} from "./known.ts";
 import { type View, viewOf } from "./view.ts";
 
 export type Network = {
@@ -41,17 +47,12 @@ export type Network = {
   openNewView(head: Hex): Promise<View | undefined>;
 };
 
-/** Views after which an endpoint is asked again which chain it is of. */
-const viewsPerChainCheck = 300;
 /** An endpoint whose head is lower than another's and did not move for so long is ignored. */
 const frozenMs = 60_000;
 
 /** An endpoint is late that takes so long, and so many times as long as enough others. */
 const lateMsMin = 2000;
 const lateFactor = 4;
-
-/** A slow answer counts for some time, since an endpoint's answers take different times. */
-const paceKept = 0.8;
 
 /** @param clock milliseconds by a clock that does not go back */
 export function openNetwork(
@@ -60,7 +61,7 @@ export function openNetwork(
   report: (event: NetworkEvent) => void,
   clock: () => number,
 ): Network {
-  const state = { chainId, all: endpoints.map(unknown), report, clock };
+  const state = { chainId, all: endpoints.map(openRecord), report, clock };
   let turn = 0;
   return {
     openView: () => openView(state, willing(state), undefined),
@@ -76,10 +77,10 @@ export function openNetwork(
 /** @param reached the one that was asked already, if it answered */
 async function openView(
   state: NetworkState,
-  asked: Known[],
+  asked: EndpointRecord[],
   reached: Reached | undefined,
 ): Promise<View> {
-  const others = await Promise.all(asked.map((known) => findWhere(state, known)));
+  const others = await Promise.all(asked.map((record) => findWhere(state, record)));
   const all = [reached, ...others].filter((entry) => entry !== undefined);
   if (all.length === 0) {
     throw new ChainUnavailable(`no endpoint of chain ${state.chainId} answers as itself`);
@@ -104,48 +105,44 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const enoughMs = times[quorumOf(state.all.length) - 1] ?? Number.POSITIVE_INFINITY;
   const lateMs = Math.max(lateMsMin, enoughMs * lateFactor);
-  return all.filter(({ known, tookMs }) => {
+  return all.filter(({ record, tookMs }) => {
     if (tookMs > lateMs) {
       const times = `its newest block after ${Math.round(tookMs)} ms`;
-      punish(state, known, `${times}, enough others after ${Math.round(enoughMs)}`);
+      recordFailure(state, record, `${times}, enough others after ${Math.round(enoughMs)}`);
       return false;
     }
-    known.failingSinceMs = undefined;
-    known.isOut = false;
+    recordHealthy(record);
     return true;
   });
 }
 
 /** Finds an endpoint's head; undefined where it failed, or is of another chain. */
-async function findWhere(state: NetworkState, known: Known): Promise<Reached | undefined> {
-  const { chainId, clock, report } = state;
-  const isChecked = known.chainCheckIn-- > 0;
+async function findWhere(
+  state: NetworkState,
+  record: EndpointRecord,
+): Promise<Reached | undefined> {
+  const { clock } = state;
+  const isChainAsked = takeChainCheck(record);
   const calls = [blockCall("latest")];
-  if (!isChecked) calls.push({ method: "eth_chainId", params: [] });
+  if (isChainAsked) calls.push({ method: "eth_chainId", params: [] });
   const beganMs = clock();
-  const answers = await ask(state, known, calls);
+  const answers = await ask(state, record, calls);
   if (!answers) return undefined;
   const tookMs = clock() - beganMs;
-  known.paceMs = Math.max(tookMs, known.paceMs * paceKept);
+  recordAnswerMs(record, tookMs);
   try {
-    const found = isChecked ? chainId : Number(quantity(resultOf(answers[1])));
-    if (found !== chainId) {
-      known.chainCheckIn = 0;
-      known.failingSinceMs ??= clock();
-      report({ kind: "rpc_wrong_chain", rpc: known.endpoint.name, found });
+    if (isChainAsked && !recordChain(state, record, Number(quantity(resultOf(answers[1]))))) {
       return undefined;
     }
-    if (!isChecked) known.chainCheckIn = viewsPerChainCheck;
     const head = blockOf(resultOf(answers[0]));
-    if (known.head?.block.hash !== head.hash) known.head = { block: head, sinceMs: clock() };
-    return { known, head, sinceMs: known.head!.sinceMs, tookMs };
+    return { record, head, sinceMs: recordHead(state, record, head), tookMs };
   } catch (error) {
-    punish(state, known, (error as Error).message);
+    recordFailure(state, record, (error as Error).message);
     return undefined;
   }
 }
 
-type Reached = { known: Known; head: Block; sinceMs: number; tookMs: number };
+type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
  * The newest block that `quorum` of those that are alive show alike, each field of it: those beyond
@@ -168,9 +165,9 @@ async function believed(state: NetworkState, found: Reached[], quorum: number): 
     const texts = blocks.map((block) => block && JSON.stringify({ ...block, ...wei(block) }));
     const places = agreed(texts, quorum);
     if (!places || places.length < quorum) continue;
-    showing.forEach(({ known }, place) => {
+    showing.forEach(({ record }, place) => {
       const isOther = texts[place] !== undefined && !places.includes(place);
-      if (isOther) contradict(state, known, "eth_getBlockByNumber");
+      if (isOther) contradict(state, record, "eth_getBlockByNumber");
     });
     return blocks[places[0]!]!;
   }
@@ -184,15 +181,15 @@ const wei = ({ baseFee, gasLimit }: Block) => ({
 
 async function blockOfEach(
   state: NetworkState,
-  { known, head }: Reached,
+  { record, head }: Reached,
   number: number,
 ): Promise<Block | undefined> {
   if (head.number === number) return head;
-  if (known.head?.below?.number === number) return known.head.below;
-  const answers = await ask(state, known, [blockCall(number)]);
+  if (record.head?.below?.number === number) return record.head.below;
+  const answers = await ask(state, record, [blockCall(number)]);
   try {
     const block = blockOf(resultOf(answers?.[0]));
-    if (known.head) known.head.below = block;
+    recordBlockBelow(record, block);
     return block;
   } catch {
     return undefined;
@@ -203,25 +200,25 @@ async function blockOfEach(
  * Whom to ask about `head`: those that showed it, those beyond it, and last those that may not have
  * it yet; and after all of them those whose score is bad, the worst last.
  */
-function orderFor(state: NetworkState, found: readonly Reached[], head: Block): Known[] {
+function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
   const rank = (each: Reached) => {
-    const score = Math.floor(scoreOf(each.known, nowMs));
+    const score = Math.floor(scoreOf(each.record, nowMs));
     if (score > 0) return 2 + score;
     if (each.head.hash === head.hash) return 0;
     return each.head.number >= head.number ? 1 : 2;
   };
-  return found.toSorted((a, b) => rank(a) - rank(b)).map(({ known }) => known);
+  return found.toSorted((a, b) => rank(a) - rank(b)).map(({ record }) => record);
 }
 
 /** Two endpoints at one height with two hashes: a reorg in passing, or one of them lies. */
 function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
   const byNumber = new Map<number, Hex>();
-  for (const { known, head } of found) {
+  for (const { record, head } of found) {
     const other = byNumber.get(head.number);
     byNumber.set(head.number, head.hash);
     if (!other || other === head.hash) continue;
-    const { name } = known.endpoint;
+    const { name } = record.endpoint;
     const detail = `${name} has ${head.hash} at ${head.number}, another has ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }

@@ -2,8 +2,8 @@
 // the first that takes one is enough: a relay that says nothing delays no other transaction.
 
 import type { Endpoint } from "./endpoint.ts";
+import { ask, type NetworkEvent, openRecord, willing } from "./endpoint-record.ts";
 import type { Answer, Call } from "./json-rpc.ts";
-import { ask, type NetworkEvent, unknown, willing } from "./known.ts";
 
 /** `rpc`: its name. `answers`: undefined where it failed, or another took the transaction first. */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
@@ -17,7 +17,7 @@ export function openRelays(
   report: (event: NetworkEvent) => void,
   clock: () => number,
 ): Relays {
-  const state = { chainId, all: endpoints.map(unknown), report, clock };
+  const state = { chainId, all: endpoints.map(openRecord), report, clock };
   return {
     count: endpoints.length,
     async tell(calls) {
@@ -25,8 +25,8 @@ export function openRelays(
       const told = asked.map(
         ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
       );
-      const takes = asked.map(async (known, place) => {
-        const answers = await ask(state, known, calls);
+      const takes = asked.map(async (record, place) => {
+        const answers = await ask(state, record, calls);
         told[place]!.answers = answers;
         if (!answers?.some((answer) => "result" in answer)) throw new Error("not taken");
       });

@@ -3,8 +3,15 @@
 
 import type { Hex } from "executable-address";
 import { agreed, textOf } from "./alike.ts";
+import {
+  ask,
+  contradict,
+  type EndpointRecord,
+  type NetworkState,
+  recordFailure,
+  scoreOf,
+} from "./endpoint-record.ts";
 import { type Answer, type Block, type Call, ChainUnavailable } from "./json-rpc.ts";
-import { ask, contradict, type Known, type NetworkState, punish, scoreOf } from "./known.ts";
 
 /** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
 export type Usable = (answer: Answer, index: number) => boolean;
@@ -39,6 +46,8 @@ export type View = {
   quorum: number;
   /** Every endpoint there is, but for those long silent, answered as one of this chain. */
   isWhole: boolean;
+  /** One for each endpoint of the chain. */
+  records: readonly EndpointRecord[];
   /** Points against each endpoint of the chain; 0 is the best. */
   scores: readonly { rpc: string; points: number }[];
 };
@@ -46,8 +55,8 @@ export type View = {
 export type Asker = {
   /** Logs and metrics use it. */
   name: string;
-  /** Milliseconds that it lately took for its newest block, which any call takes at least. */
-  paceMs: number;
+  /** What is known of it, such as how long any call takes at least. */
+  record: EndpointRecord;
   /** It has shown the head, or a later block. */
   hasHead: boolean;
   /**
@@ -60,14 +69,14 @@ export type Asker = {
 };
 
 /** `order`: whom to ask first about `head`. */
-type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: Known[] };
+type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: EndpointRecord[] };
 
 export function viewOf(state: NetworkState, belief: Belief): View {
   const { head, order, quorum, isWhole } = belief;
   const nowMs = state.clock();
   const turned = (turn: number) => inTurn(order, turn, nowMs);
   const readAlike = async (
-    asked: Known[],
+    asked: EndpointRecord[],
     calls: Call[],
     usable: Usable = isResult,
     turn?: number,
@@ -80,9 +89,10 @@ export function viewOf(state: NetworkState, belief: Belief): View {
     at: { blockHash: head.hash },
     quorum,
     isWhole,
-    scores: state.all.map((known) => ({
-      rpc: known.endpoint.name,
-      points: scoreOf(known, nowMs),
+    records: state.all,
+    scores: state.all.map((record) => ({
+      rpc: record.endpoint.name,
+      points: scoreOf(record, nowMs),
     })),
     read: (calls, usable) => readAlike(order, calls, usable),
     readInTurn: (calls, turn, usable) => readAlike(turned(turn), calls, usable, turn),
@@ -93,39 +103,39 @@ export function viewOf(state: NetworkState, belief: Belief): View {
       });
       return found.map(({ answers }) => answers);
     },
-    askers: (turn) => turned(turn).map((known) => askerOf(state, known, head)),
-    readEach: (calls) => Promise.all(order.map((known) => ask(state, known, calls))),
+    askers: (turn) => turned(turn).map((record) => askerOf(state, record, head)),
+    readEach: (calls) => Promise.all(order.map((record) => ask(state, record, calls))),
     accuse: (place, method) => contradict(state, order[place]!, method),
   };
 }
 
-const askerOf = (state: NetworkState, known: Known, head: Block): Asker => ({
-  name: known.endpoint.name,
-  paceMs: known.paceMs,
-  hasHead: known.head !== undefined && known.head.block.number >= head.number,
+const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Asker => ({
+  name: record.endpoint.name,
+  record,
+  hasHead: record.head !== undefined && record.head.block.number >= head.number,
   async ask(calls, timeoutMs) {
-    const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);
+    const answers = await record.endpoint.ask(calls, timeoutMs).catch(() => undefined);
     if (answers) return answers;
     // The question or the endpoint may be to blame: a question that costs nothing tells.
-    const isAlive = await ask(state, known, [{ method: "eth_chainId", params: [] }]);
+    const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
-  accuse: (method) => contradict(state, known, method),
+  accuse: (method) => contradict(state, record, method),
 });
 
 const isResult: Usable = (answer) => "result" in answer;
 
 /** The endpoints with less than a point, another of them first at each turn; then the rest. */
-function inTurn(order: readonly Known[], turn: number, nowMs: number): Known[] {
-  const isGood = (known: Known) => scoreOf(known, nowMs) < 1;
+function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
+  const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
   const good = order.filter(isGood);
   const start = good.length === 0 ? 0 : turn % good.length;
-  const others = order.filter((known) => !isGood(known));
+  const others = order.filter((record) => !isGood(record));
   return [...good.slice(start), ...good.slice(0, start), ...others];
 }
 
-type Told = { known: Known; answers: Answer[] };
-type Several = { calls: Call[]; found: Told[]; quorum: number };
+type Answering = { record: EndpointRecord; answers: Answer[] };
+type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
  * Asks as many as have to agree, side by side, and further ones while they do not.
@@ -134,27 +144,27 @@ type Several = { calls: Call[]; found: Told[]; quorum: number };
  */
 async function several(
   state: NetworkState,
-  asked: readonly Known[],
+  asked: readonly EndpointRecord[],
   calls: Call[],
   usable: Usable,
   { quorum, isAlike = false }: { quorum: number; isAlike?: boolean },
 ): Promise<Several> {
-  const isBack = ({ penalty }: Known) => Number(penalty.passes > 0);
+  const isBack = ({ penalty }: EndpointRecord) => Number(penalty.passes > 0);
   const left = asked.toSorted((a, b) => isBack(a) - isBack(b));
-  const found: Told[] = [];
+  const found: Answering[] = [];
   let reason = "";
   const isEnough = () =>
     found.length >= quorum && (isAlike || agreements({ calls, found, quorum }).every(Boolean));
   while (left.length > 0 && !isEnough()) {
     const some = left.splice(0, Math.max(1, quorum - found.length));
-    const lists = await Promise.all(some.map((known) => ask(state, known, calls)));
+    const lists = await Promise.all(some.map((record) => ask(state, record, calls)));
     lists.forEach((answers, index) => {
-      const known = some[index]!;
+      const record = some[index]!;
       const fault = answers?.find((answer, place) => !usable(answer, place));
       if (fault) {
         reason = "error" in fault ? fault.error.message : "unusable answer";
-        punish(state, known, reason);
-      } else if (answers) found.push({ known, answers });
+        recordFailure(state, record, reason);
+      } else if (answers) found.push({ record, answers });
     });
   }
   if (found.length > 0) return { calls, found, quorum };
@@ -177,7 +187,7 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
  */
 function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
   const { calls, found } = told;
-  const placeOf = ({ known }: Told) => state.all.indexOf(known);
+  const placeOf = ({ record }: Answering) => state.all.indexOf(record);
   const [first] = found;
   const fallback =
     turn === undefined
@@ -186,9 +196,9 @@ function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
   return agreements(told).map((places, index) => {
     const { method } = calls[index]!;
     const isSettled = places && places.length >= told.quorum;
-    found.forEach(({ known, answers }, place) => {
+    found.forEach(({ record, answers }, place) => {
       const isOther = textOf(method, answers[index]!) !== undefined && !places?.includes(place);
-      if (isSettled && isOther) contradict(state, known, method);
+      if (isSettled && isOther) contradict(state, record, method);
     });
     return (places ? found[places[0]!]! : fallback).answers[index]!;
   });

@@ -113,9 +113,7 @@ async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estima
   while (askers.length > 0 && open.length > 0) {
     const some = askers.splice(0, Math.max(1, view.quorum - heard));
     const asked = open.map((index) => calls[index]!);
-    const lists = await Promise.all(
-      some.map((each) => askInLanes(parts, memory.jobs, each, asked, untilMs)),
-    );
+    const lists = await Promise.all(some.map((each) => askInLanes(parts, each, asked, untilMs)));
     lists.forEach((list, at) => {
       if (list) heard++;
       list?.forEach((answer, place) => {

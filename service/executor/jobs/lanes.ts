@@ -3,13 +3,15 @@
 // which several are under way at once; accounts not known yet are asked about one call each, and
 // slow ones have a share of each pass, call by call.
 
+import {
+  type EndpointRecord,
+  recordAccountMs,
+  recordFormRefused,
+} from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
-import type { JobsMemory, Paces } from "../parts.ts";
 import { isFormRefused } from "./forms.ts";
 
-/** Accounts remembered of each endpoint; the one that was noted first is forgotten first. */
-const accountsMax = 1000;
 /** An account whose simulations take longer is slow. */
 const slowMs = 100;
 const groupMax = 10;
@@ -35,16 +37,16 @@ type Asking = {
   clock: Limits["clock"];
   asker: Asker;
   asked: readonly Asked[];
-  pace: Map<string, number>;
-  forms: JobsMemory["forms"];
   heard: Heard[];
   isGone: boolean;
 };
 
 /** Milliseconds at the endpoint where it was quickest; 0: the account is not slow, or unknown. */
-export function slownessOf(paces: Paces, accountId: string): number {
+export function slownessOf(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
-  for (const pace of paces.values()) least = Math.min(least, pace.get(accountId) ?? least);
+  for (const { estimates } of records) {
+    least = Math.min(least, estimates.accountMs.get(accountId) ?? least);
+  }
   return least > slowMs && least < Number.POSITIVE_INFINITY ? least : 0;
 }
 
@@ -54,15 +56,12 @@ export function slownessOf(paces: Paces, accountId: string): number {
  */
 export async function askInLanes(
   { clock, tuning }: Limits,
-  { paces, forms }: Pick<JobsMemory, "paces" | "forms">,
   asker: Asker,
   asked: readonly Asked[],
   untilMs: number,
 ): Promise<Heard[] | undefined> {
-  const pace = paces.get(asker.name) ?? new Map<string, number>();
-  paces.set(asker.name, pace);
   const heard = new Array<Heard>(asked.length).fill(undefined);
-  const asking: Asking = { clock, asker, asked, pace, forms, heard, isGone: false };
+  const asking: Asking = { clock, asker, asked, heard, isGone: false };
   const slowMsMax = tuning.estimateMsMax * slowShare;
   const quickUntilMs = untilMs - slowMsMax;
   await askQuick(asking, quickUntilMs);
@@ -85,14 +84,14 @@ async function askInGroups(
   atOnce: number,
   untilMs: number,
 ): Promise<void> {
-  const { asker, pace, asked } = asking;
+  const { asker, asked } = asking;
   const left = openBy(asking, (ms) => ms !== undefined && isOf(ms));
   const askGroups = async () => {
     while (left.length > 0 && hasTime(asking, untilMs)) {
       const group = left.splice(0, groupMax);
-      const tookMs = await ask(asking, group, groupMax * slowMs + 2 * asker.paceMs);
+      const tookMs = await ask(asking, group, groupMax * slowMs + 2 * asker.record.answerMs);
       for (const index of group) {
-        if (tookMs === undefined) pace.delete(asked[index]!.accountId);
+        if (tookMs === undefined) recordAccountMs(asker.record, asked[index]!.accountId, undefined);
         else note(asking, index, tookMs / group.length);
       }
     }
@@ -109,7 +108,7 @@ async function askUnknown(asking: Asking, untilMs: number): Promise<void> {
   const probe = async () => {
     while (left.length > 0 && hasTime(asking, untilMs)) {
       const index = left.shift()!;
-      const timeoutMs = 2 * (slowMs + asker.paceMs);
+      const timeoutMs = 2 * (slowMs + asker.record.answerMs);
       note(asking, index, (await ask(asking, [index], timeoutMs)) ?? timeoutMs);
     }
   };
@@ -128,10 +127,11 @@ async function askSlow(asking: Asking, untilMs: number): Promise<void> {
 
 /** Finds what is not answered yet and whose account has such a pace, the quickest first. */
 function openBy(
-  { asked, heard, pace }: Asking,
+  { asker, asked, heard }: Asking,
   isOf: (ms: number | undefined) => boolean,
 ): number[] {
-  const paceAt = (index: number) => pace.get(asked[index]!.accountId);
+  const { accountMs } = asker.record.estimates;
+  const paceAt = (index: number) => accountMs.get(asked[index]!.accountId);
   return asked
     .flatMap((_, index) => (heard[index] === undefined && isOf(paceAt(index)) ? [index] : []))
     .toSorted((a, b) => (paceAt(a) ?? 0) - (paceAt(b) ?? 0));
@@ -154,28 +154,24 @@ async function ask(
   group.forEach((index, place) => {
     heard[index] = answers[place]!;
   });
-  return Math.max(0, clock() - beganMs - asker.paceMs);
+  return Math.max(0, clock() - beganMs - asker.record.answerMs);
 }
 
 /** Asks in the truest form that the endpoint takes, as far as it is known. */
 async function askInForm(
-  { asker, asked, forms }: Asking,
+  { asker, asked }: Asking,
   group: readonly number[],
   timeoutMs: number,
 ): ReturnType<Asker["ask"]> {
-  for (let form = forms.get(asker.name) ?? 0; ; form++) {
+  for (let { form } = asker.record.estimates; ; form++) {
     const calls = group.map((index) => asked[index]!.forms[form]!);
     const answers = await asker.ask(calls, timeoutMs);
     const isLast = form === asked[group[0]!]!.forms.length - 1;
     if (typeof answers === "string" || isLast || !answers.some(isFormRefused)) return answers;
-    forms.set(asker.name, form + 1);
+    recordFormRefused(asker.record, form);
   }
 }
 
-function note({ asked, pace, isGone }: Asking, index: number, ms: number): void {
-  if (isGone) return;
-  const { accountId } = asked[index]!;
-  pace.set(accountId, ((pace.get(accountId) ?? ms) + ms) / 2);
-  const [oldest] = pace.keys();
-  if (pace.size > accountsMax) pace.delete(oldest!);
+function note({ asker, asked, isGone }: Asking, index: number, ms: number): void {
+  if (!isGone) recordAccountMs(asker.record, asked[index]!.accountId, ms);
 }

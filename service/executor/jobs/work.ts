@@ -27,8 +27,6 @@ const secondLookSeconds = 60;
 
 export const freshJobs = (): JobsMemory => ({
   estimateTurn: 0,
-  paces: new Map(),
-  forms: new Map(),
   isFactoryThere: false,
   shortage: undefined,
   ...freshLate(),
@@ -41,8 +39,8 @@ export async function work(
 ): Promise<number> {
   const able = hands.filter(isAble);
   if (able.length === 0) return 0;
-  const { parts, memory, fence, nowSeconds } = able[0]!.pass;
-  const slowness = (accountId: string) => slownessOf(memory.jobs.paces, accountId);
+  const { parts, view, fence, nowSeconds } = able[0]!.pass;
+  const slowness = (accountId: string) => slownessOf(view.records, accountId);
   const { chainId } = parts.chain;
   const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsMax(able), slowness);
   if (due.length === 0) return 0;

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import type { Endpoint } from "../../chain/rpc/endpoint.ts";
+import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
-import type { NetworkEvent } from "../../chain/rpc/known.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
 import { readGasTaken } from "./taken.ts";
 

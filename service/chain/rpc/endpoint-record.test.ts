@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Endpoint } from "./endpoint.ts";
-import type { NetworkEvent } from "./known.ts";
+import type { NetworkEvent } from "./endpoint-record.ts";
 import { openNetwork } from "./network.ts";
 
 const hash = `0x${"11".repeat(32)}`;

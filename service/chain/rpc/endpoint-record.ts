@@ -1,0 +1,271 @@
+// One record per endpoint: its health, its head, its score, and what it was found to refuse. Only
+// this module writes to a record; the networks, the chain loop and the executor's jobs read it and
+// report to it. The rate that the provider allows is in pace.ts, which an endpoint's requests use.
+
+import type { Endpoint } from "./endpoint.ts";
+import type { Answer, Block, Call } from "./json-rpc.ts";
+
+export type NetworkEvent =
+  | { kind: "rpc_failed"; rpc: string; message: string }
+  | { kind: "rpc_wrong_chain"; rpc: string; found: number }
+  | { kind: "rpc_out"; rpc: string }
+  | { kind: "rpc_differs"; rpc: string; method: string }
+  | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
+
+/** Passes in which a failed endpoint is not asked: doubled with each failure up to this. */
+const penaltyMax = 16;
+/** After so long without an answer, the quorum no longer counts an endpoint. */
+const outMs = 300_000;
+/** Half of a score is forgotten in this time. */
+const scoreHalfMs = 600_000;
+const points = { failed: 0.5, differs: 1 };
+/** Beyond it, a score grows no more: an endpoint that is mended is back within the hour. */
+const scoreMax = 20;
+/** Views after which an endpoint is asked again which chain it is of. */
+const viewsPerChainCheck = 300;
+/** A slow answer counts for some time, since an endpoint's answers take different times. */
+const answerMsKept = 0.8;
+
+type Mutable = {
+  endpoint: Endpoint;
+  penalty: { passes: number; last: number };
+  /** Views until it has to name its chain again. */
+  chainCheckIn: number;
+  /** `below`: a block under it that was asked for. */
+  head: { block: Block; below?: Block; sinceMs: number } | undefined;
+  /** Milliseconds that its newest block lately took. */
+  answerMs: number;
+  /** When it began to fail, since it last answered. */
+  failingSinceMs: number | undefined;
+  /** When it last failed; undefined if it has answered since. */
+  failedAtMs: number | undefined;
+  isOut: boolean;
+  /** Points against it, as of `sinceMs`. */
+  score: { points: number; sinceMs: number };
+  logs: LogLimits;
+  estimates: Estimates;
+};
+
+/** What an endpoint was found to refuse of log queries. Turns are those of the chain loop. */
+type LogLimits = {
+  /** Blocks to ask for in one query. */
+  rangeBlocks: number;
+  /** Until this turn it is not asked, because it was slow. */
+  slowUntilTurn: number;
+  /** It refuses all logs: until when it is not asked, for how many turns, and its message. */
+  refusing: { untilTurn: number; turns: number; message: string } | undefined;
+  /** It refuses queries by recipients, and not queries by tokens. */
+  isByTokens: boolean;
+};
+
+/** `form`: the truest that it accepts. `accountMs`: how long simulations for an account take. */
+type Estimates = { form: number; accountMs: Map<string, number> };
+
+type DeepReadonly<Value> =
+  Value extends Map<infer Key, infer Each>
+    ? ReadonlyMap<Key, Each>
+    : Value extends (...args: never[]) => unknown
+      ? Value
+      : Value extends object
+        ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+        : Value;
+
+export type EndpointRecord = DeepReadonly<Mutable>;
+
+/** `clock`: milliseconds by a clock that does not go back. */
+export type NetworkState = {
+  chainId: number;
+  all: EndpointRecord[];
+  report(event: NetworkEvent): void;
+  clock(): number;
+};
+
+const firstRangeBlocks = 2000;
+
+export function openRecord(endpoint: Endpoint): EndpointRecord {
+  const record: Mutable = {
+    endpoint,
+    penalty: { passes: 0, last: 0 },
+    chainCheckIn: 0,
+    head: undefined,
+    answerMs: 0,
+    failingSinceMs: undefined,
+    failedAtMs: undefined,
+    isOut: false,
+    score: { points: 0, sinceMs: 0 },
+    logs: {
+      rangeBlocks: firstRangeBlocks,
+      slowUntilTurn: 0,
+      refusing: undefined,
+      isByTokens: false,
+    },
+    estimates: { form: 0, accountMs: new Map() },
+  };
+  return record as EndpointRecord;
+}
+
+const write = (record: EndpointRecord): Mutable => record as Mutable;
+
+/** Returns undefined if it failed, which is recorded. */
+export async function ask(
+  state: NetworkState,
+  record: EndpointRecord,
+  calls: Call[],
+): Promise<Answer[] | undefined> {
+  try {
+    return await record.endpoint.ask(calls);
+  } catch (error) {
+    recordFailure(state, record, error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+export function recordFailure(state: NetworkState, record: EndpointRecord, message: string): void {
+  const own = write(record);
+  const last = Math.min(own.penalty.last * 2 || 1, penaltyMax);
+  own.penalty = { passes: last, last };
+  own.chainCheckIn = 0;
+  own.failingSinceMs ??= state.clock();
+  addPoints(state, own, points.failed);
+  state.report({ kind: "rpc_failed", rpc: own.endpoint.name, message });
+}
+
+/** Records that its answer to `method` contradicts those of a quorum. */
+export function contradict(state: NetworkState, record: EndpointRecord, method: string): void {
+  addPoints(state, write(record), points.differs);
+  state.report({ kind: "rpc_differs", rpc: record.endpoint.name, method });
+}
+
+function addPoints({ clock }: NetworkState, record: Mutable, more: number): void {
+  const nowMs = clock();
+  record.score = { points: Math.min(scoreMax, scoreOf(record, nowMs) + more), sinceMs: nowMs };
+}
+
+/** Returns the points against it now; 0 is the best. */
+export const scoreOf = ({ score }: Pick<EndpointRecord, "score">, nowMs: number): number =>
+  score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
+
+/** Returns whether its next view has to include its chain ID, and counts the view. */
+export function takeChainCheck(record: EndpointRecord): boolean {
+  return write(record).chainCheckIn-- <= 0;
+}
+
+export function recordChain(state: NetworkState, record: EndpointRecord, found: number): boolean {
+  const own = write(record);
+  const isRight = found === state.chainId;
+  own.chainCheckIn = isRight ? viewsPerChainCheck : 0;
+  if (isRight) return true;
+  own.failingSinceMs ??= state.clock();
+  state.report({ kind: "rpc_wrong_chain", rpc: own.endpoint.name, found });
+  return false;
+}
+
+/** Returns since when it has shown this head. */
+export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
+  const own = write(record);
+  if (own.head?.block.hash !== block.hash) own.head = { block, sinceMs: clock() };
+  return own.head.sinceMs;
+}
+
+export function recordBlockBelow(record: EndpointRecord, block: Block): void {
+  const { head } = write(record);
+  if (head) head.below = block;
+}
+
+export function recordAnswerMs(record: EndpointRecord, tookMs: number): void {
+  write(record).answerMs = Math.max(tookMs, record.answerMs * answerMsKept);
+}
+
+/** Records that it answered in time. */
+export function recordHealthy(record: EndpointRecord): void {
+  Object.assign(write(record), { failingSinceMs: undefined, failedAtMs: undefined, isOut: false });
+}
+
+/** Records a failure where no network counts passes. */
+export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
+  write(record).failedAtMs = nowMs;
+}
+
+/** Returns the endpoints whose penalty has passed, or all. One that hangs costs its timeout. */
+export function willing({ all }: NetworkState): EndpointRecord[] {
+  for (const { penalty } of all.map(write)) {
+    if (penalty.passes > 0) penalty.passes--;
+    else penalty.last = Math.floor(penalty.last / 2);
+  }
+  const found = all.filter(({ penalty }) => penalty.passes === 0);
+  return found.length > 0 ? found : all;
+}
+
+/** Counts the endpoints that have been silent for {@link outMs}; reports each once. */
+export function countOut({ all, clock, report }: NetworkState): number {
+  for (const record of all.map(write)) {
+    const { failingSinceMs, isOut } = record;
+    if (isOut || failingSinceMs === undefined || clock() - failingSinceMs < outMs) continue;
+    record.isOut = true;
+    report({ kind: "rpc_out", rpc: record.endpoint.name });
+  }
+  return all.filter(({ isOut }) => isOut).length;
+}
+
+/** Turns in which an endpoint that was slow is not asked for logs, if there is another. */
+const slowTurns = 16;
+/** The same for one that refuses all logs: doubled up to this while it goes on refusing. */
+const refusingTurnsMax = 64;
+/** Ranges grow slowly again after a refusal. */
+const rangeGrowth = 1.1;
+
+/** Records that it showed logs. */
+export function recordLogsShown(record: EndpointRecord): void {
+  write(record).logs.refusing = undefined;
+}
+
+/** Records that a range as long as its limit was read, so that the next may be longer. */
+export function growLogRange(record: EndpointRecord, blocksMax: number): void {
+  const { logs } = write(record);
+  logs.rangeBlocks = Math.min(blocksMax, Math.ceil(logs.rangeBlocks * rangeGrowth));
+}
+
+/** Records that it did not show the logs of so many blocks, in whatever words. */
+export function shrinkLogRange(record: EndpointRecord, blocks: number): void {
+  const { logs } = write(record);
+  logs.rangeBlocks = Math.max(1, Math.min(logs.rangeBlocks, Math.floor(blocks / 2)));
+}
+
+export function recordLogsSlow(record: EndpointRecord, turn: number): void {
+  write(record).logs.slowUntilTurn = turn + slowTurns;
+}
+
+/** Records that it refuses the logs of a single block too. */
+export function recordAllLogsRefused(record: EndpointRecord, turn: number, message: string): void {
+  const { logs } = write(record);
+  const turns = Math.min((logs.refusing?.turns ?? 0) * 2 || 1, refusingTurnsMax);
+  logs.refusing = { turns, untilTurn: turn + turns, message };
+}
+
+export function recordLogsByTokens(record: EndpointRecord): void {
+  write(record).logs.isByTokens = true;
+}
+
+/** Records that it does not accept a form of estimates, and so not the ones before it. */
+export function recordFormRefused(record: EndpointRecord, form: number): void {
+  write(record).estimates.form = form + 1;
+}
+
+/** Accounts remembered per endpoint; the one that was recorded first is forgotten first. */
+const accountsMax = 1000;
+
+/** Records how long a simulation took; undefined forgets what is known of the account. */
+export function recordAccountMs(
+  record: EndpointRecord,
+  accountId: string,
+  tookMs: number | undefined,
+): void {
+  const { accountMs } = write(record).estimates;
+  if (tookMs === undefined) {
+    accountMs.delete(accountId);
+    return;
+  }
+  accountMs.set(accountId, ((accountMs.get(accountId) ?? tookMs) + tookMs) / 2);
+  const [oldest] = accountMs.keys();
+  if (accountMs.size > accountsMax) accountMs.delete(oldest!);
+}
