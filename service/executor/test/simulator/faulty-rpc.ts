@@ -1,7 +1,10 @@
-// An endpoint that is not always itself. Faults come in spells, each of its own kind.
+// An endpoint that is not always itself. Faults come in spells, each of its own kind, and are
+// injected at the transport: batches, paces and retries above it are the real ones.
 
-import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
+import { type Endpoint, openEndpoint } from "../../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
+import { openPace } from "../../../chain/rpc/pace.ts";
+import type { Response, Transport } from "../../../chain/rpc/transport.ts";
 import type { ChainModel } from "./chain-model.ts";
 import { answer, falsified, simulationMs } from "./node-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
@@ -10,15 +13,33 @@ export type Fault =
   | "none"
   | "timeout"
   | "error"
+  | "limit"
   | "stale"
   | "wrong_chain"
   | "drops_broadcasts"
+  | "refuses_broadcasts"
+  | "limits_logs"
+  | "lacks_blocks"
+  | "refuses_batches"
+  | "garbles_batches"
   | "lies_on_receipts"
   | "omits_logs"
   | "nonce_ahead";
 
 const lies: readonly Fault[] = ["lies_on_receipts", "omits_logs", "nonce_ahead"];
-const honest: readonly Fault[] = ["timeout", "error", "stale", "wrong_chain", "drops_broadcasts"];
+const honest: readonly Fault[] = [
+  "timeout",
+  "error",
+  "limit",
+  "stale",
+  "wrong_chain",
+  "drops_broadcasts",
+  "refuses_broadcasts",
+  "limits_logs",
+  "lacks_blocks",
+  "refuses_batches",
+  "garbles_batches",
+];
 
 export type Weather = {
   /** False near the end, so that everything can come to rest. */
@@ -30,19 +51,56 @@ export type Weather = {
 const spellMsMax = 90_000;
 const timeoutMs = 5000;
 
+/** A real endpoint on simulated time, above a transport. */
+export const simulatedEndpoint = (
+  name: string,
+  scheduler: Pick<Scheduler, "now" | "sleep">,
+  transport: Transport,
+): Endpoint =>
+  openEndpoint({ name, transport, pace: openPace(scheduler.now) }, scheduler, { timeoutMs });
+
+/** Answers as a server does, with the places of the calls as IDs. */
+export const respond = (answers: readonly Answer[]): Response => ({
+  status: 200,
+  retryAfter: "",
+  date: "",
+  body: answers.map((each, id) => ({ jsonrpc: "2.0", id, ...each })),
+});
+
+/** What a request throws that was not answered in time. */
+export function timedOut(): Error {
+  return Object.assign(new Error("timed out"), { name: "TimeoutError" });
+}
+
+type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather: Weather };
+type Spell = { fault: Fault; untilMs: number; lag: number };
+
 /**
  * @param mayLie whether this endpoint is the one of its chain that may deceive: of several, the
  *   executor can see through one at a time
  */
-export function faultyRpc(
-  name: string,
-  world: { chain: ChainModel; scheduler: Scheduler; random: Random; weather: Weather },
-  mayLie: boolean,
-): Endpoint {
-  const { chain, scheduler, random, weather } = world;
-  let spell: { fault: Fault; untilMs: number; lag: number } = { fault: "none", untilMs: 0, lag: 0 };
-  const faultNow = (): typeof spell => {
-    if (!weather.isStormy()) return { fault: "none", untilMs: 0, lag: 0 };
+export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
+  const { chain, scheduler, random } = world;
+  const spellNow = openSpells(world, mayLie);
+  return simulatedEndpoint(name, scheduler, async (calls, patienceMs) => {
+    const { fault, lag } = spellNow();
+    const neededMs = simulationMs(chain, calls);
+    const isLate = fault === "timeout" || neededMs > patienceMs;
+    await scheduler.sleep(isLate ? patienceMs : neededMs + 5 + random() * 200);
+    if (isLate) throw timedOut();
+    const refusal = refusalOf(fault, calls, random);
+    if (refusal) return { status: 200, date: "", retryAfter: "", body: undefined, ...refusal };
+    const response = respond(calls.map((call) => answered(world, call, fault, lag)));
+    await scheduler.sleep(5 + random() * 100);
+    return fault === "garbles_batches" ? garbled(response, random) : response;
+  });
+}
+
+function openSpells({ scheduler, random, weather }: World, mayLie: boolean): () => Spell {
+  const calm: Spell = { fault: "none", untilMs: 0, lag: 0 };
+  let spell = calm;
+  return () => {
+    if (!weather.isStormy()) return calm;
     if (scheduler.now() >= spell.untilMs) {
       const faults = mayLie ? [...honest, ...lies] : honest;
       const isBad = random() < weather.faultRate;
@@ -54,36 +112,62 @@ export function faultyRpc(
     }
     return spell;
   };
-  return {
-    name,
-    async ask(calls, patienceMs = timeoutMs) {
-      const { fault, lag } = faultNow();
-      const neededMs = simulationMs(chain, calls);
-      const isLate = fault === "timeout" || neededMs > patienceMs;
-      await scheduler.sleep(isLate ? patienceMs : neededMs + 5 + random() * 200);
-      if (isLate) throw new ChainUnavailable("timed out", { isReached: true });
-      if (fault === "error")
-        throw new ChainUnavailable(random() < 0.5 ? "answered 500" : "answered 429");
-      const answers = calls.map((call) => answered(call, fault, lag));
-      await scheduler.sleep(5 + random() * 100);
-      return answers;
-    },
-  };
+}
 
-  function answered(call: Call, fault: Fault, lag: number): Answer {
-    const isSend = call.method === "eth_sendRawTransaction";
-    if (isSend && fault === "drops_broadcasts") return { result: "0x" };
-    const honestly = answer(chain, fault === "stale" && !isSend ? lag : 0, call);
-    if (fault === "wrong_chain" && call.method === "eth_chainId") return { result: "0x539" };
-    if (fault === "omits_logs" && call.method === "eth_getLogs") return { result: [] };
-    if (fault === "nonce_ahead" && call.method === "eth_getTransactionCount") {
-      return "result" in honestly
-        ? { result: `0x${(Number(honestly.result) + 3).toString(16)}` }
-        : honestly;
-    }
-    if (fault === "lies_on_receipts" && call.method === "eth_getTransactionReceipt") {
-      return falsified(honestly, random);
-    }
-    return honestly;
+const pauses = ["", "1", "86400"];
+
+/** Refuses a request as a whole, as gateways do. */
+function refusalOf(
+  fault: Fault,
+  calls: readonly Call[],
+  random: Random,
+): Partial<Response> | undefined {
+  if (fault === "error") return { status: random() < 0.5 ? 500 : 503 };
+  if (fault === "limit" && random() < 0.5) {
+    return { status: 429, retryAfter: pauses[Math.floor(random() * pauses.length)]! };
   }
+  if (fault !== "refuses_batches" || calls.length < 2) return undefined;
+  if (random() < 0.5) return { status: 413 };
+  const error = { code: -32600, message: "no batches" };
+  return { status: 200, body: { jsonrpc: "2.0", id: null, error } };
+}
+
+/** Gives IDs as strings, in any order, and leaves some answers out. */
+function garbled({ body, ...response }: Response, random: Random): Response {
+  const items = (body as { id: number }[]).filter(() => random() < 0.9).reverse();
+  return { ...response, body: items.map(({ id, ...rest }) => ({ id: String(id), ...rest })) };
+}
+
+const refused = (code: number, message: string): Answer => ({ error: { code, message } });
+
+const refusedBroadcasts = [
+  "exceeds block gas limit",
+  "replacement transaction underpriced",
+  "FeeTooLow, MaxFeePerGas too low. MaxFeePerGas: 1, BaseFee: 2",
+  "internal error",
+];
+
+function answered(world: World, call: Call, fault: Fault, lag: number): Answer {
+  const { chain, random } = world;
+  const isSend = call.method === "eth_sendRawTransaction";
+  if (isSend && fault === "drops_broadcasts") return { result: "0x" };
+  if (isSend && fault === "refuses_broadcasts") {
+    return refused(-32000, refusedBroadcasts[Math.floor(random() * refusedBroadcasts.length)]!);
+  }
+  if (fault === "lacks_blocks" && random() < 0.4) return refused(-32000, "header not found");
+  if (fault === "limits_logs" && call.method === "eth_getLogs") {
+    return refused(-32005, "limit exceeded, too many requests for this range");
+  }
+  const honestly = answer(chain, fault === "stale" && !isSend ? lag : 0, call);
+  if (fault === "wrong_chain" && call.method === "eth_chainId") return { result: "0x539" };
+  if (fault === "omits_logs" && call.method === "eth_getLogs") return { result: [] };
+  if (fault === "nonce_ahead" && call.method === "eth_getTransactionCount") {
+    return "result" in honestly
+      ? { result: `0x${(Number(honestly.result) + 3).toString(16)}` }
+      : honestly;
+  }
+  if (fault === "lies_on_receipts" && call.method === "eth_getTransactionReceipt") {
+    return falsified(honestly, random);
+  }
+  return honestly;
 }

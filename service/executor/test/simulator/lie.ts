@@ -2,7 +2,8 @@
 
 import { toQuantity } from "executable-address/status";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
+import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
+import { respond, simulatedEndpoint, timedOut } from "./faulty-rpc.ts";
 import { answer, dataFeeOracle, simulationMs } from "./node-model.ts";
 import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
 import { drawWidth, type Needs, type Width } from "./width.ts";
@@ -173,22 +174,20 @@ export function endpointOf(
   random: Random,
   lie: Lie | undefined,
 ): Endpoint {
-  return {
-    name,
-    async ask(calls, timeoutMs = 5000) {
-      const isOn = lie?.isOn(scheduler.now());
-      const lied = (call: Call) => lie !== undefined && isOn && lie.isOf(call);
-      const isSilent = lie?.whole === "silence" && calls.some(lied);
-      const neededMs = simulationMs(chain, calls);
-      await scheduler.sleep(isSilent ? timeoutMs : neededMs + 5 + random() * 200);
-      if (isSilent) throw new ChainUnavailable("timed out", { isReached: true });
-      return calls.map((call) => {
-        // What it does not take it keeps from the others too.
-        if (lied(call) && lie?.whole && lie.whole !== "silence") return lie.whole;
-        const honestly = answer(chain, 0, call);
-        if (!lie || !lied(call)) return honestly;
-        return "result" in honestly ? { result: twisted(honestly.result, lie) } : honestly;
-      });
-    },
-  };
+  return simulatedEndpoint(name, scheduler, async (calls, timeoutMs) => {
+    const isOn = lie?.isOn(scheduler.now());
+    const lied = (call: Call) => lie !== undefined && isOn && lie.isOf(call);
+    const isSilent = lie?.whole === "silence" && calls.some(lied);
+    const neededMs = simulationMs(chain, calls);
+    await scheduler.sleep(isSilent ? timeoutMs : neededMs + 5 + random() * 200);
+    if (isSilent) throw timedOut();
+    const answers = calls.map((call): Answer => {
+      // What it does not take it keeps from the others too.
+      if (lied(call) && lie?.whole && lie.whole !== "silence") return lie.whole;
+      const honestly = answer(chain, 0, call);
+      if (!lie || !lied(call)) return honestly;
+      return "result" in honestly ? { result: twisted(honestly.result, lie) } : honestly;
+    });
+    return respond(answers);
+  });
 }

@@ -36,7 +36,9 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      return { error: { code: 3, message: "execution reverted", data: error.data } };
+      // A contract chooses its reason, and this one imitates a provider.
+      const message = "execution reverted: 429 Too Many Requests, internal error, try again";
+      return { error: { code: 3, message, data: error.data } };
     }
     return { error: { code: -32000, message: (error as Error).message } };
   }
