@@ -39,6 +39,16 @@ describe("a file of chains is refused, saying where and why", () => {
       [{ ...chain, tipPrices: { USDC: "1", DAI: "1" } }],
       /^chains\.json: chain 1 has a price for DAI, which it does not list$/,
     ],
+    [
+      "that limits calls to a URL that is not the chain's, without showing the URL",
+      [{ ...chain, callsPerSecond: { "https://other.example/secret": 5 } }],
+      /^chains\.json: callsPerSecond of chain 1 names a URL of other\.example that is in neither /,
+    ],
+    [
+      "that allows no call per second",
+      [{ ...chain, callsPerSecond: { "https://rpc.example": 0 } }],
+      /0\.callsPerSecond/,
+    ],
     ["with zkSync Era", [{ ...chain, chainId: 324 }], /324 \(zkSync Era\).*another formula/],
     ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*another formula/],
   ];

@@ -40,6 +40,8 @@ const chainSchema = z.strictObject({
   sendUrls: z.array(httpUrl).max(8).default([]),
   /** Blocks after which one that is not mined goes to `rpcUrls` too; absent: never. */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
+  /** By URL of `rpcUrls` or `sendUrls`: at most so many calls per second are sent to it. */
+  callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
   /** They only end the executor's wait for a new block, which it then reads by HTTP. */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
@@ -127,7 +129,7 @@ export function parseChains(value: unknown, source: string): Chain[] {
     throw new ChainsError(`${source} is not a list of chains: ${faults.join("; ")}`);
   }
   const seen = new Set<number>();
-  for (const { chainId, tokens, tipPrices = {} } of parsed.data) {
+  for (const { chainId, tokens, tipPrices = {}, ...chain } of parsed.data) {
     if (seen.has(chainId)) throw new ChainsError(`${source}: chain ${chainId} stands there twice`);
     seen.add(chainId);
     const refused = refusedChains.get(chainId);
@@ -141,6 +143,15 @@ export function parseChains(value: unknown, source: string): Chain[] {
     if (stranger !== undefined) {
       throw new ChainsError(
         `${source}: chain ${chainId} has a price for ${stranger}, which it does not list`,
+      );
+    }
+    const urls = new Set([...chain.rpcUrls, ...chain.sendUrls]);
+    const unused = Object.keys(chain.callsPerSecond ?? {}).find((url) => !urls.has(url));
+    if (unused !== undefined) {
+      // The whole URL may contain a key.
+      throw new ChainsError(
+        `${source}: callsPerSecond of chain ${chainId} names a URL of ${new URL(unused).host} ` +
+          "that is in neither rpcUrls nor sendUrls",
       );
     }
     const addresses = tokens.map((token) => token.address);

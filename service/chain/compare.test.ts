@@ -16,13 +16,12 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
-    const answers = (JSON.parse(text) as { id: number; method: string; params: string[] }[]).map(
-      ({ id, method, params }) => ({
-        id,
-        ...(method === "eth_getBlockByNumber" ? block(params[0]!) : { result: "0x1" }),
-      }),
-    );
-    response.end(JSON.stringify(answers));
+    const asked = JSON.parse(text) as { id: number; method: string; params: string[] }[];
+    const answers = [asked].flat().map(({ id, method, params }) => ({
+      id,
+      ...(method === "eth_getBlockByNumber" ? block(params[0]!) : { result: "0x1" }),
+    }));
+    response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   after(() => server.close());
@@ -34,7 +33,7 @@ const factory = `0x${"fa".repeat(20)}` as const;
 describe("compareEndpoints", () => {
   test("the one of three with another block is named; one that lags is not", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
-    const told = await compareEndpoints({ rpcUrls: urls, tokens: [] }, factory);
+    const told = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
       told.map(({ headBlock, finalizedBlock, differsOn }) => [
         headBlock,
@@ -51,7 +50,7 @@ describe("compareEndpoints", () => {
 
   test("of two that contradict each other both are named", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
-    const told = await compareEndpoints({ rpcUrls, tokens: [] }, factory);
+    const told = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
       told.map(({ differsOn }) => differsOn),
       [["eth_getBlockByNumber"], ["eth_getBlockByNumber"]],
@@ -60,13 +59,47 @@ describe("compareEndpoints", () => {
 
   test("one that does not answer: nothing is said of it", async () => {
     const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
-    const [, gone] = await compareEndpoints({ rpcUrls, tokens: [] }, factory);
+    const [, gone] = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {
       headBlock: null,
       finalizedBlock: null,
       answeredMs: null,
       differsOn: [],
       refuses: [],
+      logBlocks: null,
+      callsPerSecond: null,
     });
+  });
+
+  test("shows for how many blocks each gives logs, and the operator's limit", async () => {
+    const server = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request) text += chunk;
+      const asked = JSON.parse(text) as { id: number; method: string; params: unknown[] };
+      const answers = [asked].flat().map(({ id, method, params }) => {
+        if (method !== "eth_getLogs") return { id, result: "0x1" };
+        const { fromBlock, toBlock } = params[0] as { fromBlock: string; toBlock: string };
+        const isWide = Number(toBlock) - Number(fromBlock) >= 100;
+        const error = { code: -32005, message: "block range too large" };
+        return isWide ? { id, error } : { id, result: [] };
+      });
+      response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    after(() => server.close());
+    const limited = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const tokens = [{ address: factory }];
+    const rpcUrls = [await nodeAt(3000, "ab"), limited];
+    const told = await compareEndpoints(
+      { chainId: 1, rpcUrls, tokens, callsPerSecond: { [limited]: 7 } },
+      factory,
+    );
+    assert.deepEqual(
+      told.map(({ logBlocks, callsPerSecond }) => [logBlocks, callsPerSecond]),
+      [
+        [2000, null],
+        [100, 7],
+      ],
+    );
   });
 });

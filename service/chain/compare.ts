@@ -3,25 +3,31 @@
 // acts on, of a block that all have.
 
 import type { Hex } from "executable-address";
-import { toQuantity } from "executable-address/status";
+import { toQuantity, transferTopic } from "executable-address/status";
 import { agreed, saidBy, textOf } from "./rpc/alike.ts";
-import { httpEndpoint } from "./rpc/endpoint.ts";
+import { type Endpoint, type EndpointChain, httpEndpoint } from "./rpc/endpoint.ts";
 import { type Answer, type Block, blockCall, blockOf, type Call } from "./rpc/json-rpc.ts";
 import { logOf } from "./rpc/log.ts";
 
 /**
  * `finalizedBlock` null: it does not serve the tag. `differsOn` names methods, `refuses` the words
- * of its error too.
+ * of its error too. `logBlocks`: for how many blocks it showed logs in one query, of those tried.
+ * `callsPerSecond` null: no limit is known.
  */
-type Told = {
+type Comparison = {
   headBlock: number | null;
   finalizedBlock: number | null;
   answeredMs: number | null;
   differsOn: string[];
   refuses: string[];
+  logBlocks: number | null;
+  callsPerSecond: number | null;
 };
 
-type Compared = { rpcUrls: readonly string[]; tokens: readonly { address: Hex }[] };
+type Compared = EndpointChain & {
+  rpcUrls: readonly string[];
+  tokens: readonly { address: Hex }[];
+};
 
 const timeoutMs = 10_000;
 /** The common block lies so far below the lowest head that each endpoint has it. */
@@ -29,10 +35,10 @@ const depth = 5;
 
 /** One for each URL, in order. @param factory what is read of it has to be alike */
 export async function compareEndpoints(
-  { rpcUrls: urls, tokens }: Compared,
+  { rpcUrls: urls, tokens, ...chain }: Compared,
   factory: Hex,
-): Promise<Told[]> {
-  const endpoints = urls.map((url, index) => httpEndpoint(`${index}`, url, { timeoutMs }));
+): Promise<Comparison[]> {
+  const endpoints = urls.map((url, index) => httpEndpoint(`${index}`, url, { timeoutMs }, chain));
   const ask = (calls: Call[]) =>
     Promise.all(endpoints.map((each) => each.ask(calls).catch(() => undefined)));
   const heads = await Promise.all(
@@ -49,6 +55,11 @@ export async function compareEndpoints(
   const ofBlock = numbers.length > 0 ? callsAt(common, factory, tokens) : [];
   const calls = [{ method: "eth_chainId", params: [] }, ...ofBlock];
   const lists = await ask(calls);
+  const logBlocks = await Promise.all(
+    endpoints.map((endpoint, index) =>
+      lists[index] ? readLogBlocks(endpoint, common, tokens) : null,
+    ),
+  );
   const quorum = Math.min(2, urls.length);
   const agreements = calls.map(({ method }, place) => {
     const texts = lists.map((list) => list?.[place] && comparable(method, list[place]));
@@ -67,6 +78,8 @@ export async function compareEndpoints(
       const error = answer && "error" in answer ? answer.error : undefined;
       return error && !ofState.has(method) ? [`${method}: ${error.message}`] : [];
     }),
+    logBlocks: logBlocks[index]!,
+    callsPerSecond: endpoints[index]!.readAllowance?.().callsPerSecond ?? null,
   }));
 }
 
@@ -89,6 +102,28 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
     ...ofFactory.map((method) => ({ method, params: [factory, at] })),
     ...(addresses.length > 0 ? ofTokens : []),
   ];
+}
+
+/** A public endpoint may allow 10 blocks, others thousands. */
+const logBlocksTried = [2000, 500, 100, 10, 1];
+
+/** Returns the longest range tried whose logs it showed, or null if it showed none. */
+async function readLogBlocks(
+  endpoint: Endpoint,
+  to: number,
+  tokens: Compared["tokens"],
+): Promise<number | null> {
+  const address = tokens.map((token) => token.address);
+  if (address.length === 0) return null;
+  for (const blocks of logBlocksTried) {
+    const fromBlock = toQuantity(Math.max(0, to - blocks + 1));
+    const filter = { fromBlock, toBlock: toQuantity(to), address, topics: [transferTopic] };
+    const answers = await endpoint
+      .ask([{ method: "eth_getLogs", params: [filter] }])
+      .catch(() => undefined);
+    if (answers && "result" in answers[0]!) return blocks;
+  }
+  return null;
 }
 
 /** Logs are compared by what is read of them, as blocks are. */

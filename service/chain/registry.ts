@@ -36,7 +36,9 @@ export async function openChains(
   log: Pick<Logger, "info" | "warn" | "error">,
   waitMs = 5_000,
 ): Promise<Chains> {
-  const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
+  const rpcs = new Map(
+    known.map((chain) => [chain.chainId, openChainRpc(chain.rpcUrls, undefined, chain)]),
+  );
   const unlisted = new Set<number>();
   const timers = new Map<number, NodeJS.Timeout>();
   let isClosed = false;

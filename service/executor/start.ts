@@ -100,8 +100,8 @@ export function coresOf(
       factoryCodeHash,
       keccak,
       ledger,
-      endpoints: endpointsOf(chain.rpcUrls, ""),
-      relays: endpointsOf(chain.sendUrls, "relay "),
+      endpoints: endpointsOf(chain, chain.rpcUrls, ""),
+      relays: endpointsOf(chain, chain.sendUrls, "relay "),
       signers,
       clock: () => performance.now(),
       random: Math.random,
@@ -124,9 +124,9 @@ export function coresOf(
 }
 
 /** Logs name each by its place and host, since a path may have a key in it. */
-const endpointsOf = (urls: readonly string[], what: string) =>
+const endpointsOf = (chain: Chain, urls: readonly string[], what: string) =>
   urls.map((url, i) =>
-    httpEndpoint(`${what}${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }),
+    httpEndpoint(`${what}${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }, chain),
   );
 
 function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {

@@ -10,6 +10,7 @@ import {
   Histogram,
   Registry,
 } from "prom-client";
+import { readProviders } from "../chain/rpc/endpoint.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -42,6 +43,47 @@ export function createMetrics() {
       registers,
     }),
     countResponses: responseMetrics(registry),
+    ...providerMetrics(registry),
+  };
+}
+
+/** What the providers of the chains' endpoints allow, read whenever the metrics are. */
+function providerMetrics(registry: Registry) {
+  const shared = { labelNames: ["chain", "rpc"], registers: [registry] };
+  const labels = ({ chainId, name }: { chainId: number; name: string }) => ({
+    chain: String(chainId),
+    rpc: name,
+  });
+  return {
+    rpcPaused: new Gauge({
+      ...shared,
+      name: "rpc_paused_seconds",
+      help: "How long a provider wants no call, or no call of one method",
+      aggregator: "max",
+      collect() {
+        for (const each of readProviders()) this.set(labels(each), each.pausedMs / 1000);
+      },
+    }),
+    rpcRefusals: new Counter({
+      ...shared,
+      name: "rpc_limited_total",
+      help: "Refusals by which a provider asked for fewer calls",
+      collect() {
+        this.reset();
+        for (const each of readProviders()) this.inc(labels(each), each.refusals);
+      },
+    }),
+    rpcRate: new Gauge({
+      ...shared,
+      name: "rpc_calls_per_second_max",
+      help: "Calls per second that are sent at most, where a limit is known",
+      collect() {
+        this.reset();
+        for (const { callsPerSecond, ...each } of readProviders()) {
+          if (callsPerSecond !== undefined) this.set(labels(each), callsPerSecond);
+        }
+      },
+    }),
   };
 }
 

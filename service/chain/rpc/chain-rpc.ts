@@ -1,7 +1,7 @@
 // Asks a chain where one endpoint's answer is enough: each endpoint in turn until one answers.
 
 import { invalidParameters } from "executable-address/status";
-import { type Endpoint, httpEndpoint } from "./endpoint.ts";
+import { type Endpoint, type EndpointChain, httpEndpoint } from "./endpoint.ts";
 import {
   type EndpointRecord,
   openRecord,
@@ -28,10 +28,15 @@ const standBackMs = 15_000;
 /**
  * @param urls tried in this order
  * @param now milliseconds, by a clock that does not go back
+ * @param chain if given, this process's other requests to its URLs share their limits
  */
-export function openChainRpc(urls: readonly string[], now = () => performance.now()): ChainRpc {
+export function openChainRpc(
+  urls: readonly string[],
+  now = () => performance.now(),
+  chain?: EndpointChain,
+): ChainRpc {
   const endpoints = urls.map((url, index) =>
-    httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs }),
+    httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs }, chain),
   );
   const heads = openHeads((method, params) => rpc.request(method, params), now);
   const rpc: ChainRpc = { request: requester(endpoints), heads };

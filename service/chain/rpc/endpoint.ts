@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type OpenCall, type Provider, sendBatch } from "./batch.ts";
 import { type Answer, type Call, ChainUnavailable } from "./json-rpc.ts";
-import { openPace, type Pace } from "./pace.ts";
+import { type Allowance, openPace, type Pace } from "./pace.ts";
 import { httpTransport, type Transport } from "./transport.ts";
 
 export type Endpoint = {
@@ -17,6 +17,8 @@ export type Endpoint = {
    * @throws {ChainUnavailable} if the endpoint could not be asked, or did not answer in time
    */
   ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
+  /** Returns what its provider allows now. */
+  readAllowance?(): Allowance;
 };
 
 type EndpointOptions = {
@@ -24,18 +26,41 @@ type EndpointOptions = {
   timeoutMs: number;
   /** The time for all requests of one `ask`, including pauses that the provider asked for. */
   patienceMs?: number;
-  /** The operator's limit. */
-  callsPerSecond?: number | undefined;
+};
+
+/** The chain of an endpoint, and the operator's limits by URL. */
+export type EndpointChain = {
+  chainId: number;
+  callsPerSecond?: Readonly<Record<string, number>> | undefined;
 };
 
 /** Simultaneous requests, if each may contain few calls. */
 const lanesMax = 8;
 const fewCalls = 8;
 
-/** @param name how logs and metrics call it */
-export function httpEndpoint(name: string, url: string, options: EndpointOptions): Endpoint {
+type KnownProvider = { chainId: number; name: string; pace: Pace };
+
+/** By chain and URL: whoever asks a provider in this process shares what is learned of it. */
+const providers = new Map<string, KnownProvider>();
+
+/** Returns what each provider of a chain's endpoints allows this process. */
+export const readProviders = () =>
+  [...providers.values()].map(({ chainId, name, pace }) => ({ chainId, name, ...pace.read() }));
+
+/**
+ * @param name how logs and metrics call it
+ * @param chain if absent, nothing is shared with other endpoints of this URL
+ */
+export function httpEndpoint(
+  name: string,
+  url: string,
+  options: EndpointOptions,
+  chain?: EndpointChain,
+): Endpoint {
   const clock = { now: () => performance.now(), sleep };
-  const pace = openPace(clock.now, options.callsPerSecond);
+  const key = `${chain?.chainId} ${url}`;
+  const pace = providers.get(key)?.pace ?? openPace(clock.now, chain?.callsPerSecond?.[url]);
+  if (chain) providers.set(key, { name, ...chain, ...providers.get(key), pace });
   return openEndpoint({ name, transport: httpTransport(url), pace }, clock, options);
 }
 
@@ -49,6 +74,7 @@ export function openEndpoint(
 ): Endpoint {
   return {
     name: provider.name,
+    readAllowance: provider.pace.read,
     ask: (calls, ms = timeoutMs) => askAll(provider, clock, calls, ms, patienceMs),
   };
 }

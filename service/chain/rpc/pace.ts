@@ -5,7 +5,12 @@
 import type { Call } from "./json-rpc.ts";
 
 /** `callsPerSecond`: undefined if no limit is known. */
-type Allowance = { pausedMs: number; callsPerSecond: number | undefined };
+export type Allowance = {
+  pausedMs: number;
+  callsPerSecond: number | undefined;
+  /** How often the provider asked for fewer calls. */
+  refusals: number;
+};
 
 export type Pace = {
   /** Returns how long to wait before the first of `open` may be sent. */
@@ -61,6 +66,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   const byMethod = new Map<string, Limit>();
   let sizes = { callsMax: callsMaxFirst, bytesMax: bytesMaxFirst, sinceMs: now() };
   const sent = openWindow(now);
+  let refusals = 0;
   /** After a pause, one call per second probes whether the provider answers again. */
   const roomOf = ({ method, perSecond, isProbing }: Limit) => {
     const allowed = isProbing ? 1 : perSecond;
@@ -102,6 +108,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
       return taken;
     },
     limited(method, retryAfterMs = pauseMs.default) {
+      refusals++;
       const limit = method === undefined ? all : (byMethod.get(method) ?? unlimited(method));
       if (method !== undefined) byMethod.set(method, limit);
       const average = sent.count(windowMs, method) / (windowMs / 1000);
@@ -129,6 +136,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
       return {
         pausedMs: Math.max(0, Math.ceil(untilMs - now())),
         callsPerSecond: Number.isFinite(least) ? least : undefined,
+        refusals,
       };
     },
   };
