@@ -2,7 +2,7 @@
 // are the server's word, so only those that can be shown as they are are taken.
 
 import type { Hex } from "executable-address";
-import { address, integer } from "executable-address/client/parts";
+import { address, fits, integer } from "executable-address/client/parts";
 import { isName } from "executable-address/payment";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
@@ -32,4 +32,6 @@ export function readChains(list: unknown): Chain[] {
 }
 
 const isToken = (token: Partial<Token> | null): token is Token =>
-  isName(token?.symbol, nameMax) && address(token?.address) && decimals(token?.decimals);
+  isName(token?.symbol, nameMax) &&
+  fits(address, token?.address) &&
+  fits(decimals, token?.decimals);

@@ -19,7 +19,7 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/parts":
-    "ServiceError address hear integer openSources proveSimulation sleep within",
+    "ServiceError address fits hear integer openSources proveSimulation sleep within",
   "executable-address/proof/parts": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction headersOf vaultCodes`,
   "executable-address/status": `
@@ -47,6 +47,14 @@ const exported: Record<string, string> = {
   "executable-address/webhook": "ProofError WebhookError eventTypes proveEvent verifyWebhook",
   "executable-address/reference":
     "parseReference referenceKeyPattern saltFor saltForOrder signatureFor verifyReference",
+  "executable-address/shapes": `
+    address addressPage addressProof addressRecord addressStatus among attempt balanceChange
+    blockReference call chain chainId chainList check count createdBy delivery deliveryPage depth
+    either endpoint endpointPage eventData eventPage eventType execution executorProgress finding
+    fits flag hash immutable integer intent list listedAddress matching newEndpoint newSecret note
+    object orNull outcomeProof path payment paymentNews proved provedExecution provedPayment
+    publicKey recovery removedEndpoint replayed sentTest serviceEvent serviceStatus simulation
+    state testEvent text time token tokenAmount transactionProof uint256`,
   "executable-address-shop":
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",
 };

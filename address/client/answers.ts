@@ -5,43 +5,62 @@ import { InvalidError, plainOf } from "../errors.ts";
 import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
-import type { AddressStatus, ServiceStatus } from "../status/shape.ts";
-import type { Check, Finding, Note } from "./check.ts";
-import { UnprovenError } from "./errors.ts";
-import type { Trust } from "./options.ts";
 import {
   address,
-  among,
-  amount,
-  block,
-  count,
-  hash,
+  chainId,
+  fits,
+  immutable,
   integer,
   list,
-  logPlace,
-  matching,
   object,
-  orNull,
   type Shape,
-  shaped,
-  state,
+  type TypeOf,
   text,
-} from "./shape.ts";
-import type { Simulation } from "./simulation.ts";
+} from "../shape.ts";
+import { type ServiceStatus, serviceStatus } from "../status/shape.ts";
+import { type Check, check } from "./check.ts";
+import { UnprovenError } from "./errors.ts";
+import type { Trust } from "./options.ts";
+import { type Simulation, simulation } from "./simulation.ts";
 
-/** spec §2.4. `decimals`: how many digits of an amount are behind the point. */
-export type ChainList = {
-  readonly factory: Hex;
-  readonly chains: readonly {
-    readonly chainId: number;
-    readonly name: string;
-    readonly tokens: readonly {
-      readonly symbol: string;
-      readonly address: Hex;
-      readonly decimals: number;
-    }[];
-  }[];
-};
+/** A token that an intent can use. */
+export const token = object({
+  /** For display. */
+  symbol: text,
+  /** The token contract. */
+  address,
+  /**
+   * The number of digits of an amount after the decimal point.
+   *
+   * @maximum 36
+   */
+  decimals: integer(0, 255),
+});
+
+/** A chain on which addresses can be created. */
+export const chain = object({
+  chainId,
+  /** For display. */
+  name: text,
+  /** @minItems 1 */
+  tokens: list(token),
+});
+
+/** The chains and tokens on which addresses can be created now: spec §2.4. */
+export const chainList = immutable(
+  object({
+    /** The PaymentFactory, which has the same address on every chain. */
+    factory: address,
+    chains: list(chain),
+  }),
+);
+export type ChainList = TypeOf<typeof chainList>;
+
+/** @throws {UnprovenError} if `answer` does not have the `shape`, naming `what` it should be */
+export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {
+  if (fits(shape, answer)) return answer;
+  throw new UnprovenError(`the answer is no ${what}`);
+}
 
 /** @throws {UnprovenError} */
 export function proveRecord(answer: unknown, address: Hex, trust: Trust): AddressRecord {
@@ -71,22 +90,22 @@ export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
   if (typeof named !== "string" || !isSame(named, factory))
     throw new UnprovenError(`wanted factory ${factory}, found ${plainOf(named)}`);
-  return shaped(answer, chainList, "chain list");
+  return shaped(chainList, answer, "chain list");
 }
 
 /** @throws {UnprovenError} */
 export function proveStatus(answer: unknown, asked: Hex): ServiceStatus {
-  return ofAddress(shaped<ServiceStatus>(answer, status, `status of ${asked}`), asked);
+  return ofAddress(shaped(serviceStatus, answer, `status of ${asked}`), asked);
 }
 
 /** @throws {UnprovenError} */
 export function proveSimulation(answer: unknown, asked: Hex): Simulation {
-  return ofAddress(shaped<Simulation>(answer, simulation, `simulation of ${asked}`), asked);
+  return ofAddress(shaped(simulation, answer, `simulation of ${asked}`), asked);
 }
 
 /** @throws {UnprovenError} */
 export function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
-  const found = shaped<Check>(answer, check, "check");
+  const found = shaped(check, answer, "check");
   proveRecord(found.record, address, trust);
   ofAddress(found.simulation, address);
   return found;
@@ -103,86 +122,3 @@ export function ofAddress<T extends { readonly address: Hex }>(found: T, asked: 
   if (isSame(found.address, asked)) return found;
   throw new UnprovenError(`wanted address ${asked}, found ${found.address}`);
 }
-
-const chainList = object({
-  factory: address,
-  chains: list(
-    object({
-      chainId: integer(1),
-      name: text,
-      tokens: list(object({ symbol: text, address, decimals: integer(0, 255) })),
-    }),
-  ),
-});
-
-export const addressStatus = {
-  address,
-  state,
-  chainId: integer(1),
-  block,
-  token: address,
-  balance: amount,
-  amount,
-  expirationTimestamp: count,
-  recoverable: list(object({ token: address, amount })),
-  execution: orNull(object({ ...logPlace, held: amount, left: amount })),
-  recoveries: list(object({ ...logPlace, token: address, amount })),
-} satisfies Record<keyof AddressStatus, Shape>;
-
-const status = object({
-  ...addressStatus,
-  executor: orNull(
-    object({
-      purpose: orNull(among("execute", "recover")),
-      phase: among("waiting", "sent", "given_up"),
-      transactionHash: orNull(hash),
-      attempts: count,
-      reason: orNull(text),
-    }),
-  ),
-  settledAt: orNull(count),
-  explorer: orNull(matching(/^https?:\/\//)),
-  strays: orNull(list(object({ token: address, amount }))),
-} satisfies Record<keyof ServiceStatus, Shape>);
-
-const simulation = object({
-  address,
-  chainId: integer(1),
-  block,
-  state,
-  outcome: among("succeeds", "fails", "impossible", "unknown"),
-  reason: orNull(text),
-  failedCall: orNull(count),
-  fundingAssumed: (value) => typeof value === "boolean",
-  gasUsed: orNull(count),
-  changes: list(
-    object({
-      account: address,
-      roles: list(among("vault", "recovery", "target", "named")),
-      token: address,
-      symbol: orNull(text),
-      decimals: orNull(integer(0, 255)),
-      change: matching(/^-?[1-9][0-9]{0,77}$/),
-    }),
-  ),
-  scope: orNull(among("transfers", "intent")),
-  unmeasured: count,
-} satisfies Record<keyof Simulation, Shape>);
-
-const fieldName = matching(/^[A-Za-z]{1,64}$/);
-
-const path = list((value) => fieldName(value) || count(value));
-const code = matching(/^[a-z0-9_]{1,64}$/);
-
-const note = object({ path, code, message: text } satisfies Record<keyof Note, Shape>);
-
-const check = object({
-  record: (value) => typeof value === "object",
-  simulation,
-  findings: list(
-    object({
-      ...{ path, code, message: text, cure: text },
-    } satisfies Record<keyof Finding, Shape>),
-  ),
-  notes: list(note),
-} satisfies Record<keyof Check, Shape>);

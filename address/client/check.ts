@@ -1,9 +1,9 @@
-// The answer of `POST /v1/address/check`: the record that create would make, and what is doubtful
-// about paying its address. Only the record is proof; the rest is what one node computed.
+// The shape of the answer of `POST /v1/address/check`: the record that create would make, and the
+// doubts about paying its address. Only the record is proof; one node computed the rest.
 
-import type { Path } from "../errors.ts";
 import type { AddressRecord } from "../intent/intent.ts";
-import type { Simulation } from "./simulation.ts";
+import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
+import { simulation } from "./simulation.ts";
 
 /** Every kind of finding. spec/service.md, "Check", says what each means; the list may grow. */
 export const findingCodes = [
@@ -34,29 +34,45 @@ export const findingCodes = [
 
 export type FindingCode = (typeof findingCodes)[number];
 
-export type Finding = {
+const codePattern = /^[a-z0-9_]{1,64}$/;
+
+/** A doubt about an intent, and how to remove it. */
+export const finding = object({
   /** The place in the intent, as in an issue: `["calls", 0, "target"]`. */
-  readonly path: Path;
-  readonly code: FindingCode;
-  /** Says what was found. A contract may have chosen some of the words: printable ASCII. */
-  readonly message: string;
-  /** Says what to change. */
-  readonly cure: string;
-};
+  path,
+  /** The kind: spec/service.md, "Check". The list may grow. */
+  code: matching<FindingCode>(codePattern),
+  /** What was found. A contract may have chosen some of the words: printable ASCII. */
+  message: text,
+  /** What to change. */
+  cure: text,
+});
+export type Finding = TypeOf<typeof finding>;
 
-/** Somebody else can change this until the address is paid. It is no fault of the intent. */
-export type Note = {
-  readonly path: Path;
+/** Somebody else can change this until the address is paid. It is not a fault of the intent. */
+export const note = object({
+  /** The place in the intent. */
+  path,
   /** `token_may_change`, `target_may_change`; the list may grow. */
-  readonly code: string;
-  readonly message: string;
-};
+  code: matching(codePattern),
+  /** What may change. */
+  message: text,
+});
+export type Note = TypeOf<typeof note>;
 
-export type Check = {
-  /** The record that create would answer, with a drawn salt where the intent had none. */
-  readonly record: AddressRecord;
-  readonly simulation: Simulation;
-  /** Empty: nothing doubtful was found. */
-  readonly findings: readonly Finding[];
-  readonly notes: readonly Note[];
-};
+/** The record that create would answer, tried and examined. */
+export const check = object({
+  /**
+   * The record that create would answer, with a random salt if the intent had none.
+   *
+   * @ref AddressRecord
+   */
+  record: proved<AddressRecord>(),
+  /** A run with the amount assumed. */
+  simulation,
+  /** Empty if nothing is doubtful. */
+  findings: list(finding),
+  /** What others can change until the address is paid. */
+  notes: list(note),
+});
+export type Check = TypeOf<typeof check>;

@@ -1,37 +1,130 @@
 // The account's webhook endpoints, by API key. A request that makes something is sent once, and
 // never again by itself: of two rotations in a row the first secret would be lost.
 
-import { ofId } from "./answers.ts";
-import { type EventType, time } from "./lists.ts";
+import {
+  among,
+  chainId,
+  count,
+  integer,
+  list,
+  matching,
+  object,
+  orNull,
+  type TypeOf,
+  text,
+  time,
+} from "../shape.ts";
+import { ofId, shaped } from "./answers.ts";
+import { type EventType, eventType } from "./lists.ts";
 import { orNothing } from "./mirrors.ts";
 import type { Settings } from "./options.ts";
 import { send } from "./request.ts";
-import { among, count, integer, list, matching, object, orNull, shaped, text } from "./shape.ts";
 
-/** `types` empty: every event. Times are ISO 8601. */
-export type Endpoint = {
-  id: string;
-  url: string;
-  types: EventType[];
-  state: "active" | "paused" | "disabled";
+/** A webhook endpoint of the account. Times are ISO 8601. */
+export const endpoint = object({
+  /** @pattern ^whe_[0-9a-f]{24}$ */
+  id: text,
+  url: text,
+  /** The event types that are sent; empty means all. */
+  types: list(eventType),
+  state: among("active", "paused", "disabled"),
   /** Why it is disabled. */
-  reason: string | null;
-  failingSince: string | null;
+  reason: orNull(text),
+  /** Since when every attempt has failed. */
+  failingSince: orNull(time),
   /** After a rotation both secrets sign until then. */
-  oldSecretUntil: string | null;
-  createdAt: string;
-};
+  oldSecretUntil: orNull(time),
+  createdAt: time,
+});
+export type Endpoint = TypeOf<typeof endpoint>;
 
-export type Delivery = {
-  id: string;
-  eventId: string;
-  type: string;
-  state: "waiting" | "held" | "delivered" | "failed";
-  createdAt: string;
-  dueAt: string | null;
-  /** `status` null: no answer came; `answer`: its first kilobyte, or why there was none. */
-  attempts: { at: string; status: number | null; latencyMs: number; answer: string }[];
-};
+const secret = matching(/^whsec_[A-Za-z0-9+/]{43}=$/);
+
+/** A webhook endpoint as it is created, with its secret. */
+export const newEndpoint = object({
+  ...endpoint.properties,
+  /** Shown here and never again. */
+  secret,
+});
+
+/** A public key of the service, which verifies `v1a` signatures. */
+export const publicKey = object({
+  publicKey: matching(/^whpk_/),
+  /** When it stops signing: a day after a rotation. */
+  until: orNull(time),
+});
+
+/** How many blocks must follow before an event of a chain is reported. */
+export const depth = object({
+  chainId,
+  name: text,
+  /** The chain's default. */
+  byDefault: count,
+  /** The account's choice; null for the default. */
+  chosen: orNull(count),
+});
+
+/** The account's endpoints, and what applies to all of them. */
+export const endpointPage = object({
+  endpoints: list(endpoint),
+  /** The highest number of endpoints of an account. */
+  max: count,
+  /** Every type of event. */
+  types: list(text),
+  /** Verify `v1a`, the newest first. After a rotation two sign for a day. */
+  publicKeys: list(publicKey),
+  /** How deep events of each chain are reported. */
+  chains: list(depth),
+});
+
+/** The endpoint's new secret. */
+export const newSecret = object({
+  /** Shown here and never again. */
+  secret,
+});
+
+/** The endpoint that was removed. */
+export const removedEndpoint = object({ id: text });
+
+/** The number of events that are sent again. */
+export const replayed = object({
+  replayed: count,
+  /** The `from` with which to continue, if there are more than 1,000 events. */
+  next: orNull(time),
+});
+
+/** One attempt to deliver an event. */
+export const attempt = object({
+  at: time,
+  /** The HTTP status; null if no response arrived. */
+  status: orNull(integer(100, 999)),
+  latencyMs: count,
+  /** The first kilobyte of the response, or why there was none. */
+  answer: text,
+});
+
+/** One event on its way to one endpoint. */
+export const delivery = object({
+  /** @pattern ^whd_[0-9a-f]{24}$ */
+  id: text,
+  /** The event that it delivers. */
+  eventId: text,
+  type: text,
+  state: among("waiting", "held", "delivered", "failed"),
+  createdAt: time,
+  /** When the next attempt is due. */
+  dueAt: orNull(time),
+  attempts: list(attempt),
+});
+export type Delivery = TypeOf<typeof delivery>;
+
+/** The delivery of the test. */
+export const sentTest = object({ deliveryId: text });
+
+/** The newest deliveries of an endpoint. */
+export const deliveryPage = object({
+  items: list(delivery),
+});
 
 /** One event, or those that were said in a span: `from` inclusive, `until` exclusive. */
 export type ReplayQuery =
@@ -47,55 +140,21 @@ export type Endpoints = {
   create(
     endpoint: { readonly url: string; readonly types?: readonly EventType[] },
     options?: CallOptions,
-  ): Promise<Endpoint & { secret: string }>;
+  ): Promise<TypeOf<typeof newEndpoint>>;
   /** One endpoint of the account's; undefined where it has none under `id`. */
   get(id: string, options?: CallOptions): Promise<Endpoint | undefined>;
   pause(id: string, options?: CallOptions): Promise<Endpoint>;
   /** Also after it was disabled; what waits is sent at once. */
   resume(id: string, options?: CallOptions): Promise<Endpoint>;
   /** The old secret signs beside the new one for 24 hours. */
-  rotate(id: string, options?: CallOptions): Promise<{ secret: string }>;
-  test(id: string, options?: CallOptions): Promise<{ deliveryId: string }>;
+  rotate(id: string, options?: CallOptions): Promise<TypeOf<typeof newSecret>>;
+  test(id: string, options?: CallOptions): Promise<TypeOf<typeof sentTest>>;
   /** At most the oldest 1,000; `next` is from when to go on, where there are more. */
-  replay(
-    id: string,
-    which: ReplayQuery,
-    options?: CallOptions,
-  ): Promise<{ replayed: number; next: string | null }>;
+  replay(id: string, which: ReplayQuery, options?: CallOptions): Promise<TypeOf<typeof replayed>>;
   /** The newest 50, each with its attempts. */
   deliveries(id: string, options?: CallOptions): Promise<Delivery[]>;
   remove(id: string, options?: CallOptions): Promise<void>;
 };
-
-const secret = matching(/^whsec_[A-Za-z0-9+/]+=*$/);
-
-const endpoint = {
-  id: text,
-  url: text,
-  types: list(text),
-  state: among("active", "paused", "disabled"),
-  reason: orNull(text),
-  failingSince: orNull(time),
-  oldSecretUntil: orNull(time),
-  createdAt: time,
-} satisfies Record<keyof Endpoint, unknown>;
-
-const attempt = object({
-  at: time,
-  status: orNull(integer(100, 999)),
-  latencyMs: count,
-  answer: text,
-});
-
-const delivery = object({
-  id: text,
-  eventId: text,
-  type: text,
-  state: among("waiting", "held", "delivered", "failed"),
-  createdAt: time,
-  dueAt: orNull(time),
-  attempts: list(attempt),
-} satisfies Record<keyof Delivery, unknown>);
 
 export function endpointsOf({ credential, transport }: Settings): Endpoints {
   const read = (path: string, { signal }: CallOptions = {}) =>
@@ -114,21 +173,13 @@ export function endpointsOf({ credential, transport }: Settings): Endpoints {
   };
   const post = (id: string, verb: string, options?: CallOptions, input?: unknown) =>
     change("POST", `${pathOf(id)}/${verb}`, options, input);
-  const proveEndpoint = (answer: unknown) =>
-    shaped<Endpoint>(answer, object(endpoint), "webhook endpoint");
+  const proveEndpoint = (answer: unknown) => shaped(endpoint, answer, "webhook endpoint");
 
   return {
-    async list(options) {
-      const answer = await read("", options);
-      const shape = object({ endpoints: list(object(endpoint)) });
-      return shaped<{ endpoints: Endpoint[] }>(answer, shape, "list of endpoints").endpoints;
-    },
+    list: async (options) =>
+      shaped(endpointPage, await read("", options), "list of endpoints").endpoints,
     create: async (wanted, options) =>
-      shaped(
-        await change("POST", "", options, wanted),
-        object({ ...endpoint, secret }),
-        "new webhook endpoint",
-      ),
+      shaped(newEndpoint, await change("POST", "", options, wanted), "new webhook endpoint"),
     get: (id, options) =>
       orNothing(async () => {
         return ofId(proveEndpoint(await read(pathOf(id), options)), id, "endpoint");
@@ -136,20 +187,13 @@ export function endpointsOf({ credential, transport }: Settings): Endpoints {
     pause: async (id, options) => proveEndpoint(await post(id, "pause", options)),
     resume: async (id, options) => proveEndpoint(await post(id, "resume", options)),
     rotate: async (id, options) =>
-      shaped(await post(id, "rotate", options), object({ secret }), "new secret"),
-    test: async (id, options) =>
-      shaped(await post(id, "test", options), object({ deliveryId: text }), "test"),
+      shaped(newSecret, await post(id, "rotate", options), "new secret"),
+    test: async (id, options) => shaped(sentTest, await post(id, "test", options), "test"),
     replay: async (id, which, options) =>
-      shaped(
-        await post(id, "replay", options, which),
-        object({ replayed: count, next: orNull(time) }),
-        "replay",
-      ),
-    async deliveries(id, options) {
-      const answer = await read(`${pathOf(id)}/deliveries`, options);
-      const shape = object({ items: list(delivery) });
-      return shaped<{ items: Delivery[] }>(answer, shape, "list of deliveries").items;
-    },
+      shaped(replayed, await post(id, "replay", options, which), "replay"),
+    deliveries: async (id, options) =>
+      shaped(deliveryPage, await read(`${pathOf(id)}/deliveries`, options), "list of deliveries")
+        .items,
     async remove(id, options) {
       await change("DELETE", pathOf(id), options);
     },

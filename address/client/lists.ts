@@ -3,25 +3,26 @@
 
 import { plainOf } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
-import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
-import { addressStatus, ofAddress, ofId } from "./answers.ts";
-import { UnprovenError } from "./errors.ts";
 import {
   address,
-  amount,
-  block,
+  among,
+  chainId,
   count,
+  flag,
   hash,
   integer,
   list,
   matching,
   object,
   orNull,
-  type Shape,
-  shaped,
-  state,
+  type TypeOf,
   text,
-} from "./shape.ts";
+  time,
+  uint256,
+} from "../shape.ts";
+import { type AddressState, addressStatus, blockReference, state } from "../status/shape.ts";
+import { ofAddress, ofId, shaped } from "./answers.ts";
+import { UnprovenError } from "./errors.ts";
 
 /** Times are ISO 8601: `From` inclusive, `Until` exclusive. */
 export type AddressQuery = {
@@ -42,31 +43,47 @@ export type AddressQuery = {
   readonly settledUntil?: string;
 };
 
-/** Anybody who reads the page has its client ID: take no reference of it for the server's. */
-export type CreatedBy = "api_key" | "client_id";
+/**
+ * The credential that named the address, or created it if nobody named it. A client ID is public,
+ * so do not take its references for those of your server.
+ */
+export const createdBy = among("api_key", "client_id");
+export type CreatedBy = TypeOf<typeof createdBy>;
 
-export type ListedAddress = {
-  address: Hex;
-  recordUrl: string;
-  reference: string | null;
-  createdBy: CreatedBy;
-  createdAt: string;
-  chainId: number;
-  token: Hex;
-  amount: string;
-  expirationTimestamp: number;
-  /** The state last seen, at `block`; `unfunded` and null where no money was ever seen. */
-  state: AddressState;
-  block: BlockReference | null;
+/** One of the account's addresses, as the service last saw it. */
+export const listedAddress = object({
+  address,
+  /** The URL of the record. */
+  recordUrl: text,
+  /** The account's own name for the address. */
+  reference: orNull(text),
+  createdBy,
+  createdAt: time,
+  chainId,
+  /** The intent's token. */
+  token: address,
+  /** The amount that the intent asks for, in base units of `token`. */
+  amount: uint256,
+  /** Unix seconds, inclusive. */
+  expirationTimestamp: count,
+  /** The state last seen, at `block`; `unfunded` if no money was ever seen. */
+  state,
+  /** Null if no money was ever seen. */
+  block: orNull(blockReference),
   /** The transaction of the execution, or of the recovery that closed it. */
-  transactionHash: Hex | null;
-  settledAt: string | null;
-};
+  transactionHash: orNull(hash),
+  settledAt: orNull(time),
+});
+export type ListedAddress = TypeOf<typeof listedAddress>;
 
-/** `next` is null where no more fit; oldest first there is always one, to go on from later. */
-export type AddressPage = { items: ListedAddress[]; next: string | null };
+/** A page of the account's addresses. */
+export const addressPage = object({
+  items: list(listedAddress),
+  /** The next page's `cursor`; null on the last page. With `order=oldest` there is always one. */
+  next: orNull(text),
+});
+export type AddressPage = TypeOf<typeof addressPage>;
 
-/** All that the service tells an account; who lists them takes them from here. */
 export const eventTypes = [
   "address.payment",
   "address.funded",
@@ -78,6 +95,13 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
+/**
+ * The type of an event. New types may be added.
+ *
+ * @values eventTypes
+ */
+export const eventType = matching<EventType>(/^address\.[a-z_]+$/);
+
 /** `cursor`: `next` of an earlier page. */
 export type EventQuery = {
   readonly cursor?: string;
@@ -86,62 +110,107 @@ export type EventQuery = {
 };
 
 /**
- * Money that came: what the token's log says, in base units. Without a log (native coin, or what
- * came before the address was created) the balance grew by `amount` up to that block, and payer,
+ * Money that arrived, according to the token's log. Without a log (native coin, or money that
+ * arrived before the address was created) the balance grew by `amount` up to that block, and payer,
  * transaction and log are null.
  */
-export type Payment = {
-  transactionHash: Hex | null;
-  logIndex: number | null;
-  blockNumber: number;
-  blockHash: Hex;
-  payer: Hex | null;
-  token: Hex;
-  amount: string;
-};
+export const payment = object({
+  transactionHash: orNull(hash),
+  logIndex: orNull(count),
+  blockNumber: count,
+  blockHash: hash,
+  payer: orNull(address),
+  token: address,
+  /** Base units. */
+  amount: uint256,
+});
+export type Payment = TypeOf<typeof payment>;
 
-/**
- * - `asked`: with it the amount asked for is there; `partial`: still less; `surplus`: it was before
- * - `other_token`: not of the token asked for
- */
-const paymentKinds = ["asked", "partial", "surplus", "other_token"] as const;
+/** A payment, and what it means for the intent. */
+export const paymentNews = object({
+  ...payment.properties,
+  /**
+   * `asked`: the amount is now complete. `partial`: it is still incomplete. `surplus`: it was
+   * complete before. `other_token`: not the token that the intent asks for.
+   */
+  kind: among("asked", "partial", "surplus", "other_token"),
+  /** It arrived after the execution or the expiry. */
+  isLate: flag,
+  /** Further payments of its size or kind have no event: the status contains their sum. */
+  isLast: flag,
+});
+export type PaymentNews = TypeOf<typeof paymentNews>;
 
-export type PaymentNews = Payment & {
-  kind: (typeof paymentKinds)[number];
-  /** It came after the execution or the expiry. */
-  isLate: boolean;
-  /** Others of its size or kind have no event: the status has their sum. */
-  isLast: boolean;
-};
+/** The subject of an event: an address and what happened to it. */
+export const eventData = object({
+  address,
+  /** The account's own name for the address. */
+  reference: orNull(text),
+  createdBy,
+  /** From 1, counted over the account's events about this address. */
+  sequence: integer(1),
+  /** The URL of the record. */
+  recordUrl: text,
+  /** The transaction of the payment, the execution or the newest recovery. */
+  transactionHash: orNull(hash),
+  /** Null except in `address.payment`. */
+  payment: orNull(paymentNews),
+  /**
+   * In `address.executed` the payments of the token that arrived before it, in `address.recovered`
+   * all payments; otherwise empty.
+   *
+   * @maxItems 8
+   */
+  payments: list(payment),
+  /** The number of payments that are not listed. */
+  paymentsOmitted: count,
+  /** The status at `status.block`, with the newest 30 recoveries. */
+  status: addressStatus,
+  /** The number of older recoveries that are not listed. */
+  recoveriesOmitted: count,
+});
 
-/** A webhook carries it byte for byte. */
-export type ServiceEvent = {
-  /** Also `webhook-id`: deliveries may repeat, ids tell. */
-  id: string;
-  type: EventType;
-  version: number;
-  /** When it was said, ISO 8601. */
-  timestamp: string;
-  data: {
-    address: Hex;
-    reference: string | null;
-    createdBy: CreatedBy;
-    /** From 1, of the account's events about this address. */
-    sequence: number;
-    recordUrl: string;
-    transactionHash: Hex | null;
-    /** Null but in `address.payment`. */
-    payment: PaymentNews | null;
-    /** In `address.executed` and `address.recovered`: those that went before, at most 8. */
-    payments: Payment[];
-    paymentsOmitted: number;
-    /** At `status.block`; of its recoveries the newest 30. */
-    status: AddressStatus;
-    recoveriesOmitted: number;
-  };
-};
+/** An event of the account. A webhook delivers it byte for byte. */
+export const serviceEvent = object({
+  /**
+   * Also the `webhook-id` of every delivery. Deliveries may repeat.
+   *
+   * @pattern ^evt_[0-9a-f]{32}$
+   */
+  id: text,
+  type: eventType,
+  /** 1. Raised when a field is removed or changes its meaning; new fields and types do not. */
+  version: integer(1),
+  /** When the event was reported. */
+  timestamp: time,
+  data: eventData,
+});
+export type ServiceEvent = TypeOf<typeof serviceEvent>;
 
-export type EventPage = { items: ServiceEvent[]; next: string; hasMore: boolean };
+/** A page of the account's events, oldest first. */
+export const eventPage = object({
+  items: list(serviceEvent),
+  /** The next page's `cursor`. */
+  next: text,
+  hasMore: flag,
+});
+export type EventPage = TypeOf<typeof eventPage>;
+
+/** A test, sent only if somebody requests one. */
+export const testEvent = object({
+  /**
+   * Also the `webhook-id` of every delivery.
+   *
+   * @pattern ^evt_[0-9a-f]{32}$
+   */
+  id: text,
+  type: among("webhook.test"),
+  /** 1, as of every event. */
+  version: integer(1),
+  timestamp: time,
+  data: object({}),
+});
+export type TestEvent = TypeOf<typeof testEvent>;
 
 /** `?name=value&…` of what is defined, or nothing. */
 export function queryOf(query: Readonly<Record<string, string | number | undefined>>): string {
@@ -151,97 +220,27 @@ export function queryOf(query: Readonly<Record<string, string | number | undefin
   return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
-export const time: Shape = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
-
-const createdBy = matching(/^(api_key|client_id)$/);
-
-const listedAddress = object({
-  address,
-  recordUrl: text,
-  reference: orNull(text),
-  createdBy,
-  createdAt: time,
-  chainId: integer(1),
-  token: address,
-  amount,
-  expirationTimestamp: count,
-  state,
-  block: orNull(block),
-  transactionHash: orNull(hash),
-  settledAt: orNull(time),
-} satisfies Record<keyof ListedAddress, Shape>);
-
-const addressPage = object({
-  items: list(listedAddress),
-  next: orNull(text),
-} satisfies Record<keyof AddressPage, Shape>);
-
-const payment = {
-  transactionHash: orNull(hash),
-  logIndex: orNull(count),
-  blockNumber: count,
-  blockHash: hash,
-  payer: orNull(address),
-  token: address,
-  amount,
-} satisfies Record<keyof Payment, Shape>;
-
-const isBoolean: Shape = (value) => typeof value === "boolean";
-
-const paymentNews = object({
-  ...payment,
-  kind: (value) => (paymentKinds as readonly unknown[]).includes(value),
-  isLate: isBoolean,
-  isLast: isBoolean,
-} satisfies Record<keyof PaymentNews, Shape>);
-
-const serviceEvent = object({
-  id: text,
-  type: matching(/^address\.[a-z_]+$/),
-  version: integer(1),
-  timestamp: time,
-  data: object({
-    address,
-    reference: orNull(text),
-    createdBy,
-    sequence: integer(1),
-    recordUrl: text,
-    transactionHash: orNull(hash),
-    payment: orNull(paymentNews),
-    payments: list(object(payment)),
-    paymentsOmitted: count,
-    status: object(addressStatus),
-    recoveriesOmitted: count,
-  } satisfies Record<keyof ServiceEvent["data"], Shape>),
-} satisfies Record<keyof ServiceEvent, Shape>);
-
-const eventPage = object({
-  items: list(serviceEvent),
-  next: text,
-  hasMore: isBoolean,
-} satisfies Record<keyof EventPage, Shape>);
-
-/** @throws {UnprovenError} also of another address than `asked` */
+/** @throws {UnprovenError} also for another address than `asked` */
 export function proveListed(answer: unknown, asked: Hex): ListedAddress {
-  return ofAddress(shaped<ListedAddress>(answer, listedAddress, "row of an address"), asked);
+  return ofAddress(shaped(listedAddress, answer, "row of an address"), asked);
 }
 
 /** @throws {UnprovenError} */
 export const proveAddressPage = (answer: unknown): AddressPage =>
-  shaped(answer, addressPage, "page of addresses");
+  shaped(addressPage, answer, "page of addresses");
 
 /** @throws {UnprovenError} */
 export const proveEventPage = (answer: unknown): EventPage =>
-  shaped(answer, eventPage, "page of events");
+  shaped(eventPage, answer, "page of events");
 
-/** @throws {UnprovenError} also of another event than `id` */
+/** @throws {UnprovenError} also for another event than `id` */
 export function proveEventOf(answer: unknown, id: string): ServiceEvent {
-  return ofId(shaped<ServiceEvent>(answer, serviceEvent, "event"), id, "event");
+  return ofId(shaped(serviceEvent, answer, "event"), id, "event");
 }
 
 /** Reads an event of a type that this library knows. @throws {UnprovenError} */
 export const proveEventShape = (event: unknown): ServiceEvent => {
-  const found = shaped<ServiceEvent>(event, serviceEvent, "event");
+  const found = shaped(serviceEvent, event, "event");
   if (eventTypes.includes(found.type)) return found;
   throw new UnprovenError(`wanted a known type, found ${plainOf(found.type)}`);
 };

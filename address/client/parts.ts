@@ -3,10 +3,10 @@
 // the library, because the names here may change in any release. Others use
 // `executable-address/client`.
 
+export { address, fits, integer } from "../shape.ts";
 export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";
 export { openSources } from "./mirrors.ts";
 export { sleep, type Transport } from "./request.ts";
-export { address, integer } from "./shape.ts";
 export { type Heard, hear } from "./watch.ts";
 export { within } from "./within.ts";

@@ -1,53 +1,80 @@
-// The form of a simulation, as `GET /v1/address/{address}/simulation` answers it: what one node
+// The shape of a simulation, the answer of `GET /v1/address/{address}/simulation`: what one node
 // computed at one block. Unlike a status it is no evidence, and unlike a record it proves nothing.
 
-import type { Hex } from "../intent/intent.ts";
-import type { AddressState, BlockReference } from "../status/shape.ts";
+import {
+  address,
+  among,
+  chainId,
+  count,
+  flag,
+  integer,
+  list,
+  matching,
+  object,
+  orNull,
+  type TypeOf,
+  text,
+} from "../shape.ts";
+import { blockReference, state } from "../status/shape.ts";
 
-/** An account is this to the intent; `named`: an address among the arguments of its calls. */
-export type Role = "vault" | "recovery" | "target" | "named";
+const role = among("vault", "recovery", "target", "named");
+export type Role = TypeOf<typeof role>;
 
-/** By how much the balance that `token` answers for `account` would change. */
-export type BalanceChange = {
-  account: Hex;
-  /** None: an account that only the run itself led to. */
-  roles: Role[];
-  /** The zero address stands for the native coin. */
-  token: Hex;
-  /** Null where the service does not list the token, and of the native coin. */
-  symbol: string | null;
-  decimals: number | null;
-  /** Base units, decimal, with its sign: `-25000000`. Never zero. */
-  change: string;
-};
+/** The change of one account's balance of one token. */
+export const balanceChange = object({
+  account: address,
+  /**
+   * What the account is to the intent; `named` is an address among the arguments of its calls.
+   * Empty for an account that only the run itself led to.
+   */
+  roles: list(role),
+  /** The zero address means the native coin. */
+  token: address,
+  /** Null for the native coin and for tokens that the service does not list. */
+  symbol: orNull(text),
+  /** Null for the native coin and for tokens that the service does not list. */
+  decimals: orNull(integer(0, 255)),
+  /** Base units, decimal, with the sign if negative: `-25000000`. Never zero. */
+  change: matching(/^-?[1-9][0-9]{0,77}$/),
+});
+export type BalanceChange = TypeOf<typeof balanceChange>;
 
-export type Simulation = {
-  address: Hex;
-  chainId: number;
-  /** Everything here was computed on top of this block. */
-  block: BlockReference;
+/** What executing an address would do now, as computed by one node: information, never evidence. */
+export const simulation = object({
+  address,
+  chainId,
+  /** Everything was computed on top of this block. */
+  block: blockReference,
   /** The address's state at `block`. */
-  state: AddressState;
+  state,
   /**
-   * `impossible`: in this `state` nothing can execute any more. `unknown`: the node could not run
-   * it, so nothing is said. Only with `succeeds` are there changes.
+   * `impossible`: in this `state` nothing can be executed anymore. `unknown`: the node could not
+   * run it. There are changes only with `succeeds`.
    */
-  outcome: "succeeds" | "fails" | "impossible" | "unknown";
-  /** Why it does not succeed; null where it does. A contract may have chosen the words. */
-  reason: string | null;
-  /** The place of the call that failed, from 0, where the failure names one. */
-  failedCall: number | null;
-  /** The address holds less than `amount`, and the run was given exactly `amount`. */
-  fundingAssumed: boolean;
-  /** Gas of an execution by itself, or null where the node does not tell. */
-  gasUsed: number | null;
-  /** Measured by asking each token before and after, whatever its logs claim. */
-  changes: BalanceChange[];
+  outcome: among("succeeds", "fails", "impossible", "unknown"),
   /**
-   * Whose balances were asked for: of all accounts in the run's transfers and of those the intent
-   * names, or, where the node does not tell the run's logs, of those the intent names alone.
+   * Why it does not succeed; null if it does. A contract may have chosen the words: at most 200
+   * characters of printable ASCII.
    */
-  scope: "transfers" | "intent" | null;
-  /** Balances to be measured that were not: too many of them, or the token did not answer. */
-  unmeasured: number;
-};
+  reason: orNull(text),
+  /** The index of the call that failed, if the failure names one. */
+  failedCall: orNull(integer(0, 31)),
+  /** The address holds less than `amount`, and was run as if it held exactly `amount`. */
+  fundingAssumed: flag,
+  /** Gas of one execution on its own, or null if the node does not report it. */
+  gasUsed: orNull(count),
+  /**
+   * Measured by asking each token before and after, regardless of its logs.
+   *
+   * @maxItems 100
+   */
+  changes: list(balanceChange),
+  /**
+   * The accounts whose balances were measured: all accounts in the run's transfers and all that the
+   * intent names, or, if the node does not return logs, only those that the intent names.
+   */
+  scope: orNull(among("transfers", "intent")),
+  /** The number of balances that were not measured: too many, or the token did not answer. */
+  unmeasured: count,
+});
+export type Simulation = TypeOf<typeof simulation>;

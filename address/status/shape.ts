@@ -1,13 +1,20 @@
-// The form of a status: what an address is and has done, as its chain shows it at one block.
+// The shape of a status: what an address is and has done, as its chain shows it at one block.
 
-import type { Hex } from "../intent/intent.ts";
+import {
+  address,
+  among,
+  chainId,
+  count,
+  hash,
+  list,
+  matching,
+  object,
+  orNull,
+  type TypeOf,
+  text,
+  uint256,
+} from "../shape.ts";
 
-/**
- * - `unfunded`, `partially_funded`, `funded`: open, holding nothing, some, or enough to execute now
- * - `executed`: the calls ran; for good, whatever the vault received or returned since
- * - `expired`: past `expirationTimestamp`, never executed, not yet closed by a recovery
- * - `recovered`: closed by a recovery after it expired; the calls can never run
- */
 export const addressStates = [
   "unfunded",
   "partially_funded",
@@ -16,80 +23,129 @@ export const addressStates = [
   "expired",
   "recovered",
 ] as const;
-export type AddressState = (typeof addressStates)[number];
+/**
+ * - `unfunded`, `partially_funded`, `funded`: open, with no balance, some, or enough to execute now
+ * - `executed`: the calls were executed; permanent, whatever the vault received or returned since
+ * - `expired`: past `expirationTimestamp`, not executed, and not yet closed by a recovery
+ * - `recovered`: closed by a recovery after it expired; the calls can never be executed
+ */
+export const state = among(...addressStates);
+export type AddressState = TypeOf<typeof state>;
 
-/** Whether the calls may still run. */
+/** Returns whether the calls can still be executed. */
 export const isOpenState = (state: AddressState): boolean =>
   state === "unfunded" || state === "partially_funded" || state === "funded";
 
-/** `timestamp` in Unix seconds, by the chain's clock. */
-export type BlockReference = { number: number; hash: Hex; timestamp: number };
+/** A block of the chain. */
+export const blockReference = object({
+  number: count,
+  hash,
+  /** Unix seconds, by the chain's clock. */
+  timestamp: count,
+});
+export type BlockReference = TypeOf<typeof blockReference>;
 
-/** `amount` in base units of `token`, decimal; the zero address stands for the native coin. */
-export type TokenAmount = { token: Hex; amount: string };
+/** An amount of one token. */
+export const tokenAmount = object({
+  /** The zero address means the native coin. */
+  token: address,
+  /** Base units. */
+  amount: uint256,
+});
+export type TokenAmount = TypeOf<typeof tokenAmount>;
 
-/** The place of an event; `logIndex` counts within the block. */
-export type EventReference = {
-  transactionHash: Hex;
-  blockNumber: number;
-  blockHash: Hex;
-  logIndex: number;
-};
+/** The position of an event on the chain. */
+const eventReference = object({
+  transactionHash: hash,
+  blockNumber: count,
+  blockHash: hash,
+  /** Counted within the block. */
+  logIndex: count,
+});
+export type EventReference = TypeOf<typeof eventReference>;
 
-/** `held` and `left`: the vault's balance of the intent's token before and after its calls. */
-export type Execution = EventReference & { held: string; left: string };
+/** The execution of the calls, with the balances of the intent's token in base units. */
+export const execution = object({
+  ...eventReference.properties,
+  /** The vault's balance before the calls. */
+  held: uint256,
+  /** The vault's balance after the calls. */
+  left: uint256,
+});
+export type Execution = TypeOf<typeof execution>;
 
-/** One token that went to the intent's `recovery`: as much as the factory measured. */
-export type Recovery = EventReference & TokenAmount;
+/** One token that was sent to the intent's `recovery`, in the amount that the factory measured. */
+export const recovery = object({
+  ...eventReference.properties,
+  ...tokenAmount.properties,
+});
+export type Recovery = TypeOf<typeof recovery>;
 
 /**
- * A pure function of the record and the chain's state at `block`: every reader of that block gets
- * the same answer. Addresses are in EIP-55 case, amounts in base units as decimal strings.
+ * The status of an address: a pure function of the record and the chain's state at `block`, so that
+ * every reader of that block gets the same answer. Amounts are decimal strings in base units.
  */
-export type AddressStatus = {
-  address: Hex;
-  state: AddressState;
-  chainId: number;
-  block: BlockReference;
+export const addressStatus = object({
+  address,
+  state,
+  chainId,
+  /** The block at which the chain was read. */
+  block: blockReference,
   /** The intent's token. */
-  token: Hex;
-  /** The amount of `token` at the address at `block`. */
-  balance: string;
+  token: address,
+  /** The address's balance of `token` at `block`. */
+  balance: uint256,
   /** The amount that the intent asks for, in base units of `token`. */
-  amount: string;
-  /** Unix seconds, inclusive: the calls may run in a block of this very second. */
-  expirationTimestamp: number;
-  /** `recover` would return so much now of `token` and the native coin: none while it is open. */
-  recoverable: TokenAmount[];
-  execution: Execution | null;
+  amount: uint256,
+  /** Unix seconds, inclusive: the calls can be executed in a block of this very second. */
+  expirationTimestamp: count,
+  /**
+   * The amounts of `token` and the native coin that `recover` would return now; empty while open.
+   */
+  recoverable: list(tokenAmount),
+  /** Null until the calls were executed. */
+  execution: orNull(execution),
   /** Oldest first, of every token. */
-  recoveries: Recovery[];
-};
+  recoveries: list(recovery),
+});
+export type AddressStatus = TypeOf<typeof addressStatus>;
 
-/** The executor's transaction in flight for an address: news of the service, never evidence. */
-export type ExecutorProgress = {
+/** The executor's work for an address: information from the service, not evidence. */
+export const executorProgress = object({
   /** Null until it is decided. */
-  purpose: "execute" | "recover" | null;
+  purpose: orNull(among("execute", "recover")),
   /** `waiting` for its turn or its next attempt, `sent` and not yet settled, or `given_up`. */
-  phase: "waiting" | "sent" | "given_up";
+  phase: among("waiting", "sent", "given_up"),
   /** The transaction that was sent last. */
-  transactionHash: Hex | null;
-  /** Counts the attempts that failed. */
-  attempts: number;
+  transactionHash: orNull(hash),
+  /** The number of attempts that failed. */
+  attempts: count,
   /** Why the last attempt failed. */
-  reason: string | null;
-};
+  reason: orNull(text),
+});
+export type ExecutorProgress = TypeOf<typeof executorProgress>;
 
-/** The body of `GET /v1/address/{address}/status`, and the data of each event of `…/events`. */
-export type ServiceStatus = AddressStatus & {
-  executor: ExecutorProgress | null;
-  /** When it ran, or else first sent money to `recovery`: Unix seconds, or null while unknown. */
-  settledAt: number | null;
-  /** The block explorer that the operator names: an EIP-3091 base URL, or null. */
-  explorer: string | null;
+/**
+ * The status of an address at one block, and what this service knows beside it (`executor`,
+ * `settledAt`, `explorer` and `strays`).
+ */
+export const serviceStatus = object({
+  ...addressStatus.properties,
+  /** The work of this service's own executor for the address: information, never evidence. */
+  executor: orNull(executorProgress),
+  /**
+   * When it was executed, or else first sent money to `recovery`: Unix seconds by the chain's
+   * clock, or null while unknown.
+   */
+  settledAt: orNull(count),
+  /**
+   * The base URL of the chain's block explorer, as the operator names it; EIP-3091 paths follow.
+   */
+  explorer: orNull(matching(/^https?:\/\//)),
   /**
    * Amounts of the chain's coin and of other listed tokens at the address while it is open. They
-   * pay for nothing and go to `recovery` later. Null where the chain did not tell.
+   * pay for nothing and go to `recovery` later. Null if the chain did not show them.
    */
-  strays: TokenAmount[] | null;
-};
+  strays: orNull(list(tokenAmount)),
+});
+export type ServiceStatus = TypeOf<typeof serviceStatus>;

@@ -12,6 +12,7 @@ export {
   type Payment,
   type PaymentNews,
   type ServiceEvent,
+  type TestEvent,
 } from "../client/lists.ts";
 export { ProofError, type ProofErrorCode } from "../proof/error.ts";
 export { type ProvedEvent, type ProveEventOptions, proveEvent } from "./prove-event.ts";

@@ -14,7 +14,7 @@ export const eventBytesMax = 20_000;
 const recoveriesMax = 30;
 
 /** Raised when a field goes or changes its meaning; new fields and types do not raise it. */
-const version = 1;
+export const eventVersion = 1;
 
 type Told = {
   id: string;
@@ -34,7 +34,7 @@ export function eventBody(told: Told, status: AddressStatus, paid: Paid): string
   const body: ServiceEvent = {
     id: told.id,
     type,
-    version,
+    version: eventVersion,
     timestamp: toIso(told.atMs),
     data: {
       address,

@@ -10,9 +10,10 @@ import { check, openCheck } from "./create/check.ts";
 import { create, openCreate } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import type { Intents } from "./dashboard/intents.ts";
-import { type WebhookRoutes, webhookRoutes } from "./dashboard/webhooks.ts";
+import { openWebhooks, type WebhookHandlers } from "./dashboard/webhooks.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { parseJsonBody } from "./input/body.ts";
+import { refuseFields } from "./input/schema.ts";
 import { addresses, mine } from "./lists/addresses.ts";
 import { apiKeyOnly } from "./lists/caller.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
@@ -20,6 +21,7 @@ import { type Admission, admitCreates } from "./load/admission.ts";
 import { openServer } from "./load/server.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
+import { type Operation, type OperationId, operations, toUrl } from "./openapi/operations.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { proof } from "./proof/proof.ts";
@@ -81,33 +83,53 @@ export function buildApp(parts: Parts): FastifyInstance {
 
 type Work = { statuses: Statuses; intents: Intents; creates: Admission };
 
-/** spec/service.md §4. A GET ignores credentials altogether. */
+/** spec/service.md §4. A GET of a public operation ignores credentials and its query altogether. */
 function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
-  const { statuses, intents, creates } = work;
   api.addHook("onRequest", apiHeaders);
-  const at = (path: string, routes: Record<string, Route>) =>
-    mount(api, parts.metrics, path, routes);
-  const find = lookup(parts);
-  // A GET looks up what is not an address.
-  at("/address/create", { POST: create(creates, intents.create, parts), GET: find });
-  at("/address/check", { POST: check(parts, intents.check), GET: find });
-  at("/address/:address", { GET: find });
-  at("/address/:address/status", { GET: status(parts, statuses) });
-  at("/address/:address/events", { GET: events(parts, statuses) });
-  at("/address/:address/proof", { GET: proof(parts, statuses) });
-  at("/address/:address/simulation", { GET: simulation(parts, statuses) });
-  at("/address/:address/mine", { GET: mine(parts) });
-  at("/addresses", { GET: addresses(parts) });
-  at("/events", { GET: accountEvents(parts) });
-  at("/events/:id", { GET: accountEvent(parts) });
-  for (const [path, routes] of Object.entries(webhookRoutes(parts))) at(path, byKey(routes, parts));
-  at("/chains", { GET: chains(parts) });
-  at("/openapi.json", { GET: openapi() });
+  const routes = openRoutes(parts, work);
+  const described = Object.entries(operations) as [OperationId, Operation][];
+  for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
+    // A GET looks up what is not an address.
+    const other = found.every(([, { body }]) => body === "intent") && { GET: routes.lookUpAddress };
+    const own = found.map(([id, operation]) => {
+      const { whenRead = [], ...route } = routes[id];
+      const isPublic = operation.credentials.length === 0;
+      const refusing = isPublic ? whenRead : [...whenRead, refuseFields(operation)];
+      return [operation.method, { ...route, whenRead: refusing }] as const;
+    });
+    mount(api, parts.metrics, toUrl(path), { ...Object.fromEntries(own), ...other });
+  }
+}
+
+/** How each operation is answered. */
+function openRoutes(
+  parts: Parts,
+  { statuses, intents, creates }: Work,
+): Record<OperationId, Route> {
+  return {
+    createAddress: create(creates, intents.create, parts),
+    checkAddress: check(parts, intents.check),
+    lookUpAddress: lookup(parts),
+    getStatus: status(parts, statuses),
+    getProof: proof(parts, statuses),
+    getSimulation: simulation(parts, statuses),
+    streamStatus: events(parts, statuses),
+    findOwnAddress: mine(parts),
+    listAddresses: addresses(parts),
+    listEvents: accountEvents(parts),
+    findEvent: accountEvent(parts),
+    ...webhookRoutes(parts),
+    listChains: chains(parts),
+    describe: openapi(),
+  };
 }
 
 /** An API key with the scope opens what the dashboard's session opens. */
-function byKey(routes: WebhookRoutes[string], parts: Parts): Record<string, Route> {
+function webhookRoutes(parts: Parts): Record<keyof WebhookHandlers, Route> {
   const before = [apiKeyOnly(parts, "webhooks")];
-  const made = Object.entries(routes).map(([method, handler]) => [method, { before, handler }]);
-  return Object.fromEntries(made);
+  const routes = Object.entries(openWebhooks(parts)).map(([id, handler]) => [
+    id,
+    { before, handler },
+  ]);
+  return Object.fromEntries(routes);
 }

@@ -3,6 +3,7 @@
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
+import { count, either, list, object, type TypeOf, text } from "executable-address/shapes";
 import type { FastifyRequest } from "fastify";
 import { SignInError } from "../accounts/sign-in/errors.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
@@ -61,6 +62,39 @@ export class Refusal extends Error {
   }
 }
 
+/** One fault of a request: its place, its kind, and what would be valid. */
+export const issue = object({
+  /**
+   * Field names and array indices from the root of the body; `["address"]` is the request's path.
+   */
+  path: list(either(text, count)),
+  /**
+   * docs/intents.md lists them. New ones may be added.
+   *
+   * @pattern ^[a-z][a-z0-9_]*$
+   */
+  code: text,
+  /** For people; the wording may change. */
+  message: text,
+});
+
+/** Why a request was refused. */
+export const errorDetails = object({
+  /** For programs. New ones may be added. */
+  code: text,
+  /** For people; the wording may change. */
+  message: text,
+  /**
+   * Empty if there is nothing to point at.
+   *
+   * @maxItems 20
+   */
+  issues: list(issue),
+});
+
+/** The body of every error. */
+export const errorBody = object({ error: errorDetails });
+
 /** `body` is the JSON text; `isOurs` marks a fault to log, of which a 500 shows nothing. */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
@@ -72,10 +106,11 @@ export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer 
   const { code, message } = refusal;
   const issues = refusal.issues.slice(0, issuesMax);
   const status = statuses[code];
+  const body: TypeOf<typeof errorBody> = { error: { code, message, issues } };
   return {
     status,
     headers: refusal.headers,
-    body: JSON.stringify({ error: { code, message, issues } }),
+    body: JSON.stringify(body),
     isOurs: status >= 500,
   };
 }

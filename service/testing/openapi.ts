@@ -9,7 +9,7 @@ type Reference = { $ref: string };
 type Header = { required?: boolean; schema: Schema };
 type Answer = {
   headers?: Record<string, Header | Reference>;
-  content?: Record<string, { schema: Schema }>;
+  content?: Record<string, { schema: Schema; example?: unknown }>;
 };
 type Operation = { responses: Record<string, Answer | Reference> };
 type Method = "get" | "post" | "delete";
@@ -35,7 +35,9 @@ export const document: Document = JSON.parse(text);
 /** Beyond the document's own, which lets clients meet new fields, no answer may have others. */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
-const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(closed, "api");
+/** RFC 3339, which the document means by `date-time`. */
+const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/ };
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats }).addSchema(closed, "api");
 
 /** Node and HTTP itself add these. */
 const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
@@ -66,6 +68,12 @@ export function judgeEvent(type: string, body: unknown): void {
   const at = `/webhooks/${type}/post/requestBody/content/application~1json/schema`;
   const isRight = ajv.validate({ $ref: `api#${at}` }, body);
   assert.ok(isRight, `${type}: ${ajv.errorsText()} in ${JSON.stringify(body)}`);
+}
+
+/** @param at the request body or the answer, by its place in the document, that has the example */
+export function judgeExample(at: string, example: unknown): void {
+  const $ref = `api#${escaped(at)}/content/application~1json/schema`;
+  assert.ok(ajv.validate({ $ref }, example), `${at}: ${ajv.errorsText()}`);
 }
 
 function judgeBy(answered: Answered, described: Answer | Reference, pointer: string): void {

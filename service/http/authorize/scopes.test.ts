@@ -68,7 +68,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const has of ["create", "read", "webhooks"] as const) {
         const { ask } = await keyOf(accountId, [has]);
         for (const [scope, method, path, whenAllowed] of needed) {
-          const answer = await ask(method, path, method === "POST" ? newIntent() : undefined);
+          const hasBody = method === "POST" && !path.startsWith("/webhooks/");
+          const answer = await ask(method, path, hasBody ? newIntent() : undefined);
           const at = `${has}: ${method} ${path}`;
           if (scope === has) {
             assert.equal(answer.statusCode, whenAllowed, `${at} ${answer.body}`);

@@ -27,20 +27,39 @@ export type Creator = {
 };
 type NewIntent = ReturnType<typeof parseNewIntent>;
 
-const input = z.strictObject({
-  reference: z.string().max(300).optional(),
-  again: z.literal("true").optional(),
+export const createInput = z.strictObject({
+  reference: z
+    .string()
+    .max(300)
+    .meta({ minLength: 1, maxLength: 256 })
+    .optional()
+    .describe(
+      "The account's own name for this address, such as an order number: 1 to 128 printable " +
+        "characters, trimmed and in NFC. Shown only to the account. With an API key it makes the " +
+        "salt of an intent without one, so that a repeat returns the same address, and another " +
+        "reference for the same intent updates it. A client ID names only addresses that it " +
+        "creates, and its references are separate.",
+    ),
+  again: z
+    .literal("true")
+    .optional()
+    .describe("Accepts a reference that another address of the account has."),
   signature: z
     .string()
     .regex(/^0x[0-9a-f]{64}$/, "expected 0x and 64 lower-case hex digits, as signatureFor gives")
-    .optional(),
+    .optional()
+    .describe(
+      "HMAC-SHA256 of the address and the reference under the account's newest reference key, as " +
+        "`signatureFor` of the library makes it. A bound client ID needs it; a wrong one is " +
+        "refused from every credential.",
+    ),
 });
 
 /** Parses the query of a create. @throws {InvalidError} on any other field */
 export function parseCreateQuery(
   request: FastifyRequest,
 ): Pick<Creator, "reference" | "isAgain" | "signature"> {
-  const { reference, again, signature } = parseQuery(input, request);
+  const { reference, again, signature } = parseQuery(createInput, request);
   return {
     signature,
     reference: reference === undefined ? undefined : parseReference(reference),

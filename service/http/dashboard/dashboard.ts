@@ -5,6 +5,8 @@ import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { Refusal } from "../errors.ts";
+import { refuseFields } from "../input/schema.ts";
+import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/source.ts";
@@ -28,7 +30,7 @@ import {
 import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountStatuses } from "./statuses.ts";
-import { mountWebhooks } from "./webhooks.ts";
+import { chooseDepth, openWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
 
@@ -92,6 +94,16 @@ export function mountDashboard(
     onShed: () => parts.metrics.shed.inc({ route: "page" }),
   };
   app.register(async (scope) => mountPages(scope, pages, openPreviews(parts, statuses)));
+}
+
+/** The same operations as the API has, by session in place of an API key, and one more. */
+function mountWebhooks(app: FastifyInstance, parts: Parts): void {
+  for (const [id, handler] of Object.entries(openWebhooks(parts))) {
+    const operation: Operation = operations[id as OperationId];
+    const { method, path } = operation;
+    app.route({ method, url: toUrl(path), preHandler: refuseFields(operation), handler });
+  }
+  app.post("/webhooks/confirmations", chooseDepth(parts));
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import type { Delivery, Endpoint as Shown } from "executable-address/client";
 import { eventTypes } from "executable-address/webhook";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Policy } from "../../accounts/limits.ts";
 import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
@@ -29,16 +29,25 @@ import type { Parts } from "../parts.ts";
 import type { Replayed, Webhooks } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
-const addInput = z.strictObject({
-  url: z.string().max(500),
-  types: z.array(z.string().max(100)).max(20).default([]),
+export const endpointInput = z.strictObject({
+  url: z.string().max(500).describe("An `https` URL whose every address is public."),
+  types: z
+    .array(z.string().max(100).meta({ enum: eventTypes }))
+    .max(20)
+    .default([])
+    .describe("The event types to send; empty or absent means all."),
 });
-const replayInput = z.union([
-  z.strictObject({ eventId: z.string().max(100) }),
-  z.strictObject({
-    from: z.iso.datetime({ offset: true }),
-    until: z.iso.datetime({ offset: true }),
-  }),
+export const replayInput = z.union([
+  z.strictObject({ eventId: z.string().max(100).describe("One event.") }),
+  z
+    .strictObject({
+      from: z.iso.datetime({ offset: true }).describe("Inclusive."),
+      until: z.iso.datetime({ offset: true }).describe("Exclusive."),
+    })
+    .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
+      path: ["until"],
+      message: "expected a time after `from`",
+    }),
 ]);
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
@@ -51,28 +60,26 @@ const perTest: Policy = { name: "webhook-test", intervalMs: 5_000, burst: 1 };
 
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
 
-export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
-  const { db } = parts.store;
+type Handler = (request: FastifyRequest) => Promise<object>;
+/** The operations of /webhooks, whose paths are in ../openapi/operations.ts. */
+export type WebhookHandlers = ReturnType<typeof openWebhooks>;
 
-  for (const [url, routes] of Object.entries(webhookRoutes(parts)))
-    for (const [method, handler] of Object.entries(routes)) app.route({ method, url, handler });
-
-  app.post("/webhooks/confirmations", async (request) => {
-    const { chainId, confirmations } = parseInput(depthInput, request.body);
-    if (!parts.chains.find(chainId)) throw new Refusal("not_found", `no chain ${chainId} is known`);
-    await setConfirmations(db, accountIdOf(request), chainId, confirmations);
-    return { chainId, confirmations };
-  });
+/** The hooks that they are mounted behind give the request its account. */
+export function openWebhooks(parts: WebhookParts) {
+  return {
+    listEndpoints: listed(parts),
+    createEndpoint: added(parts),
+    ...endpointHandlers(parts),
+  };
 }
 
-type Handler = (request: FastifyRequest) => Promise<object>;
-export type WebhookRoutes = Record<string, Partial<Record<"GET" | "POST" | "DELETE", Handler>>>;
-
-/** By path, then by method. The hooks they are mounted behind give the request its account. */
-export function webhookRoutes(parts: WebhookParts): WebhookRoutes {
-  return {
-    "/webhooks": { GET: listed(parts), POST: added(parts) },
-    ...endpointRoutes(parts),
+/** Handles POST /webhooks/confirmations, which only the dashboard has. */
+export function chooseDepth({ store: { db }, chains }: WebhookParts): Handler {
+  return async (request) => {
+    const { chainId, confirmations } = parseInput(depthInput, request.body);
+    if (!chains.find(chainId)) throw new Refusal("not_found", `no chain ${chainId} is known`);
+    await setConfirmations(db, accountIdOf(request), chainId, confirmations);
+    return { chainId, confirmations };
   };
 }
 
@@ -100,7 +107,7 @@ function added(parts: WebhookParts) {
   const targets = parts.webhookTargets ?? "public";
   return async (request: FastifyRequest): Promise<Shown & { secret: string }> => {
     refuseIdempotencyKey(request, "a repeat is refused and names the endpoint that has the URL");
-    const { url, types } = parseInput(addInput, request.body);
+    const { url, types } = parseInput(endpointInput, request.body);
     const input = { url, types, targets };
     const { db } = parts.store;
     const made = await addEndpoint(db, accountIdOf(request), input, actorOf(request, parts));
@@ -108,8 +115,8 @@ function added(parts: WebhookParts) {
   };
 }
 
-/** The routes of one endpoint of the account: 404 for any other. */
-function endpointRoutes(parts: WebhookParts): WebhookRoutes {
+/** The operations on one endpoint of the account: 404 for any other. */
+function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
   const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
   const endpointOf = async (request: FastifyRequest): Promise<Endpoint> =>
@@ -166,14 +173,15 @@ function endpointRoutes(parts: WebhookParts): WebhookRoutes {
   };
 
   return {
-    "/webhooks/:id": { GET: async (request) => shown(await endpointOf(request)), DELETE: remove },
-    "/webhooks/:id/rotate": { POST: rotate },
-    "/webhooks/:id/pause": { POST: pause(true) },
-    "/webhooks/:id/resume": { POST: pause(false) },
-    "/webhooks/:id/test": { POST: test },
-    "/webhooks/:id/replay": { POST: again },
-    "/webhooks/:id/deliveries": { GET: deliveries },
-  };
+    findEndpoint: async (request: FastifyRequest) => shown(await endpointOf(request)),
+    removeEndpoint: remove,
+    rotateSecret: rotate,
+    pauseEndpoint: pause(true),
+    resumeEndpoint: pause(false),
+    testEndpoint: test,
+    replayEvents: again,
+    listDeliveries: deliveries,
+  } satisfies Record<string, Handler>;
 }
 
 /** @throws {Refusal} 404 for an endpoint that the account does not have */

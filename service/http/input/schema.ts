@@ -43,6 +43,19 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
   return parseInput(schema, request.query);
 }
 
+const noFields = z.strictObject({});
+
+/**
+ * A preHandler hook that refuses every field of the query, the body or both, if none is
+ * described.
+ */
+export const refuseFields =
+  ({ query, body }: { query?: unknown; body?: unknown }) =>
+  async (request: FastifyRequest): Promise<void> => {
+    if (!query) parseQuery(noFields, request);
+    if (!body && request.body !== undefined) parseInput(noFields, request.body);
+  };
+
 /** Recurses as deep as the schema that was parsed. */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
@@ -61,7 +74,8 @@ export const integerInput = (min: number, max: number) =>
     .string()
     .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer in digits alone")
     .transform(Number)
-    .pipe(z.int().min(min).max(max));
+    .pipe(z.int().min(min).max(max))
+    .meta({ type: "integer", minimum: min, maximum: max });
 
 /** ISO 8601 with its offset, as Unix milliseconds. */
 export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));

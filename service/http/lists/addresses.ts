@@ -27,20 +27,34 @@ const referenceInput = z
   .transform((text) => text.trim().normalize("NFC"));
 
 export const listInput = z.strictObject({
-  order: z.enum(["newest", "oldest"]).default("newest"),
-  limit: integerInput(1, 100).default(20),
-  cursor: z.string().max(100).transform(parseCursor).optional(),
-  /** The state last seen; an address without money is `expired` from its expiry by this clock. */
-  state: z.enum(addressStates).optional(),
-  token: z.string().max(100).transform(parseToken).optional(),
-  chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),
-  reference: referenceInput.optional(),
-  /** Any part of a reference, in any letter case. */
-  referenceContains: referenceInput.optional(),
-  createdFrom: timeInput.optional(),
-  createdUntil: timeInput.optional(),
-  settledFrom: timeInput.optional(),
-  settledUntil: timeInput.optional(),
+  order: z
+    .enum(["newest", "oldest"])
+    .default("newest")
+    .describe("By creation, or by settlement if the query has a settled time."),
+  limit: integerInput(1, 100).default(20).describe("Items per page."),
+  cursor: z
+    .string()
+    .max(100)
+    .transform(parseCursor)
+    .optional()
+    .describe("`next` of an earlier page of the same query."),
+  state: z
+    .enum(addressStates)
+    .optional()
+    .describe(
+      "The state last seen. An address without money is `unfunded`, and `expired` from " +
+        "its expiry by the server's clock.",
+    ),
+  token: z.string().max(100).transform(parseToken).optional().describe("The intent's token."),
+  chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional().describe("The intent's chain."),
+  reference: referenceInput.optional().describe("Exactly this reference."),
+  referenceContains: referenceInput
+    .optional()
+    .describe("Any part of a reference, in any letter case."),
+  createdFrom: timeInput.optional().describe("Inclusive."),
+  createdUntil: timeInput.optional().describe("Exclusive."),
+  settledFrom: timeInput.optional().describe("Inclusive."),
+  settledUntil: timeInput.optional().describe("Exclusive."),
 });
 
 type PageQuery = z.output<typeof listInput> & {
@@ -75,7 +89,6 @@ export function mine(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request) {
-      parseQuery(z.strictObject({}), request);
       const digits = addressDigits(addressOf(request));
       const address = Buffer.from(digits, "hex");
       const { accountId } = request.caller!;

@@ -13,25 +13,27 @@ import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
 import { turnOf } from "./turn.ts";
 
-const input = z.strictObject({
+export const eventsInput = z.strictObject({
   cursor: z
     .string()
     .regex(/^[0-9]{1,15}$/, "expected the next of an earlier page")
     .transform(Number)
-    .default(0),
-  limit: integerInput(1, 100).default(50),
+    .optional()
+    .describe("`next` of an earlier page; without it, the oldest events."),
+  limit: integerInput(1, 100).default(50).describe("Items per page."),
   types: z
     .string()
     .transform((text) => text.split(","))
     .pipe(z.array(z.enum(eventTypes)).max(eventTypes.length))
-    .optional(),
+    .optional()
+    .describe("Only events of these types, separated by commas."),
 });
 
 export function accountEvents(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
-      const { cursor, limit, types } = parseQuery(input, request);
+      const { cursor = 0, limit, types } = parseQuery(eventsInput, request);
       const { accountId } = request.caller!;
       const { rows, until } = await listEvents(parts.store.db, {
         ...{ accountId, after: cursor, limit: limit + 1, types },
@@ -53,7 +55,6 @@ export function accountEvent(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
-      parseQuery(z.strictObject({}), request);
       const { id } = request.params as { id: string };
       const body = await findEvent(parts.store.db, request.caller!.accountId, id);
       if (body === undefined)

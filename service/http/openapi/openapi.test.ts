@@ -162,6 +162,13 @@ describe("answers are as described, no header and no field besides", () => {
         create(status, more, service, path);
       await post(400, { payload: "{" });
       await post(400, { payload: wrong });
+      const { apiKey } = await service.newKey();
+      await expect(400, path, {
+        method: "POST",
+        url: `/v1${path}?refrence=order-42`,
+        headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+        payload: JSON.stringify(newIntent()),
+      });
       await post(413, { payload: Buffer.alloc(bodyBytesMax + 1) });
       await post(415, { headers: { "content-type": "text/plain" } });
       await post(431, { headers: many });
@@ -295,14 +302,30 @@ describe("answers are as described, no header and no field besides", () => {
         ...(payload !== undefined && { payload }),
       });
     for (const route of routes) {
+      const [method, path, payload] = route;
+      const at = `/v1${path.replace("{id}", id)}`;
+      const field = JSON.stringify({ ...JSON.parse(payload ?? "{}"), reason: "mended" });
+      const refuses = async (request: InjectOptions & { url?: string }) => {
+        const { error } = (await expect(400, path, { method, ...request })).json();
+        assert.equal(error.issues[0].code, "unrecognized_keys");
+      };
+      await refuses({ url: `${at}?reason=mended`, headers });
+      if (method !== "GET") await refuses({ url: at, headers: json, payload: field });
       if (route[1].includes("{id}")) await ask(route, 404, json, "whe_0");
       await ask(route, 401, {});
       await ask(route, 403, { "x-client-id": clientId, origin });
       await ask(route, 431, { ...many, ...headers });
       if (!route[2]) continue;
       await ask(route, 415, { ...headers, "content-type": "text/plain" });
+      const large = { method, url: at, headers: json, payload: Buffer.alloc(bodyBytesMax + 1) };
+      await expect(413, path, large);
     }
     await ask(["POST", `${one}/replay`, "{}"], 400);
+    for (const until of [span.from, "2025-12-31T23:59:59Z"]) {
+      const backwards = JSON.stringify({ from: span.from, until });
+      const { error } = (await ask(["POST", `${one}/replay`, backwards], 400)).json();
+      assert.match(error.message, /until: expected a time after `from`/);
+    }
     const { accounts } = service.parts;
     const { take } = accounts.limiter;
     const { findApiKey } = accounts.holders;
@@ -399,7 +422,11 @@ describe("answers are as described, no header and no field besides", () => {
     const { etag } = (await expect(200, "/address/{address}/proof", last)).headers;
     const headers = { "if-none-match": String(etag) };
     await expect(304, "/address/{address}/proof", { ...last, headers });
-    await expect(400, "/address/{address}/proof", at("safe"));
+    const refused = (await expect(400, "/address/{address}/proof", at("safe"))).json();
+    assert.match(refused.error.message, /^block: expected "latest".* found "safe"$/);
+    const unknown = { url: `/v1/address/${its}/proof?blok=finalized` };
+    const { issues } = (await expect(400, "/address/{address}/proof", unknown)).json().error;
+    assert.equal(issues[0].code, "unrecognized_keys");
     await expect(503, "/address/{address}/proof", at(999_999));
   });
 

@@ -2,12 +2,14 @@
 // that nobody has to believe the status.
 
 import { InvalidError } from "executable-address";
+import { z } from "zod";
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { foundText } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { addressOf } from "../input/address.ts";
+import { parseQuery } from "../input/schema.ts";
 import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -18,6 +20,15 @@ import { perChain, type Statuses } from "../status/source.ts";
 /** One client's proofs: 30 at once, then one in 2 s. */
 const perClient: Policy = { name: "proof", intervalMs: 2_000, burst: 30 };
 
+export const proofInput = z.strictObject({
+  block: z
+    .string()
+    .meta({ pattern: "^(latest|finalized|0|[1-9][0-9]{0,14})$" })
+    .default("latest")
+    .transform(parseBlock)
+    .describe("The newest block, the chain's last finalized block, or a block by its number."),
+});
+
 export function proof(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics, keccak } = parts;
   const { limiter } = parts.accounts;
@@ -27,7 +38,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "proof" }))],
     async handler(request, reply) {
-      const block = blockOf((request.query as { block?: unknown }).block);
+      const { block } = parseQuery(proofInput, request);
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
@@ -41,10 +52,9 @@ export function proof(parts: Parts, statuses: Statuses): Route {
   };
 }
 
-function blockOf(text: unknown): ProofBlock {
-  if (text === undefined || text === "latest") return "latest";
-  if (text === "finalized") return "finalized";
-  if (typeof text === "string" && /^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text);
+function parseBlock(text: string): ProofBlock {
+  if (text === "latest" || text === "finalized") return text;
+  if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text);
   const message = `expected "latest", "finalized" or a number, found ${foundText(text)}`;
   throw new InvalidError([{ path: ["block"], code: "wrong_block", message }]);
 }

@@ -2,7 +2,9 @@
 // one address one after the other: the next is held until the one before is finished.
 
 import { randomBytes } from "node:crypto";
+import type { TestEvent } from "executable-address/webhook";
 import type { Insertable, Kysely, Transaction } from "kysely";
+import { eventVersion } from "../../events/body.ts";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
 import type { NewEvent } from "../../events/watches.ts";
 import { toIso } from "../../flow/days.ts";
@@ -126,12 +128,11 @@ export async function sendTest(
 ): Promise<string> {
   const eventId = `evt_${randomBytes(16).toString("hex")}`;
   const type = "webhook.test";
-  const body = JSON.stringify({
-    id: eventId,
-    type,
-    timestamp: toIso(nowMs),
+  const event: TestEvent = {
+    ...{ id: eventId, type, version: eventVersion, timestamp: toIso(nowMs) },
     data: {},
-  });
+  };
+  const body = JSON.stringify(event);
   return db.transaction().execute(async (transaction) => {
     await lockEndpoints(transaction, [endpointId]);
     const test = { eventId, type, address: null, sequence: 0, body };

@@ -1,0 +1,127 @@
+// `executable-address/shapes`: the shape of every answer of the service, from which the types, the
+// client's checks and the OpenAPI document are made.
+
+import type { Hex } from "../hex.ts";
+import type { AddressProof } from "../proof/address-proof.ts";
+import type { PaymentProof } from "../proof/payments.ts";
+import {
+  address,
+  among,
+  chainId,
+  count,
+  hash,
+  immutable,
+  list,
+  matching,
+  object,
+  orNull,
+  type Shape,
+  uint256,
+} from "../shape.ts";
+import { blockReference } from "../status/shape.ts";
+
+export { addressRecord, call, intent } from "../intent/intent.ts";
+export * from "../shape.ts";
+export {
+  addressStatus,
+  blockReference,
+  execution,
+  executorProgress,
+  recovery,
+  serviceStatus,
+  state,
+  tokenAmount,
+} from "../status/shape.ts";
+export { chain, chainList, token } from "./answers.ts";
+export { check, finding, note } from "./check.ts";
+export {
+  attempt,
+  delivery,
+  deliveryPage,
+  depth,
+  endpoint,
+  endpointPage,
+  newEndpoint,
+  newSecret,
+  publicKey,
+  removedEndpoint,
+  replayed,
+  sentTest,
+} from "./endpoints.ts";
+export {
+  addressPage,
+  createdBy,
+  eventData,
+  eventPage,
+  eventType,
+  listedAddress,
+  payment,
+  paymentNews,
+  serviceEvent,
+  testEvent,
+} from "./lists.ts";
+export { balanceChange, simulation } from "./simulation.ts";
+
+const bytes = matching<Hex>(/^0x([0-9a-f]{2})*$/);
+
+/** Proves a transaction and its receipt by the trie nodes of its block. */
+export const transactionProof = object({
+  /** RLP headers from the block of the transaction to the trusted one. */
+  headers: list(bytes),
+  transactionIndex: count,
+  receipt: list(bytes),
+  transaction: list(bytes),
+});
+
+/**
+ * Proves the code of the address: the RLP header of the block, and an account proof of EIP-1186.
+ */
+export const outcomeProof = object({
+  header: bytes,
+  account: list(bytes),
+});
+
+/** The execution that the proof shows. */
+export const provedExecution = object({
+  transactionHash: hash,
+  /** The vault's balance of the intent's token before the calls. */
+  held: uint256,
+  /** The vault's balance after the calls. */
+  left: uint256,
+  block: blockReference,
+  proof: transactionProof,
+});
+
+/** A transaction that paid the address, with its proof. */
+export const provedPayment = object({
+  transactionHash: hash,
+  payments: list(object({ from: address, amount: uint256 })),
+  block: blockReference,
+  proof: transactionProof,
+});
+
+/** A proof, and beside it what it proves: spec/proof.md, 2. */
+export const addressProof: Shape<
+  AddressProof & { readonly payments: readonly PaymentProof[]; readonly paymentsOmitted: number }
+> = immutable(
+  object({
+    chainId,
+    /**
+     * `executed`: the calls were executed. `closed`: they never can be. `open`: neither. `never`:
+     * neither, and the block is later than the expiry.
+     */
+    outcome: among("executed", "closed", "open", "never"),
+    block: blockReference,
+    proof: outcomeProof,
+    /** Null unless the outcome is `executed`. */
+    execution: orNull(provedExecution),
+    /**
+     * The transactions that paid the most, oldest first.
+     *
+     * @maxItems 4
+     */
+    payments: list(provedPayment),
+    /** The number of further transactions that the node reported. Not proved. */
+    paymentsOmitted: count,
+  }),
+);

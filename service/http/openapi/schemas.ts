@@ -1,0 +1,176 @@
+// JSON Schemas of the shapes that describe answers. The descriptions are the doc comments of the
+// sources, so that a field's meaning is written once, above the field.
+
+import { readFileSync } from "node:fs";
+import type { Shape } from "executable-address/shapes";
+import * as shapes from "executable-address/shapes";
+import { eventTypes } from "executable-address/webhook";
+import { z } from "zod";
+import { errorBody, errorDetails, issue } from "../errors.ts";
+
+export type Schema = { [keyword: string]: unknown };
+
+/** A description, and what its tags promise beyond what a client checks. */
+type Comment = { description?: string; tags: Schema };
+/** The comments of one `const`: its own, those of its fields, and where it takes others from. */
+type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
+
+const sources = [
+  ...["shape", "intent/intent", "status/shape"].map((name) => `../../../address/${name}.ts`),
+  ...["answers", "check", "endpoints", "lists", "shapes", "simulation"].map(
+    (name) => `../../../address/client/${name}.ts`,
+  ),
+  "../errors.ts",
+];
+
+/** Shapes are called as their constants, but for these. */
+const names: Record<string, string> = {
+  errorBody: "Error",
+  serviceEvent: "Event",
+  serviceStatus: "Status",
+};
+/** Values that a tag may name. */
+const lists: Record<string, readonly string[]> = { eventTypes };
+
+const comments = readComments();
+/** The constant that holds a shape which has a comment, and so is a component of the document. */
+const constants = new Map<Shape, string>(
+  Object.entries<unknown>({ ...shapes, errorBody, errorDetails, issue })
+    .filter((entry): entry is [string, Shape] => typeof entry[1] === "object")
+    .filter(([name]) => comments.get(name)?.own.description !== undefined)
+    .map(([name, shape]) => [shape, name]),
+);
+
+const componentOf = (constant: string) =>
+  names[constant] ?? constant[0]!.toUpperCase() + constant.slice(1);
+
+/** Each component by its name. */
+export function describeComponents(): Record<string, Schema> {
+  const described = [...constants].map(([shape, constant]) => {
+    const { own } = comments.get(constant)!;
+    return [componentOf(constant), { ...describeInline(shape, constant), ...sayOf(own) }];
+  });
+  return Object.fromEntries(described.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
+}
+
+/** A reference where the shape is a component, and else its schema. */
+export function describeShape(shape: Shape): Schema {
+  const constant = constants.get(shape);
+  return constant === undefined ? describeInline(shape) : referenceTo(componentOf(constant));
+}
+
+function describeInline(shape: Shape, constant?: string): Schema {
+  const { pattern, items, properties, anyOf, minimum, maximum, like: _, ...plain } = shape;
+  return {
+    ...plain,
+    ...(pattern && { pattern: pattern.source }),
+    ...(minimum !== undefined && { minimum }),
+    ...(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER && { maximum }),
+    ...(items && { items: describeShape(items) }),
+    ...(anyOf && { anyOf: anyOf.map(describeShape) }),
+    ...(properties &&
+      Object.keys(properties).length > 0 && {
+        properties: describeFields(properties, constant),
+        required: Object.keys(properties),
+      }),
+  };
+}
+
+function describeFields(fields: Readonly<Record<string, Shape>>, constant?: string): Schema {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, shape]) => {
+      const comment = constant && findComment(constant, name);
+      return [name, { ...describeShape(shape), ...(comment ? sayOf(comment) : {}) }];
+    }),
+  );
+}
+
+/** The comment above a field, or above that field of a shape whose fields it takes. */
+function findComment(constant: string, field: string): Comment | undefined {
+  const found = comments.get(constant);
+  const above = found?.fields.get(field);
+  if (above || !found) return above;
+  for (const base of found.bases) {
+    const inherited = findComment(base, field);
+    if (inherited) return inherited;
+  }
+  return undefined;
+}
+
+const sayOf = ({ description, tags }: Comment): Schema => ({
+  ...tags,
+  // A client checks less than a list of values or a format says.
+  ...(tags.enum || tags.format ? { pattern: undefined } : {}),
+  ...(description !== undefined && { description }),
+});
+
+function referenceTo(component: string): Schema {
+  return { $ref: `#/components/schemas/${component}` };
+}
+
+function readComments(): Map<string, Commented> {
+  const found = new Map<string, Commented>();
+  for (const source of sources) {
+    let open: Commented | undefined;
+    for (const [, comment, code] of pairsIn(
+      readFileSync(new URL(source, import.meta.url), "utf8"),
+    )) {
+      const [, constant] = /^(?:export )?const (\w+)/.exec(code!) ?? [];
+      const [, base] = /^\s+\.\.\.(\w+)\.properties,/.exec(code!) ?? [];
+      const [, field] = /^\s+(\w+)[:,]/.exec(code!) ?? [];
+      if (constant !== undefined) {
+        open = { own: parseComment(comment), fields: new Map(), bases: [] };
+        found.set(constant, open);
+      } else if (base !== undefined) open?.bases.push(base);
+      else if (field !== undefined && comment !== undefined)
+        open?.fields.set(field, parseComment(comment));
+    }
+  }
+  return found;
+}
+
+/** Each line of code, and the doc comment above it if there is one. */
+function pairsIn(source: string) {
+  return source.matchAll(/^(?:[^\S\n]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?([^\n]+)$/gm);
+}
+
+function parseComment(text = ""): Comment {
+  const lines = text.split("\n").map((line) => line.replace(/^\s*\*?\s?/, "").trimEnd());
+  const tags = lines.flatMap((line) => {
+    const [, name, value] = /^@(\w+) (.*?)\s*$/.exec(line.trim()) ?? [];
+    return name === undefined ? [] : [[name, value!] as const];
+  });
+  const prose = lines
+    .filter((line) => !/^\s*@/.test(line))
+    .join("\n")
+    .trim();
+  // A line break inside a sentence is the source's; an item of a list keeps its own line.
+  const description = prose.replace(/\n(?!- |\n)/g, " ").replace(/\{@link (\w+)\}/g, "`$1`");
+  return { ...(description && { description }), tags: Object.assign({}, ...tags.map(readTag)) };
+}
+
+function readTag([name, value]: readonly [string, string]): Schema {
+  if (/^(min|max)(imum|Items|Length)$/.test(name)) return { [name]: Number(value) };
+  if (name === "pattern" || name === "format") return { [name]: value };
+  if (name === "values") return { enum: lists[value] };
+  if (name === "ref") return referenceTo(value);
+  if (name === "throws" || name === "param") return {};
+  throw new Error(`no tag of a shape is called @${name}`);
+}
+
+/** What a client may send, by the schema that parses it. */
+export function describeInput(schema: z.ZodType): Schema {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema, zodSchema: { _zod } }) => {
+      if (_zod.def.type === "default")
+        jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
+      // An integer of a query is text to the parser, and an integer to everybody else.
+      if (jsonSchema.type === "integer") delete jsonSchema.pattern;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
+    },
+  });
+  return described;
+}
