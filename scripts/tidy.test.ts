@@ -71,6 +71,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/flow",
     "service/store",
     "service/chain",
+    "service/follow",
     "service/accounts",
     "service/events",
     "service/webhooks",

@@ -14,9 +14,11 @@ import { keccak256 } from "../../address/keccak/keccak.ts";
 import { createWithKey } from "../accounts/admin.ts";
 import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
-import type { Chains } from "../chain/registry.ts";
+import { type Chains, perChain } from "../chain/registry.ts";
+import { openStatusReader } from "../chain/status/reader.ts";
 import { openDesk } from "../executor/desk/desk.ts";
 import { together } from "../flow/together.ts";
+import { openChainLoop } from "../follow/loop.ts";
 import { buildApp } from "../http/app.ts";
 import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
@@ -120,6 +122,10 @@ const app = buildApp({
   store: { ...store, ...replaced },
   accounts,
   chains,
+  statusReader: perChain({ chains, factory: factoryAddress }, openStatusReader),
+  chainLoop: perChain({ chains, factory: factoryAddress }, ({ rpc }) =>
+    openChainLoop(rpc.heads, 1_000),
+  ),
   desk: openDesk(store, log),
   factory: factoryAddress,
   labels: new Map(),

@@ -24,7 +24,7 @@ async function measure(count: number) {
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
     // One network may have three quarters of an address's streams, and all clients here are of one.
-    eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count, pollMs: 100 },
+    eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];

@@ -3,11 +3,14 @@
 // A chain whose RPC does not answer stays listed: an address is computed without the chain, so an
 // RPC that is down must not stop creates. It is asked again until it answers.
 
+import type { Hex } from "executable-address";
 import type { Logger } from "pino";
 import { hourMs } from "../flow/days.ts";
 import type { Chain } from "./chains.ts";
 import { checkChain, type Factory, type Verdict } from "./check.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
+import { ChainUnavailable } from "./rpc/json-rpc.ts";
+import type { ChainAccess } from "./status/past.ts";
 
 export type Chains = {
   /** Every chain of the file, in its order, listed or not. */
@@ -22,6 +25,28 @@ export type Chains = {
   /** Stops asking. */
   close(): void;
 };
+
+/**
+ * Returns what `open` makes for a chain, opened at the first call and kept.
+ *
+ * @throws {ChainUnavailable} if the chain is not configured: its addresses remain, but it may have
+ *   been removed from the file
+ */
+export function perChain<Opened>(
+  { chains, factory }: { chains: Pick<Chains, "find" | "rpcOf">; factory: Hex },
+  open: (chain: ChainAccess & Pick<Chain, "tokens">) => Opened,
+): (chainId: number) => Opened {
+  const opened = new Map<number, Opened>();
+  return (chainId) => {
+    const known = opened.get(chainId);
+    if (known) return known;
+    const chain = chains.find(chainId);
+    if (!chain) throw new ChainUnavailable(`chain ${chainId} is not configured`);
+    const fresh = open({ chainId, factory, rpc: chains.rpcOf(chainId), tokens: chain.tokens });
+    opened.set(chainId, fresh);
+    return fresh;
+  };
+}
 
 /** Chains that are right are asked again too: a token may be upgraded to other decimals. */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };

@@ -19,6 +19,7 @@ import type { Payment } from "../follow/parts.ts";
 import { openStore } from "../roles/open-store.ts";
 import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
+import { observedChainOf } from "../testing/app-on-chain.ts";
 import { startWorld, type World } from "../testing/chain/world.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { eventBytesMax } from "./body.ts";
@@ -29,7 +30,6 @@ import { listMoney } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
 import { readPace } from "./pace.ts";
 import { forgetPaymentsAbove, keepPayments, paymentsMax } from "./payments.ts";
-import { openChain } from "./start.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`events, on ${dialect}`, () => {
@@ -48,8 +48,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       if (dialect === "postgres") postgres = await startPostgres();
       store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
       world = await startWorld();
-      const chains = { known: [], rpcOf: () => world.chain.rpc };
-      chain = openChain({ factory: factoryAddress, chains, pollMs: 0 }, world.chain.chainId);
+      chain = observedChainOf(world);
       await store.db
         .insertInto("event_chains")
         .values({ chain_id: world.chain.chainId, confirmations: 0 })
@@ -336,16 +335,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     test("nothing of a block that was taken back while it was read", async () => {
       const account = await paidToBeRead();
-      const { read } = chain;
-      chain.read = async (at, subjects) => {
-        const statuses = await read(at, subjects);
+      const { readAt } = chain;
+      chain.readAt = async (subject, at) => {
+        const status = await readAt(subject, at);
         await world.reorg(1);
         await world.mine(1);
         await follow();
-        return statuses;
+        return status;
       };
       await assert.rejects(observe(parts(), chain), /taken back/);
-      chain.read = read;
+      chain.readAt = readAt;
       await pass();
       assert.deepEqual(await types(account), []);
     });

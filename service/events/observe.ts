@@ -12,11 +12,12 @@ import {
   type StatusSubject,
 } from "executable-address/status";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { AddressUnreadable, type StatusReader } from "../chain/status/reader.ts";
 import { dayMs } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
-import type { Store } from "../store/store.ts";
+import { CorruptError, type Store } from "../store/store.ts";
 import { isWaitingForSweep, type Paid, untold } from "./paid.ts";
 import { readPayments } from "./payments.ts";
 import {
@@ -42,11 +43,10 @@ export type ObserveParts = {
 };
 
 /** A chain to read from: its blocks, and statuses at one of them. */
-export type ObservedChain = {
+export type ObservedChain = Pick<StatusReader, "readAt"> & {
   chainId: number;
   head(): Promise<BlockReference>;
   blockAt(number: number): Promise<BlockReference | undefined>;
-  read(block: BlockReference, subjects: StatusSubject[]): Promise<(AddressStatus | Error)[]>;
 };
 
 /** Read in one pass: two batches of the status reader's. */
@@ -88,7 +88,7 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 
 type Read = { watch: Watch; status: AddressStatus | Error };
 
-/** Each at the depth its account asks for; one that cannot be read fails alone. */
+/** Reads each at the depth of its account. One that cannot be read does not affect others. */
 async function readDue(
   parts: ObserveParts,
   chain: ObservedChain,
@@ -101,18 +101,17 @@ async function readDue(
     const number = Math.max(0, Math.min(head.number - depth, anchor.number));
     const block = await chain.blockAt(number);
     if (!block) throw new Error(`chain ${chain.chainId} lost block ${number} below its head`);
-    const subjects: StatusSubject[] = [];
-    const asked: Watch[] = [];
-    for (const watch of watches) {
+    const reads = watches.map(async (watch): Promise<Read> => {
       try {
-        subjects.push(subjectOf(watch, parts));
-        asked.push(watch);
+        return { watch, status: await chain.readAt(decodeSubject(watch, parts), block) };
       } catch (error) {
-        found.push({ watch, status: error as Error });
+        if (error instanceof AddressUnreadable || error instanceof CorruptError) {
+          return { watch, status: error };
+        }
+        throw error;
       }
-    }
-    const statuses = await chain.read(block, subjects);
-    found.push(...asked.map((watch, index) => ({ watch, status: statuses[index]! })));
+    });
+    found.push(...(await Promise.all(reads)));
   }
   for (const { watch, status } of found) {
     if (status instanceof Error) parts.onFault(`0x${watch.address.toString("hex")}`, status);
@@ -164,7 +163,10 @@ function byDepth(watches: Watch[]): Map<number, Watch[]> {
   return groups;
 }
 
-function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts): StatusSubject {
+function decodeSubject(
+  { address, terms }: Watch,
+  { factory, keccak }: ObserveParts,
+): StatusSubject {
   const intent = decodeRecord(address, terms, { factory, keccak });
   return { address: formatAddress(address, keccak), intent };
 }

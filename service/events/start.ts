@@ -1,90 +1,98 @@
-// The observer as a running program has it: one loop per chain, beside the executor.
+// The observer as a running program has it: its passes run in the turns of each chain's loop.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { toHex } from "executable-address";
 import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
 import { findBlockAt } from "../chain/rpc/heads.ts";
-import { newPastCache } from "../chain/status/past.ts";
-import { readStatuses } from "../chain/status/status.ts";
+import type { StatusReader } from "../chain/status/reader.ts";
 import { messageKind, seldom } from "../flow/seldom.ts";
+import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
 import { pruneEvents } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
 
+/** After a pass that failed, such as while the chain or the store does not respond. */
 const faultMs = 5_000;
 const pruneMs = 60_000;
 
-type ObserverParts = Omit<ObserveParts, "store" | "onFault"> & {
-  store: Pick<Store, "db">;
+type ChainParts = {
   chains: Pick<Chains, "known" | "rpcOf">;
-  pollMs: number;
-  log: Logger;
+  statusReader: (chainId: number) => StatusReader;
+  chainLoop: (chainId: number) => ChainLoop;
 };
 
-/** @returns how to stop: resolves when the passes under way have ended */
+type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
+  ChainParts & { store: Pick<Store, "db">; log: Logger };
+
+/** Returns how to stop: it resolves when the passes under way have ended. */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const loops = parts.chains.known.map((chain) => run(parts, chain, signal));
+  const ends = parts.chains.known.map((chain) =>
+    parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
+  );
   return {
     async stop() {
-      stopping.abort();
-      await Promise.all(loops);
+      await Promise.all(ends.map((end) => end()));
     },
   };
 }
 
-type Known = ObserverParts["chains"]["known"][number];
+type KnownChain = ObserverParts["chains"]["known"][number];
 
-async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Promise<void> {
-  const { chainId, confirmations } = chain;
+/** Returns what runs one pass; it never rejects, and does nothing for a while after a failure. */
+function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
+  const { store, now } = parts;
   const log = parts.log.child({ chainId });
-  const observed = openChain(parts, chainId);
-  const tell = seldom();
+  const observed = openObservedChain(parts, chainId);
+  const logSeldom = seldom();
   const onFault = (address: string, err: unknown) =>
-    tell(`address ${messageKind(String(err))}`, (leftOut) => {
+    logSeldom(`address ${messageKind(String(err))}`, (leftOut) => {
       const text = "an address could not be observed; it will be tried again";
       log.warn({ err, address, leftOut }, text);
     });
   let isDefaultKept = false;
   let prunedAtMs = 0;
-  while (!signal.aborted) {
-    let waitMs = parts.pollMs;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
+
+  return async (): Promise<void> => {
+    if (performance.now() - failedAtMs < faultMs) return;
     try {
-      if (!isDefaultKept) await keepDefault(parts.store, chainId, confirmations);
+      if (!isDefaultKept) await keepDefault(store, chainId, confirmations);
       isDefaultKept = true;
       const events = await observe({ ...parts, onFault }, observed);
       for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
-      if (parts.now() - prunedAtMs > pruneMs) {
-        await pruneEvents(parts.store.db, parts.now());
-        prunedAtMs = parts.now();
+      if (now() - prunedAtMs > pruneMs) {
+        await pruneEvents(store.db, now());
+        prunedAtMs = now();
       }
     } catch (err) {
-      tell(`pass ${messageKind(String(err))}`, (leftOut) =>
+      failedAtMs = performance.now();
+      logSeldom(`pass ${messageKind(String(err))}`, (leftOut) =>
         log.warn({ err, leftOut }, "addresses were not observed; they will be"),
       );
-      waitMs = faultMs;
     }
-    await sleep(waitMs, undefined, { signal }).catch(() => {});
-  }
-}
-
-export function openChain(
-  { factory, chains, pollMs }: Pick<ObserverParts, "factory" | "chains" | "pollMs">,
-  chainId: number,
-): ObservedChain {
-  const access = { chainId, factory, rpc: chains.rpcOf(chainId) };
-  const cache = newPastCache();
-  return {
-    chainId,
-    head: () => access.rpc.heads.read(pollMs),
-    blockAt: (number) => findBlockAt(access.rpc, number),
-    read: (block, subjects) => readStatuses(access, cache, block, subjects),
   };
 }
 
-/** Keeps the depth that mark.ts counts with where an account has not chosen. */
+export function openObservedChain(
+  {
+    chains,
+    statusReader,
+    chainLoop,
+  }: Omit<ChainParts, "chains"> & {
+    chains: Pick<Chains, "rpcOf">;
+  },
+  chainId: number,
+): ObservedChain {
+  const rpc = chains.rpcOf(chainId);
+  return {
+    chainId,
+    head: () => chainLoop(chainId).readHead(),
+    blockAt: (number) => findBlockAt(rpc, number),
+    readAt: (subject, block) => statusReader(chainId).readAt(subject, block),
+  };
+}
+
+/** Saves the depth that mark.ts uses for accounts that have not chosen one. */
 async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")

@@ -35,7 +35,7 @@ type Plan = {
  * @throws {ChainUnavailable} where no endpoint of a chain answers
  */
 export async function dryRunAll(
-  parts: Omit<ExecutorParts, "registry" | "log" | "onHead">,
+  parts: Omit<ExecutorParts, "registry" | "log" | "onHead" | "onSwept">,
 ): Promise<Plan[]> {
   const chains = parts.chains.map((chain) => ({ ...chain, wsUrls: [] }));
   const silent = { registry: new Registry(), log: pino({ level: "silent" }) };

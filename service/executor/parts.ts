@@ -193,6 +193,8 @@ export type Parts = {
   report: (event: ExecutorEvent) => void;
   /** Is told of the newest block whenever it was read, the same or another. */
   onHead?: (head: Block) => void;
+  /** Is called when the payments of the pass are saved. */
+  onSwept?: () => void;
   /** Is told of each transaction, and what it costs at most, in place of signing it. */
   onlyTell?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /** New blocks end its sleep: it need not expect them. */

@@ -56,6 +56,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const pass: Pass = { parts, memory, fence, view, nowSeconds, signer: parts.signers[0] };
 
   const { upTo, isOld } = await sweep(turnOf(pass));
+  parts.onSwept?.();
   const hands: Hand[] = [];
   for (const each of parts.signers) hands.push(await openHand({ ...pass, signer: each }));
   const pending = hands.flatMap((hand) => hand.pending);

@@ -57,6 +57,8 @@ export type ExecutorParts = {
   log: Logger;
   /** Is told of the newest block of a chain whenever its loop has read it. */
   onHead?: (chainId: number, head: Block) => void;
+  /** Is called after each read of a chain's payments. */
+  onSwept?: (chainId: number) => void;
 };
 
 /** @throws an error of one sentence where there is no usable key */
@@ -109,6 +111,7 @@ export function coresOf(
       yieldTurn: setImmediate,
       isTold: chain.wsUrls.length > 0,
       onHead: (head) => parts.onHead?.(chain.chainId, head),
+      onSwept: () => parts.onSwept?.(chain.chainId),
       report(event: ExecutorEvent) {
         count(chain.chainId, event);
         tell(event);

@@ -30,8 +30,7 @@ import { mount, type Route } from "./routes.ts";
 import { securityTxt, securityTxtPath } from "./security-txt.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
-import { openStatuses, type Statuses } from "./status/source.ts";
-import { status } from "./status/status.ts";
+import { openStatuses, type Statuses, status } from "./status/status.ts";
 
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;

@@ -5,6 +5,8 @@ import type { AddressStatus, ExecutorProgress } from "executable-address/status"
 import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
+import type { StatusReader } from "../chain/status/reader.ts";
+import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
 import type { GasDay } from "./dashboard/answers.ts";
 import type { EventLimits, Limits } from "./limits.ts";
@@ -17,6 +19,10 @@ export type Parts = {
   store: Store;
   accounts: Accounts;
   chains: Chains;
+  /** Reads a chain's statuses. @throws {ChainUnavailable} if it is not configured */
+  statusReader: (chainId: number) => StatusReader;
+  /** The process's loop of a chain. @throws {ChainUnavailable} if it is not configured */
+  chainLoop: (chainId: number) => ChainLoop;
   desk: ExecutorDesk;
   /** EIP-55; the same on every chain. */
   factory: Hex;

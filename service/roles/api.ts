@@ -15,13 +15,15 @@ import { eventLimitsOf } from "./workers/limits.ts";
 
 /** Resolves when it listens. @param draining aborts when the process is told to stop */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
-  const { log, stops, metrics, keccak, store, chains } = parts;
+  const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;
   const accounts = await countedAccounts(config, parts);
   stops.push(() => accounts.close());
   const app = buildApp({
     store,
     accounts,
     chains,
+    statusReader,
+    chainLoop,
     desk: openDesk(store, log),
     factory: factoryAddress,
     keccak,

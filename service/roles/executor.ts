@@ -13,7 +13,7 @@ import { sender } from "../webhooks/send.ts";
 import type { RoleParts } from "./parts.ts";
 
 export function startExecutorRole(config: Config, parts: RoleParts): void {
-  const { log, stops, metrics, keccak, store, chains } = parts;
+  const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;
   const { registry } = metrics;
   const factory = factoryAddress;
   takeFromMirrors(config, parts);
@@ -25,17 +25,19 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
     registry,
     log,
     onHead: (chainId, head) => chains.rpcOf(chainId).heads.note(head),
+    onSwept: (chainId) => chainLoop(chainId).startTurn(),
   });
   stops.push(() => executor.stop());
   const observer = startObserver({
     store,
     chains,
+    statusReader,
+    chainLoop,
     factory,
     keccak,
     publicUrl: config.publicUrl,
     now: Date.now,
     onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
-    pollMs: config.executorPollMs,
     log,
   });
   stops.push(() => observer.stop());

@@ -4,8 +4,10 @@ import { factoryAddress, type Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import { readChains } from "../chain/chains.ts";
-import { type Chains, openChains } from "../chain/registry.ts";
+import { type Chains, openChains, perChain } from "../chain/registry.ts";
+import { openStatusReader, type StatusReader } from "../chain/status/reader.ts";
 import type { Config } from "../config.ts";
+import { type ChainLoop, openChainLoop } from "../follow/loop.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { keccak } from "../store/keccak.ts";
 import { requireOwnRecords } from "../store/record.ts";
@@ -20,6 +22,9 @@ export type RoleParts = {
   keccak: Keccak;
   store: Store;
   chains: Chains;
+  /** One of each for a chain and process, opened at the first call. */
+  statusReader: (chainId: number) => StatusReader;
+  chainLoop: (chainId: number) => ChainLoop;
 };
 
 /**
@@ -37,5 +42,10 @@ export async function openParts(
   const factory = { address: factoryAddress, codeHash: factoryCodeHash };
   const chains = await openChains(readChains(config.chainsFile), factory, log);
   stops.push(() => chains.close());
-  return { log, stops, metrics: createMetrics(), keccak, store, chains };
+  const statusReader = perChain({ chains, factory: factoryAddress }, openStatusReader);
+  const chainLoop = perChain({ chains, factory: factoryAddress }, ({ rpc }) =>
+    openChainLoop(rpc.heads, config.executorPollMs),
+  );
+  const metrics = createMetrics();
+  return { log, stops, metrics, keccak, store, chains, statusReader, chainLoop };
 }

@@ -4,6 +4,10 @@ import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { openStatusReader } from "../chain/status/reader.ts";
+import type { ObservedChain } from "../events/observe.ts";
+import { openObservedChain } from "../events/start.ts";
+import { openChainLoop } from "../follow/loop.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { startWorld, type World } from "./chain/world.ts";
 
@@ -37,6 +41,15 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
     rpcOf: () => rpc,
     close: () => {},
   };
+}
+
+/** The world's chain as the observer reads it, always at its newest block. */
+export function observedChainOf(world: World): ObservedChain {
+  const { chainId, rpc } = world.chain;
+  const reader = openStatusReader(world.chain);
+  const loop = openChainLoop(rpc.heads, 0);
+  const chains = { rpcOf: () => rpc };
+  return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
 /** Keeps it as create would have. */

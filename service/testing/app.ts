@@ -11,9 +11,11 @@ import { pino } from "pino";
 import { createWithKey } from "../accounts/admin.ts";
 import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
-import type { Chains } from "../chain/registry.ts";
+import { type Chains, perChain } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { openStatusReader } from "../chain/status/reader.ts";
 import { openDesk } from "../executor/desk/desk.ts";
+import { openChainLoop } from "../follow/loop.ts";
 import { buildApp } from "../http/app.ts";
 import { defaultLimits, type Limits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
@@ -40,6 +42,9 @@ const known = parseChains(
   "the test",
 );
 
+/** Between two turns of a chain's loop. */
+const pollMs = 20;
+
 /** Chain 1 is listed; chain 10 is known and not listed. */
 export const testChains: Chains = {
   known,
@@ -49,6 +54,16 @@ export const testChains: Chains = {
   rpcOf: (chainId) => openChainRpc(known.find((chain) => chain.chainId === chainId)!.rpcUrls),
   close: () => {},
 };
+
+/** The chains with a reader and a loop of each, as a process has them. */
+export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {
+  const known = { chains, factory: factoryAddress };
+  return {
+    chains,
+    statusReader: perChain(known, openStatusReader),
+    chainLoop: perChain(known, ({ rpc }) => openChainLoop(rpc.heads, pollMs)),
+  };
+}
 
 /** Sends `bytes` in latin1, and gives what comes back until the server closes or resets. */
 export async function exchange(port: number, bytes: string): Promise<string> {
@@ -118,7 +133,7 @@ export async function startApp(more: AppOptions = {}): Promise<TestApp> {
   const parts: Parts = {
     store,
     accounts,
-    chains: testChains,
+    ...chainParts(more.chains ?? testChains),
     desk: openDesk(store, log),
     factory: factoryAddress,
     keccak,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
 import type { BlockReference } from "executable-address/status";
+import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
@@ -35,15 +36,14 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** One who follows the chain until `stop`, as event streams do, and what it was told. */
+/** Follows the chain until `stop`, as event streams do; `told` is what it read. */
 function follower({ heads }: ReturnType<typeof node>) {
   const told: number[] = [];
-  let isStopped = false;
-  const follow = async () => {
-    while (!isStopped) told.push((await heads.next(1_000)).number);
-  };
-  void follow();
-  return { told, stop: () => (isStopped = true) };
+  const loop = openChainLoop(heads, 1_000);
+  const stop = loop.subscribe(async () => {
+    told.push((await loop.readHead()).number);
+  });
+  return { told, stop };
 }
 
 describe("the newest block of a chain", () => {

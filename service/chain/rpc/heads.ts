@@ -1,5 +1,5 @@
-// The newest block of a chain, shared by the whole process. The executor's loop notes each block it
-// sees; who needs a newer one reads it, and the others use that reading.
+// The newest block of a chain, shared by the whole process. The executor's passes note each block
+// that they see; a reader that needs a newer one requests it, and other readers use the response.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -12,10 +12,14 @@ export type Heads = {
   /** The newest block, or one at most `ageMsMax` older. @throws {ChainUnavailable} */
   read(ageMsMax?: number): Promise<BlockReference>;
   /**
-   * The same for the one who follows the chain: when another block was seen, after `ms` at the
-   * latest. It is read only where it may be another one and nobody has just read it.
+   * Returns the newest block to a loop that calls this every `pollMs`. The block is requested only
+   * if the next one is expected, and neither an executor's pass nor another reader has seen it.
+   *
+   * @throws {ChainUnavailable}
    */
-  next(ms: number): Promise<BlockReference>;
+  readNext(pollMs: number): Promise<BlockReference>;
+  /** Calls `onOther` whenever another block than the last is seen. Returns how to end that. */
+  subscribe(onOther: () => void): () => void;
   /** Does {@link readAtNewest}. */
   at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
   /** Takes what a loop has just seen as the newest block. */
@@ -24,22 +28,23 @@ export type Heads = {
 
 /** How long a head is used: ten reads a second at most, however many ask. */
 export const headMsMax = 100;
-/** Event streams and loops ask about so often. */
-const pollMs = 1_000;
+/** By how much the expected time of the next block may be off. */
+const paceMs = 1_000;
 
 /** @param now milliseconds, by a clock that does not go back */
 export function openHeads(request: Request, now: () => number): Heads {
-  const pace = openBlockPace(pollMs);
+  const pace = openBlockPace(paceMs);
   let newest: Promise<BlockReference> | undefined;
   let failed: { asked: Promise<BlockReference>; atMs: number } | undefined;
   let seen: { hash?: Hex; atMs: number; isTold: boolean } = { atMs: 0, isTold: false };
-  let wake = () => {};
+  const listeners = new Set<() => void>();
   const keep = ({ number, hash, timestamp }: BlockReference, isTold: boolean) => {
     const block = { number, hash, timestamp };
-    if (hash !== seen.hash) wake();
+    const isOther = hash !== seen.hash;
     newest = Promise.resolve(block);
     seen = { hash, atMs: now(), isTold };
     pace.note(block, seen.atMs);
+    if (isOther) for (const onOther of listeners) onOther();
   };
   const read = (ageMsMax = headMsMax) => {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
@@ -60,15 +65,15 @@ export function openHeads(request: Request, now: () => number): Heads {
   };
   return {
     read,
-    async next(ms) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        setTimeout(resolve, ms).unref();
-      });
-      // A loop looks at its own times: it has two more polls before it counts as silent.
-      const patienceMs = seen.isTold ? 2 * ms : 0;
+    async readNext(pollMs) {
+      // Passes have times of their own: only after two more polls do they count as silent.
+      const patienceMs = seen.isTold ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
-      return read(isExpected ? ms + patienceMs : Number.POSITIVE_INFINITY);
+      return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
+    },
+    subscribe(onOther) {
+      listeners.add(onOther);
+      return () => listeners.delete(onOther);
     },
     at: (readAt) =>
       readAtNewest(

@@ -11,7 +11,7 @@ import type { Token } from "../chains.ts";
 import { callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
 import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 import { fundingOf } from "../status/funding.ts";
-import type { ChainAccess } from "../status/logs.ts";
+import type { ChainAccess } from "../status/past.ts";
 import { readHoldings } from "../status/probe.ts";
 import { discover } from "./discover.ts";
 import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";

@@ -23,7 +23,7 @@ type Read = (record: AddressRecord, rpcUrl: string) => Promise<AddressStatus>;
 const theServices: Read = (record, rpcUrl) => {
   const { chainId } = record.intent;
   const rpc = openChainRpc([rpcUrl]);
-  return openStatusReader({ chainId, factory: record.factory, rpc }).read(record);
+  return openStatusReader({ chainId, factory: record.factory, rpc, tokens: [] }).read(record);
 };
 const theLibrarys: Read = (record, rpcUrl) => readStatus(record, { rpc: rpcUrl });
 

@@ -30,7 +30,7 @@ async function expiredWith(token: Hex, wei: bigint) {
 async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
   const rpc = openChainRpc([world.rpcUrl]);
   const { chainId } = record.intent;
-  const ours = openStatusReader({ chainId, factory: record.factory, rpc }).read(record);
+  const ours = openStatusReader({ chainId, factory: record.factory, rpc, tokens: [] }).read(record);
   const theirs = readStatus(record, { rpc: world.rpcUrl });
   assert.deepEqual(await ours, await theirs);
   return (await ours).recoverable;

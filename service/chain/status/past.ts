@@ -1,22 +1,41 @@
 // Reads what happened at an address. A chain's past can be long, and a node may answer for few
-// blocks at a time. So events that lie deep enough are kept, with the hash of the last block they
-// cover: after a deeper reorganisation that block is gone, and the past is read again.
+// blocks at a time. So events that lie deep enough are kept, with the hash of the last block that
+// they cover: after a deeper reorganization that block is missing, and the past is read again.
 
 import type { Hex } from "executable-address";
-import { type BlockReference, findFirstBlock, type VaultEvent } from "executable-address/status";
+import {
+  type BlockReference,
+  findFirstBlock,
+  parseVaultEvents,
+  toQuantity,
+  type VaultEvent,
+  vaultEventFilter,
+} from "executable-address/status";
 import { LRUCache } from "lru-cache";
-import { ChainUnavailable } from "../rpc/json-rpc.ts";
-import type { ChainView } from "./view.ts";
+import { groupsOf } from "../../flow/groups.ts";
+import { togetherBy } from "../../flow/together.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { findBlockAt } from "../rpc/heads.ts";
+import { ChainUnavailable, hexData, isRefusal } from "../rpc/json-rpc.ts";
+
+/** A chain to read from, whose factory's events count there. */
+export type ChainAccess = { chainId: number; factory: Hex; rpc: ChainRpc };
+
+/** Blocks, both inclusive. */
+type Range = { from: number; to: number };
+
+/** A node was reached and refused to answer for this range; `refused` is its message. */
+type Refused = { refused: string };
 
 /** The events of one vault, up to and including the block `upTo`. */
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
-/** One chain's reads keep this for the next. It is bounded, and may be lost at any moment. */
+/** What reads of one chain keep for later reads. It is bounded, and may be lost at any moment. */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
-  /** Whether a token is the native coin, as far as it was asked. As many as the chain lists. */
+  /** Whether a token is the native coin, by token in lower case, as far as it was asked. */
   nativeTokens: Map<Hex, boolean>;
-  /** Blocks to ask for at once, since the node refused more. */
+  /** Blocks of one request, because the node refused more. */
   spanBlocks: number;
 };
 
@@ -26,7 +45,7 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** Most nodes that have a bound answer for so many. */
+/** Blocks of one request at most: most nodes that have a limit answer for this many. */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /** Only what lies this deep is kept, so that an ordinary reorganisation invalidates nothing. */
@@ -106,4 +125,88 @@ async function remember(
   const upTo = await view.blockAt(number);
   if (!upTo) return;
   cache.known.set(vault, { logs: logs.filter((log) => log.blockNumber <= number), upTo });
+}
+
+/**
+ * A chain as one reading sees it, at one block: each block is read once, and vaults that need logs
+ * of the same blocks share a request.
+ */
+export type ChainView = {
+  block: BlockReference;
+  /** The block of that number in the chain as it is now; undefined past its head. */
+  blockAt(number: number): Promise<BlockReference | undefined>;
+  /** Undefined if the node refuses: it may have forgotten the state of that block. */
+  hasCodeAt(vault: Hex, number: number): Promise<boolean | undefined>;
+  logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
+};
+
+/** Vaults of one filter: a node takes more, but its gateway may not. */
+const vaultsPerFilter = 200;
+const groupMax = 15_000;
+
+export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
+  const blocks = new Map<number, Promise<BlockReference | undefined>>();
+  return {
+    block,
+    blockAt(number) {
+      const known = blocks.get(number) ?? findBlockAt(chain.rpc, number);
+      blocks.set(number, known);
+      return known;
+    },
+    async hasCodeAt(address, number) {
+      try {
+        const params = [address, toQuantity(number)];
+        return hexData(await chain.rpc.request("eth_getCode", params)) !== "0x";
+      } catch (error) {
+        if (isRefusal(error)) return undefined;
+        throw error;
+      }
+    },
+    logs: logsTogether(chain),
+  };
+}
+
+type Wanted = { vault: Hex; range: Range };
+
+/** Requests for the same blocks, made in the same turn of the event loop, share a filter. */
+function logsTogether(chain: ChainAccess): ChainView["logs"] {
+  const readAll = async (wanted: Wanted[]) => {
+    const answers = [...groupsOf(wanted, vaultsPerFilter)].map(async (part) => {
+      const vaults = part.map(({ vault }) => vault);
+      const logs = await readLogs(chain, vaults, part[0]!.range).catch(asError);
+      return part.map((each) => (Array.isArray(logs) ? ofVault(logs, each) : logs));
+    });
+    return (await Promise.all(answers)).flat();
+  };
+  const rangeOf = ({ range }: Wanted) => `${range.from}-${range.to}`;
+  const ask = togetherBy<Wanted, VaultEvent[] | Refused>(rangeOf, readAll, groupMax);
+  return (vault, range) => ask({ vault, range });
+}
+
+const ofVault = (logs: VaultEvent[], { vault }: Wanted) =>
+  logs.filter((log) => log.vault === vault.toLowerCase());
+
+const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
+
+/**
+ * Reads the factory's events of some vaults in a range of blocks.
+ *
+ * @param vaults at most a few hundred, as one filter takes them
+ * @returns oldest first, or the node's refusal
+ * @throws {StatusError} `rpc_inconsistent` on a log that was not asked for
+ */
+async function readLogs(
+  { rpc, factory }: ChainAccess,
+  vaults: Hex[],
+  range: Range,
+): Promise<VaultEvent[] | Refused> {
+  const search = { factory, vaults, ...range };
+  let logs: unknown;
+  try {
+    logs = await rpc.request("eth_getLogs", [vaultEventFilter(search)]);
+  } catch (error) {
+    if (isRefusal(error)) return { refused: error.message };
+    throw error;
+  }
+  return parseVaultEvents(logs, search);
 }

@@ -1,8 +1,9 @@
 // Reads the balances of many addresses at one block in one eth_call: contracts/reading/Probe.sol is
-// sent as a creation that never happens.
+// sent as a creation that never happens. On chains whose native coin is also a token, one balance
+// shows twice: it is counted as the token's.
 
 import type { Hex } from "executable-address";
-import type { Holding } from "executable-address/status";
+import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem/utils";
 import { groupsOf } from "../../flow/groups.ts";
@@ -82,3 +83,38 @@ function holdingsIn(
     };
   });
 }
+
+/**
+ * Returns `holdings` without the coin of an address whose token is the coin. Asks once for each
+ * token that is held together with coin, and keeps the answer in `known`, by token in lower case. A
+ * node that does not support state overrides cannot answer: then both balances are counted.
+ */
+export async function countOnce(
+  { ask }: AtBlock,
+  known: Map<Hex, boolean>,
+  holders: readonly Holder[],
+  holdings: readonly Holding[],
+): Promise<Holding[]> {
+  const keys = holders.map(({ token }) => token.toLowerCase() as Hex);
+  const open = new Map<Hex, { vault: Hex; balance: bigint }>();
+  holdings.forEach(({ native, balance }, index) => {
+    if (native === 0n || !balance || known.has(keys[index]!)) return;
+    open.set(keys[index]!, { vault: holders[index]!.vault, balance });
+  });
+  const questions = [...open].map(([token, { vault }]) => (at: unknown) => ({
+    method: "eth_call",
+    params: withoutCoinParams(token, vault, at),
+  }));
+  const [answers] = await ask(questions, () => true);
+  [...open].forEach(([token, { balance }], index) => {
+    const answer = answers![index]!;
+    if ("result" in answer) known.set(token, isNativeToken(balance, answer.result));
+  });
+  return holdings.map((holding, index) =>
+    holding.balance && known.get(keys[index]!) ? { ...holding, native: 0n } : holding,
+  );
+}
+
+/** Returns the coin of one address, of `holdings` that {@link countOnce} returned for it. */
+export const coinOf = (holdings: readonly Holding[]): bigint =>
+  holdings.reduce((least, { native }) => (native < least ? native : least), holdings[0]!.native);

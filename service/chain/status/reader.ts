@@ -1,60 +1,197 @@
-// Statuses of one chain for many requests: those for the same address within one block share one
-// reading, and addresses asked for in the same turn of the event loop share the calls.
+// Reads statuses of one chain's addresses. A process has one reader for each chain: the status
+// route, the streams, the pages and the observer share its readings and what it knows of the past.
+//
+// The facts are read here; the rule that makes a status of them is the library's
+// (address/status/rule.ts).
 
-import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
+import { type Hex, zeroAddress } from "executable-address";
+import {
+  type AddressStatus,
+  addEvents,
+  type BlockReference,
+  type Holding,
+  isOpenState,
+  isSame,
+  noPast,
+  type StatusSubject,
+  statusOf,
+  type TokenAmount,
+} from "executable-address/status";
 import { recalled } from "../../flow/recalled.ts";
 import { togetherBy } from "../../flow/together.ts";
+import { oneAt } from "../rpc/call-at.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
-import type { ChainAccess } from "./logs.ts";
-import { newPastCache } from "./past.ts";
-import { readStatuses } from "./status.ts";
+import {
+  type ChainAccess,
+  type ChainView,
+  newPastCache,
+  type PastCache,
+  readPast,
+  viewAt,
+} from "./past.ts";
+import { coinOf, countOnce, type Holder, readHoldings } from "./probe.ts";
+
+/** A chain with its listed tokens. */
+type StatusChain = ChainAccess & { tokens: readonly { address: Hex }[] };
 
 export type StatusReader = {
   /**
-   * The status at the chain's newest block, or one at most `headMsMax` older.
+   * Reads the status at the chain's newest block, or one at most `headMsMax` older.
    *
-   * @throws {ChainUnavailable} when the chain cannot be read: no older status is given instead
+   * @throws {ChainUnavailable} if the chain cannot be read: an older status is never returned
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
-  /** The status at a block below the newest, by its number. @throws {ChainUnavailable} */
-  readAt(subject: StatusSubject, number: number): Promise<AddressStatus>;
+  /**
+   * Reads the status at `block`, or at the block of that number in the chain as it is now.
+   *
+   * @throws {AddressUnreadable} if only this address cannot be read there
+   * @throws {ChainUnavailable}
+   */
+  readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
+  /**
+   * Reads which coin and other listed tokens lie at an open address, at the block of `status`.
+   * They are not part of a status, which the record and one block decide.
+   *
+   * @returns nothing once the address is over, because `recoverable` reports money then; null if
+   *   the chain does not answer
+   */
+  readStrays(status: AddressStatus): Promise<TokenAmount[] | null>;
 };
 
-/** An address and a block; a dropped one is read again when it is asked for again. */
+/** One address cannot be read at a block at which others can: a node contradicts itself. */
+export class AddressUnreadable extends ChainUnavailable {}
+
+/** Statuses and strays kept, each of an address at a block. A dropped one is read again. */
 const answersMax = 20_000;
-/** Blocks below the newest, by number, as long as that is the newest. */
+/** Blocks below the newest that are known by number while that one is the newest. */
 const earlierMax = 100;
 /** Addresses of one reading: 100 calls. */
 const groupMax = 15_000;
+/** Addresses of one reading of strays, each with all listed tokens. */
+const straysGroupMax = 1_000;
 
-type Asked = { block: BlockReference; subject: StatusSubject };
+type Question = { block: BlockReference; subject: StatusSubject };
 
-export function openStatusReader(chain: ChainAccess): StatusReader {
+export function openStatusReader(chain: StatusChain): StatusReader {
   const { heads } = chain.rpc;
-  const cache = newPastCache();
+  const past = newPastCache();
   const answered = recalled<AddressStatus>(answersMax);
   const earlier = recalled<BlockReference>(earlierMax);
-  const readAll = (asked: Asked[]) => {
-    const subjects = asked.map(({ subject }) => subject);
-    return readStatuses(chain, cache, asked[0]!.block, subjects);
+  const hashOf = ({ block }: { block: BlockReference }) => block.hash;
+  const readGroup = (group: Question[]) => {
+    const subjects = group.map(({ subject }) => subject);
+    return readStatuses(chain, past, group[0]!.block, subjects);
   };
-  const ask = togetherBy<Asked, AddressStatus>(({ block }) => block.hash, readAll, groupMax);
-  const readOne = (block: BlockReference, subject: StatusSubject) =>
-    answered(`${subject.address} ${block.hash}`, () => ask({ block, subject }));
-  const readEarlier = async (subject: StatusSubject, number: number) => {
+  const readTogether = togetherBy<Question, AddressStatus>(hashOf, readGroup, groupMax);
+  const readOne = (subject: StatusSubject, block: BlockReference) =>
+    answered(`${subject.address} ${block.hash}`, () => readTogether({ block, subject }));
+  const findEarlier = async (number: number) => {
     const { hash } = await heads.read();
-    const block = await earlier(`${number} ${hash}`, () => readBlock(chain, number));
-    return readOne(block, subject);
+    return earlier(`${number} ${hash}`, () => readBlock(chain, number));
   };
   return {
-    read: (subject) => heads.at((block) => readOne(block, subject)).catch(unread),
-    readAt: (subject, number) => readEarlier(subject, number).catch(unread),
+    read: (subject) => heads.at((block) => readOne(subject, block)).catch(unread),
+    async readAt(subject, block) {
+      try {
+        return await readOne(subject, typeof block === "number" ? await findEarlier(block) : block);
+      } catch (error) {
+        return unread(error);
+      }
+    },
+    readStrays: openStrays(chain, past),
   };
 }
 
-async function readBlock({ chainId, rpc }: ChainAccess, number: number) {
+async function readBlock({ chainId, rpc }: StatusChain, number: number) {
   const block = await findBlockAt(rpc, number);
   if (!block) throw new ChainUnavailable(`chain ${chainId} has no block ${number}`);
   return block;
+}
+
+/**
+ * Reads the statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150 of them,
+ * and the calls for the past of those with code. An error takes the place of a status that cannot
+ * be read.
+ *
+ * @throws {ChainUnavailable} if the chain cannot be read or left `block` meanwhile
+ */
+async function readStatuses(
+  chain: StatusChain,
+  past: PastCache,
+  block: BlockReference,
+  subjects: StatusSubject[],
+): Promise<(AddressStatus | Error)[]> {
+  const holders = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
+  const atBlock = oneAt(chain, block);
+  const [shown] = await readHoldings(atBlock, holders);
+  const holdings = await countOnce(atBlock, past.nativeTokens, holders, shown!);
+  const view = viewAt(chain, block);
+  const statuses = await Promise.all(
+    subjects.map((subject, index) =>
+      readStatus(view, past, subject, holdings[index]!).catch(
+        (cause: Error) => new AddressUnreadable(cause.message, { cause }),
+      ),
+    ),
+  );
+  // Logs are requested by number: they are of this chain only if it still has this block.
+  const there = await findBlockAt(chain.rpc, block.number);
+  if (there?.hash !== block.hash) {
+    throw new ChainUnavailable(`block ${block.number} ${block.hash} left chain ${chain.chainId}`);
+  }
+  return statuses;
+}
+
+async function readStatus(
+  view: ChainView,
+  past: PastCache,
+  subject: StatusSubject,
+  holding: Holding,
+) {
+  const events = holding.codeBytes > 0 ? await readPast(view, past, subject.address) : [];
+  try {
+    return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
+  } catch (error) {
+    // The code contradicts the events, so some were missing: the next read must not use them.
+    past.known.delete(subject.address);
+    throw error;
+  }
+}
+
+type StraysQuestion = { block: BlockReference; holders: Holder[] };
+
+function openStrays(chain: StatusChain, past: PastCache): StatusReader["readStrays"] {
+  const answered = recalled<TokenAmount[]>(answersMax);
+  const readGroup = async (group: StraysQuestion[]) => {
+    const holders = group.flatMap((each) => each.holders);
+    const atBlock = oneAt(chain, group[0]!.block);
+    const [shown] = await readHoldings(atBlock, holders);
+    const all = await countOnce(atBlock, past.nativeTokens, holders, shown!);
+    return group.map((each) => all.splice(0, each.holders.length));
+  };
+  const readTogether = togetherBy<StraysQuestion, Holding[]>(
+    ({ block }) => block.hash,
+    readGroup,
+    straysGroupMax,
+  );
+  const readOne = async ({ address, token, block }: AddressStatus) => {
+    const others = chain.tokens.filter((each) => !isSame(each.address, token));
+    const holders = [token, ...others.map((each) => each.address)].map((held) => ({
+      vault: address,
+      token: held,
+    }));
+    const holdings = await readTogether({ block, holders });
+    const amounts = holdings.slice(1).map(({ balance = 0n }, at) => ({
+      token: others[at]!.address,
+      amount: balance,
+    }));
+    return [{ token: zeroAddress, amount: coinOf(holdings) }, ...amounts]
+      .filter(({ amount }) => amount > 0n)
+      .map(({ token, amount }) => ({ token, amount: String(amount) }));
+  };
+  return async (status) => {
+    if (!isOpenState(status.state)) return [];
+    const key = `${status.address} ${status.block.hash}`;
+    return answered(key, () => readOne(status)).catch(() => null);
+  };
 }

@@ -1,7 +1,7 @@
 // Reads the vaults of jobs at one block: code and balances, for the decision about each.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
-import { coinOf, countOnce } from "../../chain/status/native-token.ts";
+import { coinOf, countOnce } from "../../chain/status/probe.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";

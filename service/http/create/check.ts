@@ -6,6 +6,7 @@ import { deriveAddress, formatAddress } from "executable-address";
 import type { Policy } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/ceiling.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
+import { perChain } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
@@ -15,7 +16,6 @@ import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import { perChain } from "../status/source.ts";
 import { parseNewIntent } from "./new-intent.ts";
 
 /**

@@ -13,11 +13,10 @@ import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import { markWatches } from "../../events/mark.ts";
 import { observe } from "../../events/observe.ts";
-import { openChain } from "../../events/start.ts";
 import { keepAnchor } from "../../follow/anchors.ts";
 import { keccak } from "../../store/keccak.ts";
 import { listen, startApp } from "../../testing/app.ts";
-import { chainsAt } from "../../testing/app-on-chain.ts";
+import { chainsAt, observedChainOf } from "../../testing/app-on-chain.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { addHook, type Delivery, startReceiver } from "../../testing/webhooks/world.ts";
@@ -66,7 +65,7 @@ async function openScene(databaseUrl: string | undefined) {
     .insertInto("event_chains")
     .values({ chain_id: 31_337, confirmations: 0 })
     .execute();
-  const chain = openChain({ factory: factoryAddress, chains, pollMs: 0 }, 31_337);
+  const chain = observedChainOf(world);
 
   const ask = async (method: "GET" | "POST", url: string, isPage: boolean, payload?: object) => {
     const page = { "x-client-id": clientId.client_id, origin };

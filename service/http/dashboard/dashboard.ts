@@ -9,7 +9,7 @@ import { refuseFields } from "../input/schema.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
-import type { Statuses } from "../status/source.ts";
+import type { Statuses } from "../status/status.ts";
 import { mountAccount, showAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
 import type * as Answers from "./answers.ts";

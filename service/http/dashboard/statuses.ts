@@ -7,7 +7,7 @@ import { messageKind, seldom } from "../../flow/seldom.ts";
 import { toRefusal } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
-import type { Statuses } from "../status/source.ts";
+import type { Statuses } from "../status/status.ts";
 import type { FoundStatus } from "./answers.ts";
 
 const statusesMax = 20;

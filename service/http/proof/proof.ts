@@ -6,6 +6,7 @@ import { z } from "zod";
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
+import { perChain } from "../../chain/registry.ts";
 import { foundText } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { addressOf } from "../input/address.ts";
@@ -15,7 +16,7 @@ import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import { perChain, type Statuses } from "../status/source.ts";
+import type { Statuses } from "../status/status.ts";
 
 /** One client's proofs: 30 at once, then one in 2 s. */
 const perClient: Policy = { name: "proof", intervalMs: 2_000, burst: 30 };

@@ -3,6 +3,7 @@
 
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Limiter, Policy } from "../../accounts/limits.ts";
+import { perChain } from "../../chain/registry.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
@@ -12,7 +13,7 @@ import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { perChain, type Statuses } from "../status/source.ts";
+import type { Statuses } from "../status/status.ts";
 
 /** One client's simulations: 30 at once, then one in 2 s. */
 const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };

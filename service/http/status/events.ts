@@ -10,7 +10,7 @@ import { eventLimitsWithin } from "../limits.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { openEventHub } from "./events-hub.ts";
-import type { Statuses } from "./source.ts";
+import type { Statuses } from "./status.ts";
 
 /** How long a client waits before it comes back, when the connection was lost. */
 const reconnectMs = 2_000;
@@ -18,7 +18,7 @@ const reconnectMs = 2_000;
 export function events(parts: Parts, statuses: Statuses): Route {
   const { metrics, draining, log } = parts;
   const hub = openEventHub(
-    statuses,
+    { ...statuses, chainLoop: parts.chainLoop },
     eventLimitsWithin(parts.limits.connectionsMax, parts.eventLimits),
   );
   draining.addEventListener("abort", () => hub.close(), { once: true });
@@ -27,7 +27,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
     help: "Event streams open now",
     registers: [metrics.registry],
     collect() {
-      this.set(hub.streams());
+      this.set(hub.countStreams());
     },
   });
 

@@ -1,10 +1,16 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
+// Streams, pages and previews take their statuses from here too.
 
-import { addressOf } from "../input/address.ts";
+import { formatAddress } from "executable-address";
+import type { AddressStatus, ServiceStatus, StatusSubject } from "executable-address/status";
+import { blockOf } from "../../chain/rpc/json-rpc.ts";
+import { recalled } from "../../flow/recalled.ts";
+import { decodeRecord } from "../../store/record.ts";
+import { Refusal } from "../errors.ts";
+import { addressDigits, addressOf } from "../input/address.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import type { Statuses } from "./source.ts";
 
 export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   return {
@@ -15,5 +21,81 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
       reply.header("cache-control", "no-store");
       return found;
     },
+  };
+}
+
+export type Statuses = {
+  /**
+   * Reads the record that a path or a query names.
+   *
+   * @throws {Refusal} as a look-up of the same address would
+   */
+  readSubject(address: string | undefined): Promise<StatusSubject>;
+  /**
+   * Reads the status at the newest block, and notifies the executor of money that it shows.
+   *
+   * @throws {ChainUnavailable}
+   */
+  read(subject: StatusSubject): Promise<ServiceStatus>;
+  /** Reads the status at the block of that number, below the newest. @throws {ChainUnavailable} */
+  readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
+};
+
+/** Adds to a chain's status what the executor has in flight and what only the service knows. */
+export function openStatuses(parts: Parts): Statuses {
+  const { store, chains, keccak, desk, statusReader } = parts;
+  const readSettledAt = openSettledAt(chains);
+  const complete = async (
+    status: AddressStatus,
+    progress: Promise<ServiceStatus["executor"]> | null,
+  ): Promise<ServiceStatus> => {
+    const { chainId } = status;
+    const [executor, settledAt, strays] = await Promise.all([
+      progress,
+      readSettledAt(status),
+      statusReader(chainId).readStrays(status),
+    ]);
+    const explorer = chains.find(chainId)?.explorer ?? null;
+    return { ...status, executor, settledAt, explorer, strays };
+  };
+
+  return {
+    async readSubject(text) {
+      const digits = addressDigits(text);
+      const address = Buffer.from(digits, "hex");
+      const terms = await store.findTerms(address);
+      if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+      const intent = decodeRecord(address, terms, parts);
+      return { address: formatAddress(address, keccak), intent };
+    },
+    async read(subject) {
+      const status = await statusReader(subject.intent.chainId).read(subject);
+      return complete(status, desk.progressOf(status));
+    },
+    async readAt(subject, number) {
+      const status = await statusReader(subject.intent.chainId).readAt(subject, number);
+      // The executor knows its present state, not its state at that block.
+      return complete(status, null);
+    },
+  };
+}
+
+const settledTimesMax = 20_000;
+
+/**
+ * Reads when an address was executed or first sent money to `recovery`: the timestamp of that
+ * block, in Unix seconds. Null while neither happened, or if no node answers.
+ */
+function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
+  const recall = recalled<number>(settledTimesMax);
+
+  return async ({ chainId, execution, recoveries }: AddressStatus): Promise<number | null> => {
+    const event = execution ?? recoveries[0];
+    if (!event) return null;
+    const request = async () => {
+      const params = [event.blockHash, false];
+      return blockOf(await chains.rpcOf(chainId).request("eth_getBlockByHash", params)).timestamp;
+    };
+    return recall(`${chainId}:${event.blockHash}`, request).catch(() => null);
   };
 }

@@ -66,6 +66,7 @@ async function settle(rpcUrl: string, chainId: number) {
       chainId,
       factory: factoryAddress,
       rpc: openChainRpc([rpcUrl]),
+      tokens: [],
     },
     newToken,
     /** A contract of this code, at an address of its own. */

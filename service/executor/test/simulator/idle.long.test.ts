@@ -122,7 +122,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
     chainId,
     head: () => blockAt("latest"),
     blockAt,
-    read: async () => [],
+    readAt: () => Promise.reject(new Error("nothing is due")),
   };
   const parts = {
     store: { db },

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { startApp, type TestApp } from "../../../testing/app.ts";
+import { chainParts, startApp, type TestApp } from "../../../testing/app.ts";
 import { chainsAt, keepRecord } from "../../../testing/app-on-chain.ts";
 import { startWorld, type World } from "../../../testing/chain/world.ts";
-import { openStatuses } from "../../status/source.ts";
+import { openStatuses } from "../../status/status.ts";
 import { openPreviews } from "./preview.ts";
 
 let world: World;
@@ -19,7 +19,7 @@ after(async () => {
 });
 
 /** By endpoints of its own: those of the server may have read their newest block just before. */
-const previewOf = (address: string, parts = { ...server.parts, chains: chainsAt(world) }) =>
+const previewOf = (address: string, parts = { ...server.parts, ...chainParts(chainsAt(world)) }) =>
   openPreviews(parts, openStatuses(parts))(address);
 
 describe("the preview of an address", () => {
@@ -41,7 +41,7 @@ describe("the preview of an address", () => {
 
   test("leaves the state out where the chain does not answer", async () => {
     const record = await keepRecord(server, await world.newRecord());
-    const cut = { ...server.parts, chains: chainsAt(world, "http://127.0.0.1:9") };
+    const cut = { ...server.parts, ...chainParts(chainsAt(world, "http://127.0.0.1:9")) };
     const text = (await previewOf(record.address, cut)) ?? "";
     assert.match(text, /0\.0001 DMO on Local/);
     assert.doesNotMatch(text, /Waiting/);

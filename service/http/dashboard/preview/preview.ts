@@ -8,7 +8,7 @@ import { findName } from "../../../accounts/names.ts";
 import { within } from "../../../flow/within.ts";
 import { findCreators } from "../../../store/held.ts";
 import type { Parts } from "../../parts.ts";
-import type { Statuses } from "../../status/source.ts";
+import type { Statuses } from "../../status/status.ts";
 import { askerOf, labelsOf } from "./labels.ts";
 
 type PreviewParts = Pick<

@@ -3,6 +3,7 @@
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
+import { openStatusReader } from "../../../chain/status/reader.ts";
 import { nothingKnown } from "../../../events/changes.ts";
 import { listConfirmations, setConfirmations } from "../../../events/confirmations.ts";
 import { pruneEvents } from "../../../events/list.ts";
@@ -17,6 +18,7 @@ import {
   type Watch,
 } from "../../../events/watches.ts";
 import { findAnchor } from "../../../follow/anchors.ts";
+import { openChainLoop } from "../../../follow/loop.ts";
 import { keccak } from "../../../store/keccak.ts";
 import type { Store } from "../../../store/store.ts";
 import { enqueue } from "../../../webhooks/deliveries/enqueue.ts";
@@ -99,7 +101,9 @@ async function observerPass(store: Store): Promise<void> {
     now: Date.now,
     onEvents: async () => {},
     chains: { known: [chain], rpcOf: () => rpc },
-    pollMs: 1,
+    statusReader: () =>
+      openStatusReader({ chainId: chains.many, factory: sender, rpc, tokens: [] }),
+    chainLoop: () => openChainLoop(rpc.heads, 1),
     log: pino({ level: "silent" }),
   });
   await isAsked;

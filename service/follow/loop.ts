@@ -1,0 +1,87 @@
+// The loop of one chain in one process: whatever depends on the chain's newest block runs in its
+// turns. A turn comes when another block was seen, when the executor has saved the payments up to
+// it, and otherwise at every poll, because some work is due by the clock and a chain may be silent.
+//
+// In a process with an executor, its passes note the heads that they read, so this loop requests
+// none. It requests heads only if the passes were silent for two polls: during a long pass, without
+// the lease, or while the chain sleeps. Without an executor it requests every head itself.
+
+import { AsyncResource } from "node:async_hooks";
+import type { BlockReference } from "executable-address/status";
+import type { Heads } from "../chain/rpc/heads.ts";
+
+export type ChainLoop = {
+  /**
+   * Runs `run` now and in each turn, but never twice at the same time: a turn that comes while it
+   * runs is made up for afterwards. `run` must not reject.
+   *
+   * @returns ends the subscription, and resolves when the run under way has ended
+   */
+  subscribe(run: () => Promise<void>): () => Promise<void>;
+  /** Starts a turn now: payments up to a newer anchor have been saved. */
+  startTurn(): void;
+  /**
+   * Returns the newest block, which is requested only if the next one is expected by now.
+   *
+   * @throws {ChainUnavailable}
+   */
+  readHead(): Promise<BlockReference>;
+};
+
+/** @param pollMs between two turns at most */
+export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
+  const starts = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let stopListening = () => {};
+  const startTurn = () => {
+    clearTimeout(timer);
+    if (starts.size > 0) timer = setTimeout(startTurn, pollMs).unref();
+    for (const start of starts) start();
+  };
+  return {
+    subscribe(run) {
+      if (starts.size === 0) {
+        stopListening = heads.subscribe(startTurn);
+        timer = setTimeout(startTurn, pollMs).unref();
+      }
+      const runs = openRuns(run);
+      // Otherwise a turn that a request's read of a head starts would count as part of its trace.
+      const start = AsyncResource.bind(runs.start);
+      starts.add(start);
+      start();
+      return () => {
+        if (starts.delete(start) && starts.size === 0) {
+          clearTimeout(timer);
+          stopListening();
+        }
+        return runs.end();
+      };
+    },
+    startTurn,
+    readHead: () => heads.readNext(pollMs),
+  };
+}
+
+/** Runs of one subscriber, one after the other. */
+function openRuns(run: () => Promise<void>) {
+  let isDue = false;
+  let isEnded = false;
+  let running: Promise<void> | undefined;
+  const runWhileDue = async () => {
+    while (isDue && !isEnded) {
+      isDue = false;
+      await run();
+    }
+    running = undefined;
+  };
+  return {
+    start() {
+      isDue = true;
+      running ??= runWhileDue();
+    },
+    async end() {
+      isEnded = true;
+      await running;
+    },
+  };
+}
