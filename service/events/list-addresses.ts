@@ -1,14 +1,14 @@
-// Lists the addresses of an account by filters. A statement walks one index and asks of a window of
-// its rows whether they fit, since on SQLite all statements but creates and look-ups wait for each
-// other, and one that walks a million rows would hold them up for seconds. A page that is not full
-// is the last.
+// Lists the addresses of an account by filters. A list walks one index in the order of the list, a
+// window of rows at a time: one statement reads the keys of the window, a second one reads the rows
+// that meet the filters. On SQLite, statements wait for each other, and a single statement over a
+// million rows would delay all others for seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { atOnce, type Turn } from "../flow/gate.ts";
 import { foldReference } from "../store/columns.ts";
-import { createdAt, joinRecord, owners } from "../store/owned.ts";
+import { createdAt, owners, recordsFor } from "../store/owned.ts";
 import {
   byClientId,
   type CreatedBy,
@@ -37,16 +37,17 @@ type AddressFilter = {
 
 export type AddressQuery = AddressFilter & {
   accountId: string;
+  /** By creation; by settlement if a settled time is among the filters. */
   order: "newest" | "oldest";
-  /** Behind this row; by creation, or by settlement where a settled time is asked for. */
+  /** The list begins after this row. */
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Each window is read in it; the search ends where it gives nothing. */
+  /** Each window is read in it. The list ends if it returns undefined. */
   turn?: Turn;
 };
 
-/** `address` 20 bytes. */
+/** A row's position in the list. `address` 20 bytes. */
 export type Cursor = { atMs: number; address: Buffer };
 
 export type ListedAddress = {
@@ -67,81 +68,116 @@ export type ListedAddress = {
   settledAtMs: number | null;
 };
 
-/** Each row may lie on pages of its own. */
+/** Rows of a window at most: each may lie on database pages of its own. */
 const windowRowsMax = 250;
 
 /**
- * Oldest first, what is younger than this is not shown yet: rows get their time before they are
- * committed, and one that appeared behind a cursor would be skipped.
+ * With the oldest first, younger rows are not listed yet: a row gets its time before it is
+ * committed, so one that appeared behind a cursor would be skipped.
  */
 const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
-/** Windows begin as small as the page, and grow while few rows fit. */
+/**
+ * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. With
+ * the oldest first there always is one, because later rows are added at the end.
+ */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
-  const { limit, turn = atOnce } = query;
-  const found: Row[] = [];
+  const { limit, order, turn = atOnce } = query;
+  const found: Found[] = [];
   let cursor = query.cursor;
-  for (let size = limit + 1; ; size = Math.min(4 * size, windowRowsMax)) {
-    const read = () => readWindow(db, { ...query, cursor }, size, limit + 1 - found.length);
-    const rows = (await turn(read)) ?? [];
-    found.push(...rows.filter(({ fits }) => fits));
-    if (found.length > limit) break;
-    const last = rows.at(-1);
-    if (last) cursor = cursorOf(last);
-    // Oldest first, what is added later comes behind what was read, so one can always go on.
-    const next = query.order === "oldest" ? cursor : undefined;
-    if (Number(last?.walked ?? 0) < size) return { items: found.map(itemOf), next };
+  // Windows start as small as the page, and grow while few rows meet the filters.
+  for (let rows = limit + 1; ; rows = Math.min(4 * rows, windowRowsMax)) {
+    const window = await turn(() => readWindow(db, { ...query, cursor }, rows));
+    found.push(...(window?.found ?? []));
+    const page = found.slice(0, limit);
+    const items = page.map(({ item }) => item);
+    if (found.length > limit) return { items, next: page.at(-1)!.key };
+    cursor = window?.last ?? cursor;
+    if (!window || window.isEnd) return { items, next: order === "oldest" ? cursor : undefined };
   }
-  const page = found.slice(0, limit);
-  return { items: page.map(itemOf), next: cursorOf(page.at(-1)!) };
 }
 
-/** One address of the account; undefined where it has not created it. @param address 20 bytes */
+/** Returns one address (20 bytes) of the account, or undefined if it has not created it. */
 export async function findListed(
   db: Kysely<Tables>,
-  { address, ...asked }: { accountId: string; address: Buffer; nowMs: number },
+  { address, ...query }: { accountId: string; address: Buffer; nowMs: number },
 ): Promise<ListedAddress | undefined> {
   const addresses = { from: address, to: address };
-  const { items } = await listAddresses(db, { ...asked, addresses, order: "newest", limit: 1 });
+  const { items } = await listAddresses(db, { ...query, addresses, order: "newest", limit: 1 });
   return items[0];
 }
 
-const cursorOf = ({ walk_at, address }: Row): Cursor => ({
-  atMs: Number(walk_at),
-  address: Buffer.from(address),
-});
+/** A row that meets the filters, and its position. */
+type Found = { key: Cursor; item: ListedAddress };
+
+/** Reads the next `rows` rows after the cursor. `last` is the position of the last of them. */
+async function readWindow(db: Kysely<Tables>, query: AddressQuery, rows: number) {
+  const keys = await readKeys(db, query, rows);
+  const items = keys.length === 0 ? new Map() : await readItems(db, query, keys);
+  const found = keys.flatMap((key): Found[] => {
+    const item = items.get(key.address.toString("hex"));
+    return item ? [{ key, item }] : [];
+  });
+  return { found, last: keys.at(-1), isEnd: keys.length < rows };
+}
 
 type Sql = ReturnType<typeof sql>;
 
-/** The rows to walk, by an index that few others share, and the time they are in order of. */
-function walkOf(query: AddressQuery): { at: string; from: Sql } {
+/** Reads the positions of the next `rows` rows in the order of the list. */
+async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): Promise<Cursor[]> {
+  const { order, cursor, nowMs } = query;
+  const { time, from, times } = chooseWalk(query);
+  const isNewest = order === "newest";
+  const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
+  // The cursor is part of the bounds too: SQLite enters a view's index by a single range.
+  const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
+  const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
+  const at = sql.ref(`a.${time}`);
+  const afterCursor = cursor
+    ? sql`and (${at}, a.address) ${after} (${cursor.atMs}, ${cursor.address})`
+    : sql``;
+  const keys = await sql<{ at: number; address: Uint8Array }>`
+    select ${at} as at, a.address from ${from}
+      and ${at} >= ${least} and ${at} < ${Math.min(times.until, end)} ${afterCursor}
+    order by ${at} ${direction}, a.address ${direction} limit ${rows}`.execute(db);
+  return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
+}
+
+/** The rows to walk, by the index that the fewest others share, and the time that orders them. */
+type Walk = {
+  from: Sql;
+  time: "created_at" | "settled_at";
+  /** Unix milliseconds, from inclusive, until exclusive. */
+  times: { from: number; until: number };
+};
+
+function chooseWalk(query: AddressQuery): Walk {
   const { accountId, settledFrom, settledUntil, reference, state, addresses } = query;
-  const mine = sql`a.account_id = ${accountId}`;
+  const own = sql`a.account_id = ${accountId}`;
+  const bound = (from = 0, until = Number.MAX_SAFE_INTEGER) => ({ from, until });
   if (settledFrom !== undefined || settledUntil !== undefined) {
-    return { at: "settled_at", from: sql`watches a where ${mine}` };
+    const times = bound(settledFrom, settledUntil);
+    return { time: "settled_at", times, from: sql`watches a where ${own}` };
   }
-  const from = (rows: Sql) => ({ at: "created_at", from: rows });
+  const times = bound(query.createdFrom, query.createdUntil);
+  const byCreation = (from: Sql): Walk => ({ time: "created_at", times, from });
   if (reference !== undefined) {
-    return from(sql`${references} a where ${mine} and a.reference = ${reference}`);
+    return byCreation(sql`${references} a where ${own} and a.reference = ${reference}`);
   }
   if (addresses?.from.equals(addresses.to)) {
-    return from(sql`${owners} a where ${mine} and a.address = ${addresses.from}`);
+    return byCreation(sql`${owners} a where ${own} and a.address = ${addresses.from}`);
   }
-  // Nothing is kept of an address that never received money, so these two states walk all.
+  // An address that never received money has no watch, so these two states walk all addresses.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
-    return from(sql`watches a where ${mine} and a.state = ${state}`);
+    return byCreation(sql`watches a where ${own} and a.state = ${state}`);
   }
-  return from(sql`${owners} a where ${mine}`);
+  return byCreation(sql`${owners} a where ${own}`);
 }
 
 type Row = {
   address: Uint8Array;
-  walk_at: number;
-  /** How many rows the window has. */
-  walked: number;
-  fits: unknown;
   created_at: number;
   chain_id: number;
   token: Uint8Array;
@@ -157,82 +193,55 @@ type Row = {
   settled_at: number | null;
 };
 
-/**
- * The rows that fit of the next `size` of the walk, `limit` at most, and its last one, from which
- * to go on.
- */
-async function readWindow(
+/** Reads the addresses among `keys` that meet the filters, by their digits. */
+async function readItems(
   db: Kysely<Tables>,
   query: AddressQuery,
-  size: number,
-  limit: number,
-): Promise<Row[]> {
-  const { accountId, order, cursor, nowMs } = query;
-  const account = sql`${accountId}`;
-  const walk = walkOf(query);
-  const [from = 0, until = Number.MAX_SAFE_INTEGER] =
-    walk.at === "settled_at"
-      ? [query.settledFrom, query.settledUntil]
-      : [query.createdFrom, query.createdUntil];
-  const isNewest = order === "newest";
-  // The cursor stands in the bounds too: only by one range of times is a view's index entered.
-  const least = isNewest ? from : Math.max(from, cursor?.atMs ?? 0);
-  const latest = Math.min(until, isNewest ? (cursor?.atMs ?? until) + 1 : nowMs - settleMs);
-  const at = sql.ref(`a.${walk.at}`);
-  const [way, back, behind] = (isNewest ? ["desc", "asc", "<"] : ["asc", "desc", ">"]).map((word) =>
-    sql.raw(word),
-  );
-  const afterCursor = cursor
-    ? sql`and (${at}, a.address) ${behind} (${cursor.atMs}, ${cursor.address})`
-    : sql``;
-  // Not by the view of owners: SQLite joined all records of the account to a page of them.
+  keys: readonly Cursor[],
+): Promise<Map<string, ListedAddress>> {
+  const account = sql`${query.accountId}`;
+  const state = selectState(query.nowMs);
+  const created = createdAt(account);
+  const addresses = sql.join(keys.map(({ address }) => address));
+  const isOnPage = sql`r.address in (${addresses})`;
+  const conditions = [isOnPage, ...writeConditions(query, { state, created })];
   const { rows } = await sql<Row>`
-    with page as (select a.address, ${at} as walk_at from ${walk.from}
-      and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
-      order by ${at} ${way}, a.address ${way} limit ${size}),
-    judged as (select page.address, page.walk_at, r.chain_id, r.token, r.amount,
-        r.expires_at, n.reference, ${byClientId(account)} as by_client_id,
-        ${createdAt(account)} as created_at,
-        ${state(nowMs)} as state, w.block_number, w.block_hash, w.block_time, w.transaction_hash,
-        w.settled_at, (${sql.join(conditionsOf(query), sql` and `)}) as fits
-      from page ${joinRecord(account, sql`page.address`)}
-        left join watches w on w.account_id = ${accountId} and w.address = page.address
-        ${joinReference(account, sql`page.address`)})
-    select *, (select count(*) from page) as walked from judged
-    where fits or address = (select address from page
-      order by walk_at ${back}, address ${back} limit 1)
-    order by walk_at ${way}, address ${way} limit ${limit}`.execute(db);
-  return rows;
+    select r.address, r.chain_id, r.token, r.amount, r.expires_at, n.reference,
+      ${byClientId(account)} as by_client_id, ${created} as created_at, ${state} as state,
+      w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
+    from ${recordsFor(account)}
+      left join watches w on w.account_id = ${account} and w.address = r.address
+      ${joinReference(account, sql`r.address`)}
+    where ${sql.join(conditions, sql` and `)}`.execute(db);
+  return new Map(rows.map((row) => [Buffer.from(row.address).toString("hex"), toItem(row)]));
 }
 
-/** An address without money is not observed again, so its expiry tells whether it has expired. */
-const state = (nowMs: number) => sql`case
+/** An address without money is not observed again, so its expiry decides if it has expired. */
+const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
-/** Gives the conditions that each row of a page meets; the walk met some already. */
-function conditionsOf(query: AddressQuery): Sql[] {
-  const { accountId, token, chainId, addresses, reference, referenceContains } = query;
-  const created = createdAt(sql`${accountId}`);
-  const when = <Value>(value: Value | undefined, of: (value: Value) => Sql) =>
-    value === undefined ? [] : [of(value)];
+/** Writes all filters in SQL. The walk of {@link chooseWalk} has applied some of them already. */
+function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
+  const { token, chainId, addresses, reference, referenceContains } = query;
+  const when = <Value>(value: Value | undefined, write: (value: Value) => Sql) =>
+    value === undefined ? [] : [write(value)];
   return [
-    sql`true`,
     ...when(token, (token) => sql`r.token = ${token}`),
     ...when(chainId, (chainId) => sql`r.chain_id = ${chainId}`),
-    ...when(addresses, ({ from, to }) => sql`page.address between ${from} and ${to}`),
-    ...when(query.state, (asked) => sql`${state(query.nowMs)} = ${asked}`),
+    ...when(addresses, ({ from, to }) => sql`r.address between ${from} and ${to}`),
+    ...when(query.state, (wanted) => sql`${state} = ${wanted}`),
     ...when(reference, (reference) => sql`n.reference = ${reference}`),
-    ...when(referenceContains, (part) => sql`n.folded like ${patternOf(part)} escape '\\'`),
+    ...when(referenceContains, (part) => sql`n.folded like ${writePattern(part)} escape '\\'`),
     ...when(query.createdFrom, (from) => sql`${created} >= ${from}`),
     ...when(query.createdUntil, (until) => sql`${created} < ${until}`),
   ];
 }
 
-/** Matches what contains `part`, each character of which stands for itself. */
-const patternOf = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
+/** Writes the LIKE pattern of a text that contains `part`, in which no character is a wildcard. */
+const writePattern = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 
-function itemOf(row: Row): ListedAddress {
+function toItem(row: Row): ListedAddress {
   const { block_number: number, block_hash: hash, block_time: timestamp } = row;
   return {
     address: Buffer.from(row.address),

@@ -18,6 +18,10 @@ export const joinRecord = (account: Sql, address: Sql) =>
   sql`join records r on r.address = ${address}
     left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
 
+/** The rows of records as `r`, joined as {@link joinRecord} does. */
+export const recordsFor = (account: Sql) => sql`records r
+    left join later_owners l on l.account_id = ${account} and l.address = r.address`;
+
 /** When the account created the address, of a row with its {@link joinRecord}. */
 export const createdAt = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.created_at else l.created_at end`;

@@ -19,7 +19,7 @@ import { integerInput, parseQuery, timeInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
-import { turnOf } from "./turn.ts";
+import { searchInTurn } from "./turn.ts";
 
 const referenceInput = z
   .string()
@@ -68,8 +68,9 @@ export async function showPage(
   asked: PageQuery,
   request: FastifyRequest,
 ): Promise<AddressPage> {
-  const query = { ...asked, accountId, nowMs: parts.now(), turn: turnOf(request, accountId) };
-  const { items, next } = await listAddresses(parts.store.db, query);
+  const { items, next } = await searchInTurn(parts, request, accountId, (turn) =>
+    listAddresses(parts.store.db, { ...asked, accountId, nowMs: parts.now(), turn }),
+  );
   const shown = items.map((item) => itemJson(item, parts));
   return { items: shown, next: next ? formatCursor(next) : null };
 }

@@ -11,7 +11,7 @@ import { integerInput, parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
-import { turnOf } from "./turn.ts";
+import { searchInTurn } from "./turn.ts";
 
 export const eventsInput = z.strictObject({
   cursor: z
@@ -35,10 +35,10 @@ export function accountEvents(parts: Parts): Route {
     async handler(request, reply) {
       const { cursor = 0, limit, types } = parseQuery(eventsInput, request);
       const { accountId } = request.caller!;
-      const { rows, until } = await listEvents(parts.store.db, {
-        ...{ accountId, after: cursor, limit: limit + 1, types },
-        turn: turnOf(request, accountId),
-      });
+      const query = { accountId, after: cursor, limit: limit + 1, types };
+      const { rows, until } = await searchInTurn(parts, request, accountId, (turn) =>
+        listEvents(parts.store.db, { ...query, turn }),
+      );
       const page = rows.slice(0, limit);
       const hasMore = rows.length > limit;
       const read = page.at(-1)?.position ?? cursor;

@@ -1,14 +1,75 @@
-// Searches of an account read one window at a time, so that others wait for one of them alone, be
-// there ever so many. A search ends once its client has left.
+// Bounds what the searches of an account cost others. A search reads its rows a window at a time
+// (events/list-addresses.ts), and the windows of an account wait for each other, so that other
+// accounts wait for one window only. A search that few rows meet may walk all rows of the account,
+// a million of them for 10 s. Such a long search takes one of a few places of its account, and pays
+// for its windows from a limit of the account; the first page of a list never does.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
+import type { Policy } from "../../accounts/limits.ts";
 import { openGate, type Turn } from "../../flow/gate.ts";
+import { Refusal } from "../errors.ts";
+import { spend } from "../load/limit.ts";
+import type { Parts } from "../parts.ts";
+
+/** A search of more windows is long: 2,000 rows take about 20 ms. */
+const shortWindowsMax = 8;
+/** Long searches of an account that one server works on. One more is refused. */
+const longSearchesMax = 3;
+/** Windows that one token pays for: up to 100,000 rows, or one second. */
+const windowsPerToken = 400;
+/** An account has 30 such searches at once, then one in 2 s. */
+export const perAccount: Policy = { name: "search", intervalMs: 2_000, burst: 30 };
 
 /** By account. One that is forgotten while in use lets the next search read beside it. */
-const gates = new LRUCache({ max: 10_000, memoMethod: (_accountId: string) => openGate(1) });
+const queues = new LRUCache({
+  max: 10_000,
+  memoMethod: (_accountId: string) => ({ inTurn: openGate(1), longSearches: 0 }),
+});
 
-export const turnOf =
-  ({ raw }: FastifyRequest, accountId: string): Turn =>
-  (read) =>
-    gates.memo(accountId)(async () => (raw.socket.destroyed ? undefined : read()));
+type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
+
+/**
+ * Runs `search`, which reads each of its windows in the turn that it is given. The turn returns
+ * undefined once the client has left.
+ *
+ * @throws {Refusal} from the turn: 503 `service_unavailable` if too many long searches of the
+ *   account are under way, 429 `rate_limited` if it has made too many
+ */
+export async function searchInTurn<Found>(
+  { accounts: { limiter } }: SearchParts,
+  { raw }: FastifyRequest,
+  accountId: string,
+  search: (turn: Turn) => Promise<Found>,
+): Promise<Found> {
+  const queue = queues.memo(accountId);
+  let windows = 0;
+  let isLong = false;
+  const admit = async () => {
+    windows++;
+    if (windows > shortWindowsMax && !isLong) {
+      if (queue.longSearches >= longSearchesMax) throw tooManySearches();
+      queue.longSearches++;
+      isLong = true;
+    }
+    const longWindows = windows - shortWindowsMax - 1;
+    if (isLong && longWindows % windowsPerToken === 0) {
+      await spend(limiter, perAccount, accountId, "too many searches of many rows");
+    }
+  };
+  try {
+    return await search(async (read) => {
+      await admit();
+      return queue.inTurn(async () => (raw.socket.destroyed ? undefined : read()));
+    });
+  } finally {
+    if (isLong) queue.longSearches--;
+  }
+}
+
+const tooManySearches = () =>
+  new Refusal(
+    "service_unavailable",
+    `expected at most ${longSearchesMax} searches of many rows at once: wait for one to end`,
+    { headers: { "retry-after": "2" } },
+  );

@@ -1,0 +1,100 @@
+// Searches that find nothing among many rows: what they cost the account itself and others.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { startApp, type TestApp } from "../../testing/app.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { perAccount } from "./turn.ts";
+
+/** 100 windows. */
+const rows = 25_000;
+const searches = 20;
+const longMax = 3;
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+/** Gives an account addresses without references, a millisecond apart. */
+async function fill({ parts: { store } }: TestApp, accountId: string) {
+  const start = Date.now() - 10 * rows;
+  for (let from = 0; from < rows; from += 4000) {
+    const some = Array.from({ length: Math.min(4000, rows - from) }, (_, index) => {
+      const address = Buffer.alloc(20, accountId);
+      address.writeUInt32BE(from + index, 16);
+      return {
+        ...{ address, terms: Buffer.alloc(32), chain_id: 1, token: Buffer.alloc(20), amount: "1" },
+        ...{ expires_at: 1, account_id: accountId, created_at: start + from + index },
+      };
+    });
+    await store.db.insertInto("records").values(some).execute();
+  }
+  if (store.dialect === "postgres") await sql`analyze records`.execute(store.db);
+}
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`searches that find nothing, on ${dialect}`, () => {
+    let service: TestApp;
+    let many: { accountId: string; apiKey: string };
+    let other: { accountId: string; apiKey: string };
+    before(async () => {
+      const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
+      service = await startApp(databaseUrl ? { databaseUrl } : {});
+      [many, other] = [await service.newKey(), await service.newKey()];
+      await fill(service, many.accountId);
+    });
+    after(() => service.close());
+
+    const list = (apiKey: string, query = "") =>
+      service.app.inject({
+        url: `/v1/addresses?${query}`,
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+    const searchNothing = () => list(many.apiKey, "referenceContains=none");
+
+    test("returns 503 beyond three at once, and delays no list of any account", async () => {
+      assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
+      let isOver = false;
+      const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
+        isOver = true;
+      });
+      let listed = 0;
+      for (; !isOver && listed < 20; listed++) {
+        const [others, own] = await Promise.all([list(other.apiKey), list(many.apiKey)]);
+        assert.deepEqual([others.statusCode, own.statusCode], [200, 200]);
+      }
+      const answers = await all;
+      assert.ok(listed > 3, `${listed} lists were answered before the searches ended`);
+      const refused = answers.filter(({ statusCode }) => statusCode === 503);
+      const found = answers.filter(({ statusCode }) => statusCode === 200);
+      assert.deepEqual([found.length, refused.length], [longMax, searches - longMax]);
+      for (const answer of refused) {
+        assert.equal(answer.headers["retry-after"], "2");
+        assert.equal(answer.json().error.code, "service_unavailable");
+        assert.match(answer.json().error.message, /at most 3 searches of many rows at once/);
+      }
+      assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
+    });
+
+    test("returns 429 if the account has made too many, and still lists pages", async () => {
+      const { limiter } = service.parts.accounts;
+      const spendAll = async () => {
+        while ((await limiter.take(`search ${many.accountId}`, perAccount)).admitted);
+      };
+      let answer = await searchNothing();
+      // A token comes back every 2 s, and a busy machine may take that long.
+      for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
+        await spendAll();
+        answer = await searchNothing();
+      }
+      assert.equal(answer.statusCode, 429);
+      assert.equal(answer.json().error.code, "rate_limited");
+      assert.match(answer.json().error.message, /^too many searches of many rows: try again in /);
+      assert.equal((await list(many.apiKey)).statusCode, 200);
+      assert.equal((await list(other.apiKey)).statusCode, 200);
+    });
+  });
+}
