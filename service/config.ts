@@ -91,7 +91,6 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorKeystore: optional("EXECUTOR_KEYSTORE", text("a version 3 keystore file")),
     executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),
     executorSignerUrl: secret("EXECUTOR_SIGNER_URL", signerUrl),
-    executorKmsKey: optional("EXECUTOR_KMS_KEY", text("an id, ARN or alias of a key")),
     executorAddress: optional("EXECUTOR_ADDRESS", address20),
     executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), pollMs),
     executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), leaseMs / 1000),

@@ -28,10 +28,10 @@ describe("several keys", () => {
 
   const faulty: [string, unknown][] = [
     ["none", []],
-    ["one outside a list", { kmsKey: "alias/gas", address: first }],
+    ["one outside a list", { signerUrl, address: first }],
     ["one without its address", [{ signerUrl }]],
     ["another setting", [{ signerUrl, address: first, chain: 1 }]],
-    ["two forms at once", [{ signerUrl, kmsKey: "alias/gas", address: first }]],
+    ["two forms at once", [{ signerUrl, keystore: "key.json", address: first }]],
     ["an address cut short", [{ signerUrl, address: first.slice(0, -1) }]],
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
@@ -47,7 +47,7 @@ describe("several keys", () => {
     assert.match(refusal({ executorKeys: fileOf("[") }), /is no list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [
-      { kmsKey: "alias/gas", address: first },
+      { signerUrl: "http://127.0.0.1:2", address: first },
       { signerUrl, address: first.toUpperCase().replace("0X", "0x") },
     ];
     assert.match(
@@ -62,12 +62,11 @@ describe("several keys", () => {
   });
 
   test("refused at start: beside the setting of one key", () => {
-    const keys = [{ kmsKey: "alias/gas", address: first }];
+    const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
       { executorKey: `0x${"4c".repeat(32)}` },
       { executorKeystore: "key.json" },
-      { executorKmsKey: "alias/other" },
       { executorSignerUrl: signerUrl },
       { executorAddress: first },
     ];
@@ -79,7 +78,7 @@ describe("several keys", () => {
   test("each form in one file, in its order, lower case", () => {
     const keys = [
       { signerUrl, address: second },
-      { kmsKey: "alias/gas", address: first },
+      { signerUrl: "http://127.0.0.1:2", address: first },
     ];
     const signers = openSigners({ executorKeys: fileOf(JSON.stringify(keys)) });
     assert.deepEqual(

@@ -23,9 +23,6 @@ const keysFile = z
       z
         .strictObject({ signerUrl: z.url(), address })
         .transform((key) => ({ executorSignerUrl: key.signerUrl, executorAddress: key.address })),
-      z
-        .strictObject({ kmsKey: z.string(), address })
-        .transform((key) => ({ executorKmsKey: key.kmsKey, executorAddress: key.address })),
     ]),
   )
   .min(1);
@@ -33,9 +30,8 @@ const keysFile = z
 /** The one key of the settings, or those of the file. @throws as {@link openSigner} does */
 export function openSigners({ executorKeys, ...source }: KeySources): [Signer, ...Signer[]] {
   if (!executorKeys) return [openSigner(source)];
-  const { executorKey, executorKeystore, executorSignerUrl, executorKmsKey } = source;
-  const { executorAddress } = source;
-  if (executorKey || executorKeystore || executorSignerUrl || executorKmsKey || executorAddress) {
+  const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
+  if (executorKey || executorKeystore || executorSignerUrl || executorAddress) {
     throw new Error("EXECUTOR_KEYS is set beside another key; expected it alone");
   }
   const signers = readKeys(executorKeys).map(openSigner);
@@ -53,7 +49,7 @@ function readKeys(file: string): KeySource[] {
   } catch {
     throw new Error(
       `EXECUTOR_KEYS ${file} is no list of keys; expected a JSON array of ` +
-        `{"keystore", "passwordFile"}, {"signerUrl", "address"} or {"kmsKey", "address"}`,
+        `{"keystore", "passwordFile"} or {"signerUrl", "address"}`,
     );
   }
 }

@@ -15,17 +15,21 @@ import type { Signer, UnsignedTransaction } from "../parts.ts";
 import { eip1559Of } from "./eip1559.ts";
 
 /** An answer that is not a signature by the executor's key over what was to be signed. */
-export class SignerRefused extends Error {
+class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
 /** Four attempts of so long end before a lease does, where the signer answers with faults. */
-const timeoutMs = 2000;
+export const signerTimeoutMs = 2000;
 /** EIP-2: a signature with a larger `s` is not valid in a block. Half of the curve's order. */
-export const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** @param url may hold a user and a password, and is shown nowhere */
-export function remoteSigner(url: string, address: Hex): Signer {
+export function remoteSigner(
+  url: string,
+  address: Hex,
+  timeoutMs: number = signerTimeoutMs,
+): Signer {
   const endpoint = httpEndpoint("the signer", url, { timeoutMs });
   return {
     address,

@@ -57,21 +57,15 @@ describe("the executor's key", () => {
   test("a sentence for each way of naming one elsewhere that does not fit", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
-    const executorKmsKey = "alias/gas";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
       [{ executorSignerUrl }, /^EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS$/],
-      [{ executorKmsKey }, /^EXECUTOR_KMS_KEY is set without EXECUTOR_ADDRESS$/],
       [
         { executorSignerUrl, executorAddress, executorKeystore: "key" },
         /EXECUTOR_KEYSTORE and EXECUTOR_SIGNER_URL are both/,
       ],
       [
-        { executorKmsKey, executorAddress, executorSignerUrl },
-        /EXECUTOR_SIGNER_URL and EXECUTOR_KMS_KEY are both/,
-      ],
-      [
         { executorKeystore: "key", executorAddress },
-        /EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL/,
+        /^EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL$/,
       ],
     ];
     for (const [source, sentence] of sentences) assert.match(refusal(source), sentence);

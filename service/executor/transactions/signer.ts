@@ -7,7 +7,6 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Signer } from "../parts.ts";
 import { eip1559Of } from "./eip1559.ts";
 import { decryptKey, encryptKey } from "./keystore.ts";
-import { kmsSigner } from "./kms-signer.ts";
 import { remoteSigner } from "./remote-signer.ts";
 
 export type KeySource = {
@@ -16,19 +15,17 @@ export type KeySource = {
   /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
   executorKeystore?: string | undefined;
   executorPasswordFile?: string | undefined;
-  /** The URL of a remote signer, or a key of AWS KMS, and the address that it is to sign as. */
+  /** The URL of a remote signer, and the address that it is to sign as. */
   executorSignerUrl?: string | undefined;
-  executorKmsKey?: string | undefined;
   executorAddress?: string | undefined;
 };
 
 /** @throws an error of one sentence that says which setting is at fault, never what it holds */
 export function openSigner(source: KeySource): Signer {
   refuseTwo(source);
-  const { executorSignerUrl, executorKmsKey } = source;
+  const { executorSignerUrl } = source;
   const address = source.executorAddress?.toLowerCase() as Hex;
   if (executorSignerUrl) return remoteSigner(executorSignerUrl, address);
-  if (executorKmsKey) return kmsSigner(executorKmsKey, address);
   const account = privateKeyToAccount(readKey(source));
   return {
     address: account.address.toLowerCase() as Hex,
@@ -57,22 +54,20 @@ export function writeNewKey(keystore: string, passwordFile: string): Hex {
 }
 
 function refuseTwo(source: KeySource): void {
-  const { executorKey, executorKeystore, executorSignerUrl, executorKmsKey } = source;
+  const { executorKey, executorKeystore, executorSignerUrl } = source;
   const named = [
     executorKey && "EXECUTOR_KEY",
     executorKeystore && "EXECUTOR_KEYSTORE",
     executorSignerUrl && "EXECUTOR_SIGNER_URL",
-    executorKmsKey && "EXECUTOR_KMS_KEY",
   ].filter(Boolean);
   if (named.length > 1) {
     throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
   }
-  const isElsewhere = Boolean(executorSignerUrl || executorKmsKey);
-  if (isElsewhere && !source.executorAddress) {
-    throw new Error(`${named[0]} is set without EXECUTOR_ADDRESS`);
+  if (executorSignerUrl && !source.executorAddress) {
+    throw new Error("EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS");
   }
-  if (source.executorAddress && !isElsewhere) {
-    throw new Error("EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL or EXECUTOR_KMS_KEY");
+  if (source.executorAddress && !executorSignerUrl) {
+    throw new Error("EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL");
   }
 }
 
@@ -81,7 +76,7 @@ function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySou
   if (!executorKeystore) {
     throw new Error(
       "the executor has no key; set EXECUTOR_KEY, or EXECUTOR_KEYSTORE with " +
-        "EXECUTOR_PASSWORD_FILE, or EXECUTOR_SIGNER_URL or EXECUTOR_KMS_KEY with EXECUTOR_ADDRESS",
+        "EXECUTOR_PASSWORD_FILE, or EXECUTOR_SIGNER_URL with EXECUTOR_ADDRESS",
     );
   }
   if (!executorPasswordFile) {

@@ -1,4 +1,4 @@
-// What every signer promises: a key in the process, one from a keystore, a remote signer and KMS.
+// What every signer promises: a key in the process, one from a keystore, and a remote signer.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,20 +8,17 @@ import { after, describe, test } from "node:test";
 import { privateKeyToAccount } from "viem/accounts";
 import { NodeError } from "../../testing/chain/node.ts";
 import {
-  answerAsKms,
   asAsked,
   key,
   keystore,
-  kmsSdkMissing,
   other,
-  otherKey,
   own,
   refused,
   wanted,
-  withKmsSigner,
   withRemoteSigner,
 } from "../../testing/executor/signing.ts";
 import { defaultTuning, type Signer } from "../parts.ts";
+import { signerTimeoutMs } from "./remote-signer.ts";
 import { openSigner } from "./signer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signers-"));
@@ -35,7 +32,6 @@ writeFileSync(executorPasswordFile, "open sesame\n");
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  skip?: string | false;
   /** The signer rejects with these words where that server refuses; one without it has none. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
@@ -54,28 +50,20 @@ const signers: Implementation[] = [
     name: "a remote signer",
     refusal: /^the signer refused with code -32000$/,
     using: (outside, use) =>
-      withRemoteSigner(async (asked) => {
-        if (outside === "is silent") return new Promise(() => {});
-        if (outside === "refuses") throw new NodeError(-32000, "role s3cret may not");
-        return outside.sign(asAsked(asked));
-      }, use),
-  },
-  {
-    name: "a key of AWS KMS",
-    skip: kmsSdkMissing,
-    refusal: /^KMS refused with AccessDeniedException$/,
-    using: (outside, use) =>
-      withKmsSigner(async (asked) => {
-        if (outside === "is silent") return new Promise(() => {});
-        if (outside !== "refuses") return answerAsKms(asked, outside === other ? otherKey : key);
-        const json = { __type: "AccessDeniedException", message: "role s3cret may not" };
-        return { status: 400, json };
-      }, use),
+      withRemoteSigner(
+        async (asked) => {
+          if (outside === "is silent") return new Promise(() => {});
+          if (outside === "refuses") throw new NodeError(-32000, "role s3cret may not");
+          return outside.sign(asAsked(asked));
+        },
+        use,
+        outside === "is silent" ? signerTimeoutMs : undefined,
+      ),
   },
 ];
 
-for (const { name, skip = false, refusal, using } of signers) {
-  describe(name, { skip }, () => {
+for (const { name, refusal, using } of signers) {
+  describe(name, () => {
     if (refusal !== undefined) {
       test("SignerRefused, which tells the address: it signs with another key", () =>
         using(other, (signer) =>

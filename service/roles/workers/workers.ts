@@ -21,7 +21,7 @@ const stopMsMax = 10_000;
 
 const noKey = {
   ...{ EXECUTOR_KEY: "", EXECUTOR_KEYSTORE: "", EXECUTOR_PASSWORD_FILE: "" },
-  ...{ EXECUTOR_SIGNER_URL: "", EXECUTOR_KMS_KEY: "", EXECUTOR_KEYS: "", EXECUTOR_ADDRESS: "" },
+  ...{ EXECUTOR_SIGNER_URL: "", EXECUTOR_KEYS: "", EXECUTOR_ADDRESS: "" },
 };
 
 /**
