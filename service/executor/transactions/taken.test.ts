@@ -7,7 +7,7 @@ import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
-import { readGasTaken } from "./taken.ts";
+import { divideGas, readGasTaken } from "./taken.ts";
 
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
 const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };
@@ -111,5 +111,28 @@ describe("where too few trace", () => {
     const { read, events } = await passOver(["slow", "slow"]);
     assert.equal(await read(), undefined);
     assert.deepEqual(events, []);
+  });
+});
+
+describe("if no node traces a batch", () => {
+  const [ran, failed] = vaults as [Hex, Hex];
+  const shares = [
+    { address: ran, gas: 137_500 },
+    { address: failed, gas: 137_500 },
+  ];
+
+  test("an item that ran is charged at most its estimate, and the failed one the rest", () => {
+    const taken = divideGas(shares, 230_000, new Set([failed]));
+    assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
+  });
+
+  test("an item that failed cheaply is not charged more than its share", () => {
+    const taken = divideGas(shares, 120_000, new Set([failed]));
+    assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
+  });
+
+  test("each pays by its estimate if all ran, or all failed", () => {
+    assert.equal(divideGas(shares, 230_000, new Set()), undefined);
+    assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });
 });

@@ -3,11 +3,12 @@
 
 import type { Hex } from "executable-address";
 import { transferOf } from "executable-address/status";
+import { gasMargin } from "../../chain/execution-gas.ts";
 import { agreed, saidBy } from "../../chain/rpc/alike.ts";
 import { quantity } from "../../chain/rpc/json-rpc.ts";
 import type { View } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";
-import type { Purpose } from "../ledger/purposes.ts";
+import type { Purpose, Share } from "../ledger/purposes.ts";
 import { type TipPrices, weiOf } from "../money/tips.ts";
 import type { Parts, TransactionsMemory } from "../parts.ts";
 import type { Receipt } from "./receipt.ts";
@@ -26,6 +27,37 @@ export function tipsIn(
     if (wei > 0n) sums.set(transfer.from, (sums.get(transfer.from) ?? 0n) + wei);
   }
   return sums;
+}
+
+/**
+ * Divides the gas that a batch used where no trace says who took it. An item that failed may have
+ * burned all it was given, so one that ran is charged no more than its estimate, and those that
+ * failed take the rest. If all ran, or all failed, each pays by its estimate.
+ *
+ * @returns the gas of each address; undefined: by estimates
+ */
+export function divideGas(
+  shares: readonly Pick<Share, "address" | "gas">[],
+  gasUsed: number,
+  failed: ReadonlySet<Hex>,
+): Map<Hex, number> | undefined {
+  const sumOf = (some: typeof shares) => some.reduce((sum, { gas }) => sum + gas, 0);
+  const ran = shares.filter(({ address }) => !failed.has(address));
+  const burned = shares.filter(({ address }) => failed.has(address));
+  if (ran.length === 0 || burned.length === 0) return undefined;
+  const proportional = gasUsed / sumOf(shares);
+  // The limit has the margin, and the estimate has not.
+  const taken = new Map(
+    ran.map(({ address, gas }) => [
+      address,
+      Math.floor(gas * Math.min(proportional, 1 / gasMargin)),
+    ]),
+  );
+  const rest = gasUsed - [...taken.values()].reduce((sum, gas) => sum + gas, 0);
+  for (const { address, gas } of burned) {
+    taken.set(address, Math.floor((rest * gas) / sumOf(burned)));
+  }
+  return taken;
 }
 
 /** A node that is not done by then is no help: the pass waits for it. */

@@ -88,7 +88,12 @@ describe("one endpoint of three that lies", () => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
-      const { told, scoreOf, differs } = await whatIsSeen(context, urls);
+      // Two of the three are asked. On a busy machine the liar may be late, and asked for nothing.
+      let seen = await whatIsSeen(context, urls);
+      for (let tries = 1; seen.told.length === 0 && tries < 20; tries++) {
+        seen = await whatIsSeen(context, urls);
+      }
+      const { told, scoreOf, differs } = seen;
       assert.ok(told.length > 0);
       for (const each of told) assert.deepEqual(each, [`0:${bad.host}`, method]);
       // A point for each contradiction, of which little is forgotten in seconds.

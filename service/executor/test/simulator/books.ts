@@ -1,9 +1,10 @@
 // Gas paid and tips received, to the wei: by account and for the chain, as the blocks have them.
 
 import { type Hex, toHex } from "executable-address";
-import { transferTopic } from "executable-address/status";
+import { decodeFactoryEvent, transferTopic } from "executable-address/status";
 import { shareOut } from "../../money/budgets.ts";
 import { weiOf } from "../../money/tips.ts";
+import { divideGas } from "../../transactions/taken.ts";
 import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
 import type { World } from "./world.ts";
@@ -83,11 +84,11 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
   return sums;
 }
 
-/** Divides by the gas that nodes trace for each address, else by what it was estimated at. */
+/** Divides by the gas that nodes trace for each address, else by its estimate and what failed. */
 async function sharesOf(
   db: World["db"],
   id: string,
-  { transaction, callGas }: Mined,
+  { transaction, callGas, gasUsed, logs, succeeded }: Mined,
   { byTerms, rules, setting }: World["chain"],
 ) {
   const rows = await db
@@ -100,8 +101,15 @@ async function sharesOf(
   const items = isOurs ? parseCalldata(transaction.data).items : [];
   const isTraced = rules.isTraced && items.length > 1 && callGas.length === items.length;
   const traced = new Map(items.map(({ terms }, i) => [byTerms.get(terms)!.address, callGas[i]!]));
-  return rows.map((row) => {
-    const address = toHex(row.address);
-    return { address, gas: isTraced ? traced.get(address)! : row.gas };
+  const shares = rows.map((row) => ({ address: toHex(row.address), gas: row.gas }));
+  const failed = logs.flatMap((log) => {
+    const event = decodeFactoryEvent(log);
+    return event?.name === "ItemFailed" ? [items[event.index]!] : [];
   });
+  const vaults = failed.map(({ terms }) => byTerms.get(terms)!.address);
+  const divided = succeeded ? divideGas(shares, gasUsed, new Set(vaults)) : undefined;
+  return shares.map(({ address, gas }) => ({
+    address,
+    gas: isTraced ? traced.get(address)! : (divided?.get(address) ?? gas),
+  }));
 }
