@@ -114,13 +114,13 @@ export type AddressStatus = TypeOf<typeof addressStatus>;
 export const executorProgress = object({
   /** Null until it is decided. */
   purpose: orNull(among("execute", "recover")),
-  /** `waiting` for its turn or its next attempt, `sent` and not yet settled, or `given_up`. */
+  /** `waiting` for its turn or its next attempt, `sent` and not yet deep enough, or `given_up`. */
   phase: among("waiting", "sent", "given_up"),
   /** The transaction that was sent last. */
   transactionHash: orNull(hash),
   /** The number of attempts that failed. */
   attempts: count,
-  /** Why the last attempt failed. */
+  /** Why it waits, or why the last attempt failed. */
   reason: orNull(text),
 });
 export type ExecutorProgress = TypeOf<typeof executorProgress>;

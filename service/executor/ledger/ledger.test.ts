@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         due.map((job) => job.address),
         [address(2), address(3)],
       );
-      const [final] = await ledger.findFinalAbove(chainId, sender, 8);
+      const [final] = await ledger.findConfirmedAbove(chainId, sender, 8);
       assert.equal(final?.id, id);
     });
 

@@ -24,6 +24,10 @@ type SignedTransaction = {
   isFill: boolean;
 };
 
+/** Why a job that was sent waits: its transaction is not mined, or not deep enough. */
+export const awaitingBlock = "awaiting_block";
+export const awaitingConfirmations = "awaiting_confirmations";
+
 type NewPurpose = {
   sender: Hex;
   nonce: number;
@@ -37,7 +41,10 @@ type NewPurpose = {
 /** One address's part of a purpose: its part of the gas, and who is charged for it. */
 export type Share = Payer & { address: Hex; gas: number };
 
-/** `transactions` oldest first, never empty; any of them may be the one that is mined. */
+/**
+ * `transactions` oldest first, never empty; any of them may be the one that is mined. One that is
+ * pending and has a `blockNumber` is confirmed: its jobs are free, and its cost is not charged yet.
+ */
 export type Purpose = NewPurpose & {
   id: string;
   blockNumber: number | null;
@@ -100,7 +107,7 @@ async function engage(
   const today = dayOf(createdAtSeconds);
   const { numUpdatedRows } = await transaction
     .updateTable("executor_jobs")
-    .set({ purpose_id: id, state: "sent", reason: null })
+    .set({ purpose_id: id, state: "sent", reason: awaitingBlock })
     .$if(kind === "recover", (update) =>
       update.set((row) => ({
         recovery_day: today,
@@ -161,27 +168,32 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
-/** Finds final ones at or above a nonce: there are some only after a reorg deeper than final. */
-export function findFinalFrom(
+/**
+ * Finds confirmed and final ones at or above a nonce: there are some only after a reorganization
+ * deeper than the confirmations.
+ */
+export function findConfirmedFrom(
   db: Kysely<Tables>,
   chainId: number,
   sender: Hex,
   nonce: number,
 ): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) =>
-    query.where("state", "<>", "pending").where("nonce", ">=", nonce),
+    query
+      .where((row) => row.or([row("state", "<>", "pending"), row("block_number", "is not", null)]))
+      .where("nonce", ">=", nonce),
   );
 }
 
-/** Finds those that a block above `number` made final. */
-export function findFinalAbove(
+/** Finds confirmed and final ones that were mined above block `number`. */
+export function findConfirmedAbove(
   db: Kysely<Tables>,
   chainId: number,
   sender: Hex,
   number: number,
 ): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) =>
-    query.where("state", "=", "settled").where("block_number", ">", number),
+    query.where("state", "in", ["pending", "settled"]).where("block_number", ">", number),
   );
 }
 

@@ -9,7 +9,7 @@ import type { Tables } from "../../store/tables.ts";
 import { shareOut } from "../money/budgets.ts";
 import { type JobUpdate, rowsMax, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { shareOf } from "./purposes.ts";
+import { awaitingBlock, awaitingConfirmations, shareOf } from "./purposes.ts";
 import { charge, noAccount } from "./spending.ts";
 
 /**
@@ -70,6 +70,48 @@ export function settlePurpose(
   });
 }
 
+/**
+ * The receipt is deep enough to go on: the jobs are free again, before the purpose is final. It
+ * stays pending with its block, so that it is settled later, or reopened if a reorganization undoes
+ * it.
+ *
+ * @returns false if the purpose was confirmed or final already: then nothing changes
+ */
+export function confirmPurpose(
+  db: Kysely<Tables>,
+  fence: Fence,
+  confirmed: Pick<Settlement, "purposeId" | "transactionHash" | "blockNumber" | "updates">,
+): Promise<boolean> {
+  const { purposeId, transactionHash, blockNumber, updates } = confirmed;
+  return fenced(db, fence, async (transaction) => {
+    const { numUpdatedRows } = await transaction
+      .updateTable("executor_purposes")
+      .set({ transaction_hash: transactionHash, block_number: blockNumber })
+      .where("id", "=", purposeId)
+      .where("state", "=", "pending")
+      .where("block_number", "is", null)
+      .executeTakeFirst();
+    if (!numUpdatedRows) return false;
+    const addresses = updates.map(({ address }) => address);
+    await markWatches(transaction, fence.chainId, addresses, blockNumber);
+    await freeJobs(transaction, purposeId);
+    await writeUpdates(transaction, fence.chainId, updates);
+    return true;
+  });
+}
+
+/** Notes why the jobs of a purpose wait, once its transaction is in a block. */
+export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
+  return fenced(db, fence, async (transaction) => {
+    await transaction
+      .updateTable("executor_jobs")
+      .set({ reason: awaitingConfirmations })
+      .where("purpose_id", "=", purposeId)
+      .where("state", "=", "sent")
+      .execute();
+  });
+}
+
 /** The nonce went to a transaction that is not ours, so the jobs are free again. */
 export function loseNonce(
   db: Kysely<Tables>,
@@ -89,7 +131,7 @@ export function loseNonce(
   });
 }
 
-/** A reorganisation undid a final purpose: it is pending again, and charged to nobody. */
+/** A reorganization undid a confirmed or final purpose: it is pending, and charged to nobody. */
 export function reopenPurpose(
   db: Kysely<Tables>,
   fence: Fence,
@@ -108,7 +150,11 @@ export function reopenPurpose(
     const keys = addresses.map((address) => fromHex(address));
     await transaction
       .updateTable("executor_jobs")
-      .set((row) => ({ purpose_id: purposeId, state: unlessDropped(row, "sent") }))
+      .set((row) => ({
+        purpose_id: purposeId,
+        state: unlessDropped(row, "sent"),
+        reason: awaitingBlock,
+      }))
       .where("chain_id", "=", fence.chainId)
       .where("address", "in", keys)
       .where("purpose_id", "is", null)

@@ -26,7 +26,7 @@ export function turnOf(pass: Pass): Turn {
       },
       async undoAbove(number) {
         for (const { address } of signers) {
-          for (const each of await ledger.findFinalAbove(chainId, address, number)) {
+          for (const each of await ledger.findConfirmedAbove(chainId, address, number)) {
             await ledger.reopenPurpose(fence, each.id, each.addresses);
             report({ kind: "reopened", nonce: each.nonce });
           }

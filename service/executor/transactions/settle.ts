@@ -1,5 +1,6 @@
-// Makes purposes final: by the receipt of any transaction ever signed for them, shown by enough
-// endpoints, deep enough, in a block that still stands, and confirmed by the code of the vaults.
+// Ends purposes: by the receipt of any transaction ever signed for them, shown by a quorum of
+// endpoints, in a block that still stands, and confirmed by the code of the vaults. Jobs go on once
+// the receipt has its confirmations; the cost is charged once its block is final.
 // A nonce counts as taken by another transaction only once that transaction is found.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
@@ -15,7 +16,7 @@ import type { ChainSettings, Pass } from "../parts.ts";
 import { findCoded } from "../payments/holdings.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
 import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
-import { readGasTaken, tipsIn } from "./taken.ts";
+import { divideGas, readGasTaken, tipsIn } from "./taken.ts";
 
 /** Passes in a row without a receipt before another transaction is looked for. */
 const absentPassesMin = 3;
@@ -37,9 +38,15 @@ export async function settle(
   const below = used.filter((purpose) => !isAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
   const finalBlock = Math.min(await readFinalBlock(view, parts.chain), anchor);
-  const asked = below.filter(
-    ({ id }) => (memory.transactions.mined.get(id) ?? finalBlock) <= finalBlock,
+  const deepBlock = Math.max(
+    finalBlock,
+    Math.min(view.head.number - parts.chain.confirmations, anchor),
   );
+  const boundOf = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
+  const asked = below.filter((purpose) => {
+    const minedAt = memory.transactions.mined.get(purpose.id) ?? purpose.blockNumber;
+    return minedAt === null || minedAt <= boundOf(purpose);
+  });
   if (asked.length === 0) return;
   const calls = asked.flatMap((purpose) =>
     purpose.transactions.map((transaction) => ({
@@ -48,7 +55,7 @@ export async function settle(
     })),
   );
   const answers = await view.readEach(calls);
-  const final: Final[] = [];
+  const deep: Mined[] = [];
   let at = 0;
   for (const purpose of asked) {
     const end = at + purpose.transactions.length;
@@ -56,14 +63,28 @@ export async function settle(
     at = end;
     const receipt = await findReceipt(pass, purpose, mine);
     if (!receipt) continue;
-    if (receipt.blockNumber <= finalBlock) final.push({ purpose, receipt });
-    else memory.transactions.mined.set(purpose.id, Math.min(receipt.blockNumber, view.head.number));
+    if (receipt.blockNumber <= boundOf(purpose)) {
+      deep.push({ purpose, receipt, isFinal: receipt.blockNumber <= finalBlock });
+    } else await awaitDepth(pass, purpose, receipt);
   }
-  const seen = await readSeen(pass, final);
-  for (const each of final) await record(pass, each, seen);
+  const seen = await readSeen(pass, deep);
+  for (const each of deep) await record(pass, each, seen);
 }
 
-type Final = { purpose: Purpose; receipt: Receipt };
+/** `isFinal`: it is settled, and otherwise confirmed: its jobs go on, and its cost waits. */
+type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
+
+/** The receipt is read again once its block is deep enough. */
+async function awaitDepth(
+  { parts, memory, fence, view }: Pass,
+  { id, blockNumber }: Purpose,
+  receipt: Receipt,
+): Promise<void> {
+  const { mined } = memory.transactions;
+  const isNews = blockNumber === null && !mined.has(id);
+  mined.set(id, Math.min(receipt.blockNumber, view.head.number));
+  if (isNews) await parts.ledger.noteMined(fence, id);
+}
 
 /** Whether it can only be mined above the anchor. A signer's head above the chain's was a lie. */
 function isAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
@@ -144,9 +165,9 @@ function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" 
 /** The chain says this beside receipts: their blocks by number, and the vaults with code. */
 type Seen = { blocks: Map<number, Block>; coded: Set<Hex> };
 
-async function readSeen(pass: Pass, final: readonly Final[]): Promise<Seen> {
-  const numbers = [...new Set(final.map(({ receipt }) => receipt.blockNumber))];
-  const vaults = final.flatMap(({ purpose }) => purpose.addresses);
+async function readSeen(pass: Pass, deep: readonly Mined[]): Promise<Seen> {
+  const numbers = [...new Set(deep.map(({ receipt }) => receipt.blockNumber))];
+  const vaults = deep.flatMap(({ purpose }) => purpose.addresses);
   const [answers, coded] = await Promise.all([
     pass.view.read(numbers.map(blockCall)),
     findCoded(pass, vaults),
@@ -155,8 +176,9 @@ async function readSeen(pass: Pass, final: readonly Final[]): Promise<Seen> {
   return { blocks: new Map(blocks), coded };
 }
 
-async function record(pass: Pass, { purpose, receipt }: Final, seen: Seen): Promise<void> {
-  const { parts, fence } = pass;
+async function record(pass: Pass, mined: Mined, seen: Seen): Promise<void> {
+  const { parts, fence, memory } = pass;
+  const { purpose, receipt, isFinal } = mined;
   const vaults = vaultsOfBatch(purpose.data, parts.factory);
   const sent = { sender: purpose.sender, vaults };
   const outcomes = outcomesOf(receipt, parts.factory, sent).filter((outcome) =>
@@ -164,8 +186,56 @@ async function record(pass: Pass, { purpose, receipt }: Final, seen: Seen): Prom
   );
   const minedAtSeconds = timeOf(pass, receipt, outcomes, seen);
   if (minedAtSeconds === undefined) return;
-  const mined = purpose.transactions.find(({ hash }) => hash === receipt.transactionHash);
-  const isFill = mined?.isFill === true;
+  // The jobs of a confirmed purpose have gone on already.
+  const updates =
+    purpose.blockNumber === null ? await updatesAfter(pass, mined, outcomes, seen) : [];
+  const { transactionHash, blockNumber, paid } = receipt;
+  const settled = { purposeId: purpose.id, transactionHash, blockNumber, updates };
+  if (!isFinal) {
+    await parts.ledger.confirmPurpose(fence, settled);
+    memory.transactions.mined.set(purpose.id, blockNumber);
+    return;
+  }
+  const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
+  const gasOf = isFillIn(mined) ? undefined : await findGasTaken(pass, mined, vaults, outcomes);
+  const isNew = await parts.ledger.settlePurpose(fence, {
+    ...settled,
+    ...{ paid, minedAtSeconds, gasOf, tips, outcomes },
+  });
+  if (!isNew) return;
+  memory.transactions.mined.delete(purpose.id);
+  for (const { hash } of purpose.transactions) memory.transactions.sentMs.delete(hash);
+  const { kind, sender, nonce } = purpose;
+  const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
+  parts.report({ kind: "settled", purpose: kind, sender, nonce, paid, tips: earned });
+  for (const outcome of outcomes) reportOutcome(pass, outcome, transactionHash);
+}
+
+/** Finds the gas that each address took: by a trace, or by what ran and what failed. */
+async function findGasTaken(
+  pass: Pass,
+  { purpose, receipt }: Mined,
+  vaults: readonly Hex[],
+  outcomes: readonly VaultOutcome[],
+): Promise<Map<Hex, number> | undefined> {
+  const traced = await readGasTaken(pass, receipt, vaults);
+  if (traced || !receipt.succeeded) return traced;
+  const failed = outcomes.filter(({ kind }) => kind === "failed").map(({ vault }) => vault);
+  return divideGas(purpose.shares, receipt.gasUsed, new Set(failed));
+}
+
+/** Whether a transfer of nothing was mined in place of the purpose. */
+const isFillIn = ({ purpose, receipt }: Mined): boolean =>
+  purpose.transactions.some(({ hash, isFill }) => isFill && hash === receipt.transactionHash);
+
+async function updatesAfter(
+  pass: Pass,
+  mined: Mined,
+  outcomes: readonly VaultOutcome[],
+  seen: Seen,
+): Promise<JobUpdate[]> {
+  const { purpose, receipt } = mined;
+  const isFill = isFillIn(mined);
   const overtaken = findOvertaken(purpose, !isFill && receipt.succeeded, outcomes, seen);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
@@ -176,27 +246,7 @@ async function record(pass: Pass, { purpose, receipt }: Final, seen: Seen): Prom
       updates.push(await updateOf(pass, purpose, address, mine, isOvertaken));
     }
   }
-  const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
-  const gasOf = isFill ? undefined : await readGasTaken(pass, receipt, vaults);
-  const isNew = await parts.ledger.settlePurpose(fence, {
-    purposeId: purpose.id,
-    transactionHash: receipt.transactionHash,
-    blockNumber: receipt.blockNumber,
-    paid: receipt.paid,
-    minedAtSeconds,
-    gasOf,
-    tips,
-    outcomes,
-    updates,
-  });
-  if (!isNew) return;
-  pass.memory.transactions.mined.delete(purpose.id);
-  for (const transaction of purpose.transactions)
-    pass.memory.transactions.sentMs.delete(transaction.hash);
-  const { kind, sender, nonce } = purpose;
-  const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
-  parts.report({ kind: "settled", purpose: kind, sender, nonce, paid: receipt.paid, tips: earned });
-  for (const outcome of outcomes) reportOutcome(pass, outcome, receipt.transactionHash);
+  return updates;
 }
 
 /** The vaults that the items of a batch are about, lower case; none where `data` is no batch. */

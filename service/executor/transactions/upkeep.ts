@@ -50,11 +50,14 @@ export async function upkeep(
   }
 }
 
-/** Final purposes whose nonce is free again on enough endpoints: a reorg went deeper than final. */
+/**
+ * Reopens confirmed and final purposes whose nonce is free again on a quorum of endpoints, because
+ * a reorganization was deeper than the confirmations.
+ */
 async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
   const { chainId } = parts.chain;
-  const undone = await parts.ledger.findFinalFrom(chainId, signer.address, nonce);
+  const undone = await parts.ledger.findConfirmedFrom(chainId, signer.address, nonce);
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
@@ -80,7 +83,7 @@ async function fillGaps(
   const { chainId } = parts.chain;
   const next = await parts.ledger.readNextNonce(chainId, signer.address);
   if (next <= nonce || !view.isWhole) return;
-  const final = await parts.ledger.findFinalFrom(chainId, signer.address, nonce);
+  const final = await parts.ledger.findConfirmedFrom(chainId, signer.address, nonce);
   const known = new Set([...pending, ...final].map((purpose) => purpose.nonce));
   for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
     if (known.has(gap)) continue;

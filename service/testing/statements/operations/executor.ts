@@ -116,8 +116,8 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
   return {
     "executor: a purpose, from first to last": settle,
     "executor: purposes of a deep reorganisation": async () => {
-      await ledger.findFinalAbove(chainId, sender, size - 20);
-      await ledger.findFinalFrom(chainId, sender, size - 20);
+      await ledger.findConfirmedAbove(chainId, sender, size - 20);
+      await ledger.findConfirmedFrom(chainId, sender, size - 20);
       await ledger.readNextNonce(chainId, sender);
     },
     "executor: spending": async () => {
