@@ -25,6 +25,7 @@ export const findingCodes = [
   "token_refuses_transfers",
   "token_takes_fee",
   "gas_beyond_ceiling",
+  "work_depends_on_gas",
   "expires_too_near",
   "money_lost",
   "receiver_cannot_move",

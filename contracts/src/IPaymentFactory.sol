@@ -120,7 +120,9 @@ interface IPaymentFactory {
     /// approve, answered anything but true. `reason` is the first 256 bytes of what came back.
     error CallFailed(uint256 index, address target, bytes reason);
     /// @notice The call at `index` succeeded and left less than a quarter of the gas it was given:
-    /// work within it may have run out of gas unnoticed. With a higher limit it may succeed.
+    /// work within it may have run out of gas unnoticed. A higher limit helps, unless the call uses
+    /// all gas that it is given: then no limit does. EIP-7825 allows a transaction 16,777,216 gas,
+    /// so a call can use about 11.8 million at most.
     error TooLittleGas(uint256 index, address target);
     /// @notice Out of gas, or `vault` is being created at this moment: its own calls ask for it.
     error CreationFailed(address vault);

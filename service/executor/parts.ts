@@ -2,7 +2,7 @@
 // that the simulator in test/ can repeat a history from a seed.
 
 import type { Hex, Keccak } from "executable-address";
-import { executionGasMax } from "../chain/ceiling.ts";
+import { executionGasMax } from "../chain/execution-gas.ts";
 import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../chain/rpc/endpoint-record.ts";

@@ -10,17 +10,18 @@ import { findAllowances } from "./allowances.ts";
 import { findWrongDecimals } from "./amount.ts";
 import { readCodes } from "./codes.ts";
 import { type Depths, findNearExpiry } from "./expiry.ts";
-import { findLater } from "./later.ts";
+import { type Ceiling, findGas } from "./gas.ts";
+import { executors, findLater } from "./later.ts";
 import { askPaused, notesOf } from "./notes.ts";
-import { type Ceiling, findFailure, findGas, findLeftOver, findWallets } from "./outcome.ts";
+import { findFailure, findLeftOver, findWallets } from "./outcome.ts";
 import { findLost, receiversOf } from "./receivers.ts";
 import { askToken, findBlocked, findTokenDoubts, type TokenAnswers } from "./token.ts";
 
 export type CheckedChain = SimulatedChain & Depths & Ceiling;
 
 /**
- * Up to ten calls of the node and one for each contract that is named; where it has no
- * eth_simulateV1 up to 28 and two for each contract, and no allowance or fee is found.
+ * Up to eleven calls of the node and one for each contract that is named; where it has no
+ * eth_simulateV1 up to 29 and two for each contract, and no allowance or fee is found.
  *
  * @param simulation of `subject`; everything is asked at its block
  * @throws {ChainUnavailable} when the chain cannot be read
@@ -43,13 +44,14 @@ export async function findFindings(
   const targets = intent.calls.map(({ target }) => target);
   const contracts = [intent.token, ...targets, ...receivers.map(({ account }) => account)];
   const [isRun, paid] = [outcome === "succeeds", assumed?.state ?? {}];
-  const [codes, pausable, answers, allowances, nearExpiry, later] = await Promise.all([
+  const [codes, pausable, answers, allowances, nearExpiry, later, gas] = await Promise.all([
     readCodes(rpc, block, contracts),
     askPaused(rpc, block, [intent.token, ...targets]),
     assumed && askToken(rpc, block, subject, assumed),
     isRun ? findAllowances(chain, block, subject, paid) : [],
     findNearExpiry(rpc, block, subject, chain),
     isRun ? findLater(chain, simulation, subject, paid) : [],
+    isRun ? findGas(chain, simulation, subject, paid, executors[0]) : [],
   ]);
   const blocked = await findBlockedPlaces(chain, subject, simulation, answers);
   const isPaused = pausable.get(intent.token) === true;
@@ -71,7 +73,8 @@ export async function findFindings(
     ...findWallets(subject, codes),
     ...findLeftOver(simulation, subject),
     ...allowances,
-    ...findGas(simulation, chain),
+    // Another sender's failure would be taken for one of gas.
+    ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
   return { findings, notes: notesOf(subject, codes, pausable) };
 }

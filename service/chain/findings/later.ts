@@ -13,7 +13,7 @@ import { failureOf } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
 /** Two that nobody has. */
-const executors: readonly Hex[] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
+export const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
 /** Twice what a run used, and what a transaction takes besides. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
@@ -26,7 +26,7 @@ export async function findLater(
 ): Promise<Finding[]> {
   const { expirationTimestamp } = subject.intent;
   const run = (how: How) => reasonOf(chain, block, subject, assumed, how);
-  const [first, second] = executors as [Hex, Hex];
+  const [first, second] = executors;
   const [atExpiry, ...byOthers] = await Promise.all([
     run({ from: first, gas: callGas, time: expirationTimestamp }),
     run({ from: first, gas: callGas }),

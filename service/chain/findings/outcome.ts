@@ -3,17 +3,9 @@
 import { zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
-import { noContract } from "../simulation/revert.ts";
+import { callGas } from "../simulation/meter.ts";
+import { noContract, tooLittleGas } from "../simulation/revert.ts";
 import { type Codes, isDelegating } from "./codes.ts";
-
-/** The most gas that the executor gives one execution. */
-export type Ceiling = { executionGasMax: number };
-
-/**
- * An estimate is higher than what a run uses: refunds come at the end, and each level of calls
- * keeps a 64th back.
- */
-const gasShareMax = 0.9;
 
 /** @param isExplained a finding about the token says already why it fails */
 export function findFailure(
@@ -33,6 +25,13 @@ export function findFailure(
     return [{ path, code: "target_without_code", message, cure }];
   }
   const path = failedCall === null ? ["calls"] : ["calls", failedCall];
+  if (reason === tooLittleGas) {
+    const message =
+      `${reason}, of ${callGas}: it needs more than a transaction can give it, or something that ` +
+      "it calls burns all gas that it is given, and then no gas limit is enough";
+    const cure = "call what uses less gas, and gives what may fail a gas limit of its own";
+    return [{ path, code: "call_reverts", message, cure }];
+  }
   const cure = "change the call, or what it needs, until it succeeds with the amount paid";
   return [{ path, code: "call_reverts", message: `it fails: ${reason}`, cure }];
 }
@@ -66,13 +65,6 @@ export function findLeftOver(
     });
   }
   return findings;
-}
-
-export function findGas({ gasUsed }: Simulation, { executionGasMax }: Ceiling): Finding[] {
-  if (gasUsed === null || gasUsed <= executionGasMax * gasShareMax) return [];
-  const message = `it takes ${gasUsed} gas; the executor here spends at most ${executionGasMax}`;
-  const cure = "divide the calls among several addresses, or execute it yourself";
-  return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
 }
 
 /** @param codes of the targets */

@@ -58,8 +58,15 @@ type LogLimits = {
   isByTokens: boolean;
 };
 
-/** `form`: the truest that it accepts. `accountMs`: how long simulations for an account take. */
-type Estimates = { form: number; accountMs: Map<string, number> };
+/**
+ * `form`: the truest that it accepts. `accountMs`: how long simulations for an account take.
+ * `withoutGasUseUntilMs`: it does not know eth_simulateV1, and is not asked for it until then.
+ */
+type Estimates = {
+  form: number;
+  accountMs: Map<string, number>;
+  withoutGasUseUntilMs: number;
+};
 
 type DeepReadonly<Value> =
   Value extends Map<infer Key, infer Each>
@@ -99,7 +106,7 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
       refusing: undefined,
       isByTokens: false,
     },
-    estimates: { form: 0, accountMs: new Map() },
+    estimates: { form: 0, accountMs: new Map(), withoutGasUseUntilMs: 0 },
   };
   return record as EndpointRecord;
 }
@@ -249,6 +256,11 @@ export function recordLogsByTokens(record: EndpointRecord): void {
 /** Records that it does not accept a form of estimates, and so not the ones before it. */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;
+}
+
+/** Records that it does not know eth_simulateV1. */
+export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): void {
+  write(record).estimates.withoutGasUseUntilMs = untilMs;
 }
 
 /** Accounts remembered per endpoint; the one that was recorded first is forgotten first. */

@@ -10,6 +10,9 @@ type Failure = { call: number | null; reason: string };
 /** The reason of a call to where no contract is. */
 export const noContract = "no contract is there";
 
+/** The reason of a call that the factory undoes for the gas it leaves (`TooLittleGas`). */
+export const tooLittleGas = "it succeeds but leaves less than a quarter of its gas";
+
 /** @param data what the factory's `execute` reverted with */
 export function failureOf(data: Hex): Failure {
   try {
@@ -21,6 +24,7 @@ export function failureOf(data: Hex): Failure {
         reason: isFalse(answer) ? "answered false" : explainRevert(answer),
       };
     }
+    if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
     // It is not the factory's own error, so it is said as it came.

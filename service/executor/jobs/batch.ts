@@ -2,6 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { size } from "viem/utils";
+import { gasMargin } from "../../chain/execution-gas.ts";
 import type { Share } from "../ledger/purposes.ts";
 import type { Size } from "../money/data-fee.ts";
 import type { Tuning } from "../parts.ts";
@@ -25,20 +26,13 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 };
 
 /**
- * Three eighths more than estimated. Some nodes answer with what a simulation with plenty of gas
- * used; an execution needs 4/3 · 64/63 of that, since the factory refuses a call that leaves less
- * than a quarter of its gas and a frame passes on 63/64. The rest is for calls that reach other
- * branches by the time they are mined.
- */
-const margin = 1.375;
-
-/**
  * The most gas in a batch, as a multiple of the least. An item that burns all its gas makes the
  * others pay part of it where no trace tells who took what: with the margin, less than twice their
  * own.
  */
 const gasFactor = 1.45;
-const baseGas = 40_000;
+/** A transaction takes so much besides its items, at most. */
+export const baseGas = 40_000;
 
 /**
  * Puts items that never failed into batches within the limits. One that has failed before gets a
@@ -82,7 +76,7 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
 
 /** @param items in ascending order of gas */
 export function gasOf(items: readonly Pick<Ready, "gas">[]): number {
-  return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
+  return Math.ceil(baseGas + items.length * items.at(-1)!.gas * gasMargin);
 }
 
 /** Bytes of the call of `batch`, and of each item besides its terms. */

@@ -1,4 +1,4 @@
-// Asks a node by eth_estimateGas whether a transaction would succeed and for how much gas, before
+// Asks endpoints by simulation whether a transaction would succeed and for how much gas, before
 // anything is paid for it. The calls may be hostile: each gets no more gas than it would be sent
 // with, slow ones delay no others (lanes.ts), and a pass spends a bounded time on all of them.
 
@@ -12,12 +12,14 @@ import {
   isRevert,
   quantity,
 } from "../../chain/rpc/json-rpc.ts";
+import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
-import { formsFor } from "./forms.ts";
+import { estimateForms, openForms } from "./forms.ts";
+import { planGas, readGasUses } from "./gas-use.ts";
 import { type Asked, askInLanes, lateReason } from "./lanes.ts";
 
 const method = "eth_estimateGas";
@@ -28,9 +30,14 @@ export type Estimate =
   | { result: "fails"; reason: string }
   | { result: "unknown" };
 
+/** Most executions need less: an account that is not known yet is tried with so much. */
+const lightGas = 400_000;
+
 /**
- * Each execution by itself.
- * @returns undefined for those that this pass had no time for
+ * Estimates each execution separately: the least limit at which it succeeds, or the gas that it
+ * uses with plenty if that is more, since a target may do less with less gas.
+ *
+ * @returns undefined for executions that this pass had no time for
  */
 export async function estimateExecutions(
   pass: Pass,
@@ -38,14 +45,25 @@ export async function estimateExecutions(
   purse: Purse,
 ): Promise<(Estimate | undefined)[]> {
   const { parts } = pass;
-  const gas = toQuantity(Math.min(parts.tuning.intentGasMax, gasMax(pass)));
-  const formsOf = formsFor(pass, purse);
+  const limit = Math.min(parts.tuning.intentGasMax, gasMax(pass));
+  const surroundings = openForms(pass, purse);
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
-    const call = { from: pass.signer.address, to: parts.factory, data, gas };
-    return { accountId: job.accountId, forms: formsOf({ call, balance: purse.balance }) };
+    const formsWith = (gas: number) => {
+      const call = { from: pass.signer.address, to: parts.factory, data, gas: toQuantity(gas) };
+      return estimateForms(surroundings, { call, balance: purse.balance });
+    };
+    const lightForms = formsWith(Math.min(lightGas, limit));
+    return { accountId: job.accountId, forms: formsWith(limit), lightForms };
   });
-  return estimateAll(pass, calls);
+  const estimates = await estimateAll(pass, calls);
+  const passing = items.filter((_, index) => estimates[index]?.result === "succeeds");
+  const uses = await readGasUses(pass, passing, purse, limit);
+  return estimates.map((estimate, index) => {
+    if (estimate?.result !== "succeeds") return estimate;
+    const gas = planGas(estimate.gas, uses.get(items[index]!), limit, gasMax(pass));
+    return { result: "succeeds", gas };
+  });
 }
 
 /** The transfer of a token takes so much gas by itself. */
@@ -66,7 +84,7 @@ export async function estimateRecoveries(
   purse: Purse,
 ): Promise<(RecoveryEstimate | undefined)[]> {
   const gas = toQuantity(Math.min(pass.parts.tuning.recoveryGasMax, gasMax(pass)));
-  const formsOf = formsFor(pass, purse);
+  const surroundings = openForms(pass, purse);
   const calls = items.flatMap(({ item: { recovery, job, vault }, tokens }) =>
     tokens.map((token) => {
       const amount = vault.balances.get(token) ?? 0n;
@@ -76,7 +94,7 @@ export async function estimateRecoveries(
           ? { from, gas, to: recovery, value: toQuantity(amount) }
           : { from, gas, to: token, data: encodeTransfer(recovery, amount) };
       const balance = vault.balances.get(zeroAddress) ?? 0n;
-      return { accountId: job.accountId, forms: formsOf({ call, balance }) };
+      return { accountId: job.accountId, forms: estimateForms(surroundings, { call, balance }) };
     }),
   );
   const found = await estimateAll(pass, calls);
@@ -98,47 +116,53 @@ function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): Recovery
 }
 
 /**
- * Asks enough endpoints side by side, and a further one where they differ. A failure that others do
- * not show is an endpoint's own, and the greater of two amounts of gas counts.
+ * Asks a quorum of endpoints simultaneously. Then it asks further ones, one after the other, about
+ * the calls that are not settled yet. {@link judge} combines what they say about each call.
+ *
+ * @returns undefined for calls that no endpoint had time for
+ * @throws {ChainUnavailable} if no endpoint answers
  */
 async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;
+  if (calls.length === 0) return [];
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;
-  const askers = calls.length === 0 ? [] : view.askers(memory.jobs.estimateTurn++);
-  const votes = calls.map((): { asker: Asker; estimate: Estimate }[] => []);
-  const told = (index: number) => votes[index]!.map(({ estimate }) => estimate);
-  let heard = 0;
-  const isOpen = (index: number) => heard < view.quorum || !isSettled(told(index), view.quorum);
-  let open = calls.map((_, index) => index);
-  while (askers.length > 0 && open.length > 0) {
-    const some = askers.splice(0, Math.max(1, view.quorum - heard));
+  const waiting = view.askers(memory.jobs.estimateTurn++);
+  const votes = calls.map((): Vote[] => []);
+  let open = [...calls.keys()];
+  let answering = 0;
+  while (waiting.length > 0 && open.length > 0) {
+    const askers = waiting.splice(0, Math.max(1, view.quorum - answering));
     const asked = open.map((index) => calls[index]!);
-    const lists = await Promise.all(some.map((each) => askInLanes(parts, each, asked, untilMs)));
-    lists.forEach((list, at) => {
-      if (list) heard++;
-      list?.forEach((answer, place) => {
-        if (!answer) return;
-        votes[open[place]!]!.push({ asker: some[at]!, estimate: estimateOf(answer) });
+    const lists = await Promise.all(askers.map((each) => askInLanes(parts, each, asked, untilMs)));
+    for (const [place, answers] of lists.entries()) {
+      if (!answers) continue;
+      answering++;
+      const asker = askers[place]!;
+      answers.forEach((answer, at) => {
+        if (answer) votes[open[at]!]!.push({ asker, estimate: readEstimate(answer) });
       });
-    });
-    open = open.filter(isOpen);
-  }
-  if (calls.length > 0 && heard === 0) {
-    throw new ChainUnavailable(`no endpoint answers ${method}`);
-  }
-  return votes.map((each, index) => {
-    const judged = judge(told(index));
-    for (const { asker, estimate } of each) {
-      if (each.length > 2 && estimate.result !== judged?.result) asker.accuse(method);
     }
+    open = open.filter(
+      (index) => answering < view.quorum || !isSettled(votes[index]!, view.quorum),
+    );
+  }
+  if (answering === 0) throw new ChainUnavailable(`no endpoint answers ${method}`);
+  return votes.map((all) => {
+    const judged = judge(all.map(({ estimate }) => estimate));
+    const isMinority = ({ estimate }: Vote) => all.length > 2 && estimate.result !== judged?.result;
+    for (const { asker } of all.filter(isMinority)) asker.accuse(method);
     return judged;
   });
 }
 
+/** What one endpoint says about one call. */
+type Vote = { asker: Asker; estimate: Estimate };
+
 /** Endpoints that are a block apart may well differ by so much. */
 const gasFactor = 1.25;
 
-function isSettled(estimates: readonly Estimate[], quorum: number): boolean {
+function isSettled(votes: readonly Vote[], quorum: number): boolean {
+  const estimates = votes.map(({ estimate }) => estimate);
   const gas = gasOf(estimates);
   const failed = estimates.filter(({ result }) => result === "fails").length;
   if (failed > 0 && gas.length > 0) return estimates.length > quorum;
@@ -163,14 +187,14 @@ export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   return estimates[0];
 }
 
-function estimateOf(answer: Answer | "late"): Estimate {
+function readEstimate(answer: Answer | "late"): Estimate {
   if (answer === "late") return { result: "fails", reason: lateReason };
   if ("result" in answer) {
     const [gas] = saidBy([[answer]], 0, (result) => Number(quantity(result)));
     return gas === undefined ? { result: "unknown" } : { result: "succeeds", gas };
   }
   const { error } = answer;
-  const isOverGas = /gas required exceeds|exceeds (block )?gas|intrinsic gas/i.test(error.message);
+  const isOverGas = classifyError(method, error) === "over_call_gas";
   if (!isRevert(error) && !isOverGas) return { result: "unknown" };
   return { result: "fails", reason: reasonOf(error) };
 }

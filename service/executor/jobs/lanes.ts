@@ -1,7 +1,7 @@
 // In which order one endpoint is asked to simulate. A stranger can make a simulation slow free of
 // charge, so its time is scored by account. The quickest accounts come first and share requests, of
-// which several are under way at once; accounts not known yet are asked about one call each, and
-// slow ones have a share of each pass, call by call.
+// which several are under way at once; accounts not known yet are asked about one call each, with
+// little gas, and slow ones have a share of each pass, call by call.
 
 import {
   type EndpointRecord,
@@ -13,7 +13,9 @@ import type { Asker } from "../../chain/rpc/view.ts";
 import { isFormRefused } from "./forms.ts";
 
 /** An account whose simulations take longer is slow. */
-const slowMs = 100;
+export const slowMs = 100;
+/** It counts as slow until it was asked with all of its gas. */
+const justSlowMs = slowMs + 1;
 const groupMax = 10;
 /**
  * Requests at once about accounts that are not known, and about the quickest: so quick that their
@@ -27,8 +29,15 @@ const slowShare = 1 / 4;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
-/** `forms`: the same question, the truest first, for nodes that do not take it. */
-export type Asked = { forms: readonly Call[]; accountId: string };
+/**
+ * `forms`: the same question, the truest first, for nodes that do not take it. `lightForms`: with
+ * so little gas that it takes a node little time, for accounts that are not known yet.
+ */
+export type Asked = {
+  forms: readonly Call[];
+  lightForms?: readonly Call[];
+  accountId: string;
+};
 /** "late": not answered in the time that one call may take at most. Undefined: not asked. */
 export type Heard = Answer | "late" | undefined;
 export const lateReason = `not simulated within ${aloneMs} ms`;
@@ -99,9 +108,13 @@ async function askInGroups(
   await Promise.all(Array.from({ length: atOnce }, askGroups));
 }
 
-/** Asks the first call of each account. */
+/**
+ * Asks the first call of each account, with little gas: a node may work on a slow one long after it
+ * timed out, and all that is asked meanwhile waits. What fails with so little gas may succeed with
+ * more, so it comes with the slow ones, which show how long it takes.
+ */
 async function askUnknown(asking: Asking, untilMs: number): Promise<void> {
-  const { asker, asked } = asking;
+  const { asker, asked, heard } = asking;
   const open = openBy(asking, (ms) => ms === undefined);
   const first = new Map(open.toReversed().map((index) => [asked[index]!.accountId, index]));
   const left = open.filter((index) => first.get(asked[index]!.accountId) === index);
@@ -109,7 +122,12 @@ async function askUnknown(asking: Asking, untilMs: number): Promise<void> {
     while (left.length > 0 && hasTime(asking, untilMs)) {
       const index = left.shift()!;
       const timeoutMs = 2 * (slowMs + asker.record.answerMs);
-      note(asking, index, (await ask(asking, [index], timeoutMs)) ?? timeoutMs);
+      const tookMs = await ask(asking, [index], timeoutMs, "lightForms");
+      const answer = heard[index];
+      const isLight = asked[index]!.lightForms !== undefined;
+      const isOpen = isLight && answer !== undefined && answer !== "late" && "error" in answer;
+      if (isOpen) heard[index] = undefined;
+      note(asking, index, isOpen ? justSlowMs : (tookMs ?? timeoutMs));
     }
   };
   await Promise.all(Array.from({ length: requestsAtOnce }, probe));
@@ -145,10 +163,11 @@ async function ask(
   asking: Asking,
   group: readonly number[],
   timeoutMs: number,
+  which: "forms" | "lightForms" = "forms",
 ): Promise<number | undefined> {
   const { clock, asker, heard } = asking;
   const beganMs = clock();
-  const answers = await askInForm(asking, group, timeoutMs);
+  const answers = await askInForm(asking, group, timeoutMs, which);
   if (answers === "gone") asking.isGone = true;
   if (answers === "gone" || answers === "slow") return undefined;
   group.forEach((index, place) => {
@@ -162,11 +181,13 @@ async function askInForm(
   { asker, asked }: Asking,
   group: readonly number[],
   timeoutMs: number,
+  which: "forms" | "lightForms",
 ): ReturnType<Asker["ask"]> {
+  const formsOf = (index: number) => asked[index]![which] ?? asked[index]!.forms;
   for (let { form } = asker.record.estimates; ; form++) {
-    const calls = group.map((index) => asked[index]!.forms[form]!);
+    const calls = group.map((index) => formsOf(index)[form]!);
     const answers = await asker.ask(calls, timeoutMs);
-    const isLast = form === asked[group[0]!]!.forms.length - 1;
+    const isLast = form === formsOf(group[0]!).length - 1;
     if (typeof answers === "string" || isLast || !answers.some(isFormRefused)) return answers;
     recordFormRefused(asker.record, form);
   }

@@ -4,7 +4,7 @@
 
 import { deriveAddress, formatAddress } from "executable-address";
 import type { Policy } from "../../accounts/limits.ts";
-import { executionGasMax } from "../../chain/ceiling.ts";
+import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import { perChain } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record-json.ts";

@@ -6,8 +6,6 @@ import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
-const blockSeconds = 12;
-
 /** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
@@ -44,6 +42,8 @@ type Span = {
   /** When storms end, and when the world does, from when it began. */
   stormSeconds: number;
   untilSeconds: number;
+  /** Between two blocks, on average. */
+  blockSeconds: number;
 };
 
 export function scheduleBlocks(
@@ -51,7 +51,7 @@ export function scheduleBlocks(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  { isPlain, width, startSeconds, stormSeconds, untilSeconds }: Span,
+  { isPlain, width, startSeconds, stormSeconds, untilSeconds, blockSeconds }: Span,
 ): void {
   let baseFee = 10;
   const isOpen = () => scheduler.now() < stormSeconds * 1000;

@@ -14,25 +14,39 @@ import { type Crowd, createWorld } from "./world.ts";
 const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
 const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** With two endpoints. @param startSeconds of the executor, which then knows no account */
-async function historyOf(seed: number, crowd?: Crowd, startSeconds = 0) {
+type Case = {
+  crowd?: Crowd | undefined;
+  /** When the executor is started, which then knows no account. */
+  startSeconds?: number;
+  blockSeconds: number;
+  /** Nodes run one simulation after the other, and go on after the caller has gone. */
+  isSerial?: boolean;
+};
+
+/** With two endpoints. @returns for each address how many blocks it waited */
+async function historyOf(seed: number, { crowd, startSeconds = 0, ...rest }: Case) {
+  const { blockSeconds, isSerial = false } = rest;
   const scheduler = createScheduler();
   const world = await createWorld(scheduler, seededRandom(seed), () => false, {
-    isPlain: true,
+    ...{ isPlain: true, blockSeconds },
     ...(crowd ? { crowd } : {}),
   });
   const random = seededRandom(seed + 1);
-  const endpoints = [0, 1].map(
-    (index): Endpoint => ({
+  const endpoints = [0, 1].map((index): Endpoint => {
+    let busyUntilMs = 0;
+    return {
       name: `rpc${index}`,
       async ask(calls, timeoutMs = 5000) {
-        const neededMs = simulationMs(world.chain, calls) + 5 + random() * 100;
+        const nowMs = scheduler.now();
+        const beganMs = isSerial ? Math.max(nowMs, busyUntilMs) : nowMs;
+        busyUntilMs = beganMs + simulationMs(world.chain, calls);
+        const neededMs = busyUntilMs - nowMs + 5 + random() * 100;
         await scheduler.sleep(Math.min(neededMs, timeoutMs));
         if (neededMs > timeoutMs) throw new ChainUnavailable("timed out", { isReached: true });
         return calls.map((call) => answer(world.chain, 0, call));
       },
-    }),
-  );
+    };
+  });
   scheduler.at(startSeconds * 1000, () =>
     keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, { pollMs: 1000 }),
   );
@@ -47,12 +61,19 @@ const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof historyOf>>();
-/** How many blocks payments wait without a crowd. Two of the cases compare with the same. */
-function quietOf(seed: number, startSeconds: number): ReturnType<typeof historyOf> {
-  const name = `${seed} ${startSeconds}`;
-  const quiet = quietHistories.get(name) ?? historyOf(seed, undefined, startSeconds);
-  quietHistories.set(name, quiet);
-  return quiet;
+/** How many blocks payments wait without a crowd. Several cases compare with the same. */
+function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof historyOf> {
+  const name = `${seed} ${JSON.stringify(quiet)}`;
+  const history = quietHistories.get(name) ?? historyOf(seed, quiet);
+  quietHistories.set(name, history);
+  return history;
+}
+
+/** Returns for each address how many blocks more it waits than without the crowd. */
+async function moreBlocks(seed: number, given: Case): Promise<number[]> {
+  const quiet = await quietOf(seed, given);
+  const loud = await historyOf(seed, given);
+  return [...quiet].map(([address, blocks]) => loud.get(address)! - blocks);
 }
 
 describe(`of 100 accounts 20 slow intents each: nobody waits ${moreBlocksMax} blocks more`, () => {
@@ -63,12 +84,30 @@ describe(`of 100 accounts 20 slow intents each: nobody waits ${moreBlocksMax} bl
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {
-        const quiet = await quietOf(seed, startSeconds);
         const crowd = { accounts: 100, each: 20, atSeconds };
-        const loud = await historyOf(seed, crowd, startSeconds);
-        const more = [...quiet].map(([address, blocks]) => loud.get(address)! - blocks);
+        const more = await moreBlocks(seed, { crowd, startSeconds, blockSeconds: 12 });
         t.diagnostic(`seed ${seed}: ${more.join(" ")} blocks more`);
         assert.ok(Math.max(...more) <= moreBlocksMax);
+      }
+    });
+  }
+});
+
+const moreSecondsMax = 5;
+
+describe(`of 20 accounts 5 slow intents each: nobody waits ${moreSecondsMax} s more`, () => {
+  for (const [what, isSerial] of [
+    ["at nodes that run simulations side by side", false],
+    ["at nodes that run one after the other, and finish what timed out", true],
+  ] as const) {
+    test(what, async (t) => {
+      for (const seed of seeds) {
+        for (const atSeconds of [100, 600]) {
+          const crowd = { accounts: 20, each: 5, atSeconds };
+          const more = await moreBlocks(seed, { crowd, blockSeconds: 1, isSerial });
+          t.diagnostic(`seed ${seed}, at ${atSeconds}: ${more.join(" ")} s more`);
+          assert.ok(Math.max(...more) <= moreSecondsMax);
+        }
       }
     });
   }

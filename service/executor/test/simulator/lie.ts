@@ -99,7 +99,8 @@ export function lieOf(seed: number): Lie {
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
   // Drawn apart, so that seeds that found something keep their methods.
-  const method = seed % 11 === 9 ? "eth_getLogs" : methods[seed % methods.length]!;
+  const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
+  const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
   const twist = pick(twists);
   const [field, word] = [Math.floor(random() * 60), Math.floor(random() * 4)];

@@ -17,6 +17,7 @@ import {
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 const rangeBlocksMaxDefault = 40;
+const finalizedLag = 6;
 
 /** How long a node takes for what calls have it simulate: 160 ms for a million gas. */
 export function simulationMs(chain: ChainModel, calls: readonly Call[]): number {
@@ -77,6 +78,10 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
     }
     case "eth_estimateGas":
       return estimate(chain, blocks.at(-1)!, first as { to: Hex; data?: Hex }, fields as Fields);
+    case "eth_simulateV1": {
+      const { calls, blockOverrides } = (first as Simulated).blockStateCalls[0];
+      return [{ calls: calls.map((each) => run(chain, blocks.at(-1)!, each, blockOverrides)) }];
+    }
     case "eth_sendRawTransaction": {
       const refusal = chain.submit(first as Hex);
       if (refusal) throw new Error(refusal);
@@ -90,10 +95,12 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
   throw new Error(`the method ${call.method} does not exist`);
 }
 
-/** By number or tag: what is final is so by depth. */
+/** By number or tag: what is final is so by depth, some blocks below the confirmations. */
 function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
   if (name === "latest") return blocks.at(-1);
-  if (name === "finalized") return blocks[Math.max(0, blocks.length - 1 - setting.confirmations)];
+  if (name === "finalized") {
+    return blocks[Math.max(0, blocks.length - 1 - setting.confirmations - finalizedLag)];
+  }
   return blocks[Number(name)];
 }
 
@@ -212,6 +219,21 @@ function estimate(
   if (name === "execute") execute(state, vault, env);
   else recover(state, vault, tokens, env);
   return hex(itemGas);
+}
+
+type Simulated = {
+  blockStateCalls: [{ calls: { to: Hex; input: Hex }[]; blockOverrides: Fields }];
+};
+
+/** Answers as eth_simulateV1 does about one call, whether it succeeds or not. */
+function run(chain: ChainModel, head: Block, call: { to: Hex; input: Hex }, fields: Fields) {
+  try {
+    const gasUsed = estimate(chain, head, { to: call.to, data: call.input }, fields);
+    return { status: "0x1", gasUsed, returnData: "0x", logs: [] };
+  } catch (error) {
+    if (!(error instanceof Revert)) throw error;
+    return { status: "0x0", gasUsed: hex(itemGas), returnData: error.data, logs: [] };
+  }
 }
 
 function minedAs(blocks: readonly Block[], hash: Hex) {

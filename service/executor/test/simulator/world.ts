@@ -48,6 +48,8 @@ type WorldOptions = {
   crowd?: Crowd;
   /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
   isPlain?: boolean;
+  /** Between two blocks, on average; 12 if absent. */
+  blockSeconds?: number;
   /** The world has this beside the plain one. */
   width?: Width;
   /**
@@ -64,8 +66,9 @@ export async function createWorld(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  { hostile = 0, isPlain = false, isOver = false, crowd, width }: WorldOptions = {},
+  options: WorldOptions = {},
 ): Promise<World> {
+  const { hostile = 0, isPlain = false, isOver = false, blockSeconds = 12, crowd, width } = options;
   const times = isOver ? overTimes : 1;
   const count = 8 + Math.floor(random() * 16);
   const vaults = Array.from({ length: Math.ceil(count / times ** 2) }, (_, i) =>
@@ -99,7 +102,8 @@ export async function createWorld(
   }
   if (crowd) await scheduleCrowd({ db, chain }, scheduler, crowded, crowd);
   if (isOver) scheduleObserver({ db, chain }, scheduler);
-  const span = { startSeconds, stormSeconds, untilSeconds: endSeconds * times };
+  const untilSeconds = endSeconds * times;
+  const span = { startSeconds, stormSeconds, untilSeconds, blockSeconds };
   scheduleBlocks(chain, scheduler, random, isStormy, { isPlain, width, ...span });
   return {
     ...{ db, chain, knownAt, close: () => db.destroy() },

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { planGas } from "./gas-use.ts";
+
+describe("the gas that is planned for an execution", () => {
+  const limit = 5_000_000;
+  const plan = (estimate: number, use: number | undefined, gasMax = 12_000_000) =>
+    planGas(estimate, use, limit, gasMax);
+
+  test("is at least what the execution uses with plenty of gas", () => {
+    assert.equal(plan(100_000, 108_000), 108_000);
+    assert.equal(plan(137_000, 100_000), 137_000);
+    assert.equal(plan(137_000, undefined), 137_000);
+  });
+
+  test("makes the limit that of the simulation if the work depends on gas", () => {
+    assert.ok(plan(178_000, 1_042_285) * 1.375 * (63 / 64) > limit - 2);
+  });
+
+  test("never needs more gas than a transaction can have", () => {
+    assert.ok(plan(178_000, 1_042_285, 4_000_000) * 1.375 + 40_000 <= 4_000_000);
+  });
+});
