@@ -33,7 +33,6 @@ import {
   recordOf,
   verifyKept,
 } from "./chain.ts";
-import { inertJson, inertLine } from "./inert.ts";
 import { version } from "./version.ts";
 
 const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
@@ -307,3 +306,18 @@ function complaint(error: unknown): string {
 }
 
 const faultLine = (fault: Issue): string => inertLine(`${lineOf(fault)} (${fault.code})`);
+
+/** Control characters (C0, C1), format characters (bidi, zero width, tags) and line separators. */
+const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** One line. */
+const inertLine = (text: string): string => text.replace(active, written);
+
+/** The JSON of `value`, indented: the same value, in characters that do nothing. */
+const inertJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replace(active, (text) => (text === "\n" ? text : written(text)));
+
+function written(text: string): string {
+  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { toFunctionSelector } from "viem";
 import { encodeNewIntent, InvalidError, parseIntent } from "../index.ts";
 import { shop, withCall } from "../test/samples.ts";
-import { isReserved, reservedWords } from "./reserved.ts";
+import { isReserved, reservedWords } from "./cautions.ts";
 import { ownerOfSelector, wellKnown } from "./selectors.ts";
 
 const solc = createRequire(import.meta.url)("solc") as {

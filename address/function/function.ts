@@ -3,11 +3,9 @@
 
 import { type Cache, remember, slotOfSignature } from "../abi/cache.ts";
 import { toHex } from "../abi/hex.ts";
-import { type AbiFunction, bodyBytes, termsBytesMax } from "../abi/type.ts";
+import { type AbiFunction, bodyBytes, termsBytesMax, typeDepthMax } from "../abi/type.ts";
 import { addFault, addFaults, type Faults, quoted } from "../errors.ts";
 import { parseGrammar } from "./grammar.ts";
-import { respell } from "./respell.ts";
-import { weave } from "./weave.ts";
 
 /** The function `text` spells, or undefined and its faults. */
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
@@ -79,4 +77,88 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
+}
+
+/** Longer text than a reader would compare is not respelled. */
+const textLengthMax = 200;
+
+/**
+ * The canonical spelling of `text`, if it has one: without `function`, location, mutability and
+ * `returns` words, with single spaces and with full type names.
+ */
+function respell(text: string): string | undefined {
+  if (text.length > textLengthMax) return undefined;
+  const spelling = withoutTail(text.trim().replace(/^function\s+/, ""))
+    .replace(/\btuple\s*\(/g, "(")
+    .replace(/\s+/g, " ")
+    .replace(/ ?([(,)[\]]) ?/g, "$1")
+    .replace(/([)\]])(?=[A-Za-z_$])/g, "$1 ")
+    .replace(/,/g, ", ")
+    .replace(/ (memory|calldata|storage|payable|indexed)(?= )/g, "")
+    .replace(/(?<=[(\s])(uint|int|byte)(?=[ [])/g, (word) => fullNames[word]!);
+  return spelling !== text && !Array.isArray(parseGrammar(spelling)) ? spelling : undefined;
+}
+
+const fullNames: Readonly<Record<string, string>> = {
+  uint: "uint256",
+  int: "int256",
+  byte: "bytes1",
+};
+
+/** `text` up to the parenthesis that closes its first one. */
+function withoutTail(text: string): string {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === "(") depth++;
+    if (text[i] === ")" && --depth === 0) return text.slice(0, i + 1);
+  }
+  return text;
+}
+
+type Cursor = { signature: string; at: number; names: string; nameAt: number; text: string };
+
+/**
+ * `f((address,bool)[])` and `(to,now)payments` give `f((address to, bool now)[] payments)`.
+ *
+ * @returns undefined where the two do not have one shape
+ */
+function weave(signature: string, names: string): string | undefined {
+  const open = signature.indexOf("(") + 1;
+  if (open === 0) return undefined;
+  if (signature.endsWith("()")) return names === "" ? signature : undefined;
+  const cursor = { signature, at: open, names, nameAt: 0, text: signature.slice(0, open) };
+  const whole =
+    weaveList(cursor, 0) && cursor.at === signature.length && cursor.nameAt === names.length;
+  return whole ? cursor.text : undefined;
+}
+
+/** From after "(" to after ")". */
+function weaveList(cursor: Cursor, depth: number): boolean {
+  if (depth > typeDepthMax) return false;
+  for (;;) {
+    if (cursor.signature[cursor.at] === "(") {
+      if (cursor.names[cursor.nameAt] !== "(") return false;
+      cursor.at++;
+      cursor.nameAt++;
+      cursor.text += "(";
+      if (!weaveList(cursor, depth + 1)) return false;
+      if (cursor.names[cursor.nameAt++] !== ")") return false;
+    }
+    const type = upTo(cursor.signature, cursor.at);
+    const name = upTo(cursor.names, cursor.nameAt);
+    cursor.at += type.length;
+    cursor.nameAt += name.length;
+    const separator = cursor.signature[cursor.at++];
+    if (separator === undefined) return false;
+    cursor.text += `${type} ${name}${separator === "," ? ", " : ")"}`;
+    if (separator === ")") return true;
+    if (cursor.names[cursor.nameAt++] !== ",") return false;
+  }
+}
+
+/** The part of `text` from `at` to the next comma or closing parenthesis, or to its end. */
+function upTo(text: string, at: number): string {
+  const part = /[^,)]*/y;
+  part.lastIndex = at;
+  return part.exec(text)![0];
 }

@@ -14,8 +14,7 @@ import { transferOf } from "../status/transfer.ts";
 import { invalidProof } from "./error.ts";
 import { type Header, readTrustedHeader } from "./header.ts";
 import { bytesIn, nodesOf, type ProofOptions, subjectOf, type TrustedBlock } from "./outcome.ts";
-import { type Log, readReceiptLogs } from "./receipt.ts";
-import { encodeCount, encodeRlp } from "./rlp.ts";
+import { bytesOf, decodeRlp, encodeCount, encodeRlp, listOf } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
 /**
@@ -190,5 +189,32 @@ function transfersIn(logs: readonly Log[]) {
         amount: String(amount),
       },
     ];
+  });
+}
+
+export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
+
+/**
+ * The logs of a transaction that succeeded. What chains put behind the four fields of a receipt,
+ * such as OP Stack's deposits, is left aside.
+ *
+ * @throws {ProofError} `invalid_proof` for anything else
+ */
+export function readReceiptLogs(value: Uint8Array): Log[] {
+  const isTyped = value[0] !== undefined && value[0] < 0x80;
+  const fields = listOf(decodeRlp(isTyped ? value.subarray(1) : value), "receipt", 4, 16);
+  const status = bytesOf(fields[0], "receipt's status");
+  if (status.length !== 1 || status[0] !== 1)
+    throw invalidProof(`receipt: wanted success, found status ${toHex(status)}`);
+  bytesOf(fields[2], "receipt's bloom", 256);
+  return listOf(fields[3], "receipt's logs").map((item) => {
+    const [address, topics, data] = listOf(item, "log", 3, 3);
+    return {
+      address: toHex(bytesOf(address, "log's address", 20)),
+      topics: listOf(topics, "log's topics", 0, 4).map((topic) =>
+        toHex(bytesOf(topic, "log's topic", 32)),
+      ),
+      data: toHex(bytesOf(data, "log's data")),
+    };
   });
 }

@@ -1,9 +1,16 @@
-// Proofs from nodes alone: they must agree on a block's hash, and any one of them may then give the
-// proof, since it verifies or it does not.
+// Proofs, statuses and records from nodes only. The nodes must agree on a block's hash; then any
+// one of them may give a proof, because it verifies or it does not. Balances have no proof, so a
+// status needs the same answer from a quorum.
 
+import { toHex } from "../abi/hex.ts";
+import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";
+import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { keccakOf } from "../keccak/keccak.ts";
 import { readEvents } from "../status/events.ts";
-import type { Rpc } from "../status/rpc.ts";
+import { hexOf, type Rpc } from "../status/rpc.ts";
+import type { AddressStatus } from "../status/shape.ts";
+import { readStatus } from "../status/status.ts";
 import type { VaultEvent } from "../status/vault-events.ts";
 import type { AddressProof } from "./address-proof.ts";
 import {
@@ -16,6 +23,7 @@ import {
   type Rpcs,
 } from "./agree.ts";
 import { askEvents, askOutcome } from "./build/ask.ts";
+import { encodeTransaction, type Json } from "./build/fields.ts";
 import { ProofError } from "./error.ts";
 import { proveExecution } from "./execution.ts";
 import type { ProofOptions } from "./outcome.ts";
@@ -156,4 +164,55 @@ export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Pro
     }
   }
   throw new ProofError("unproved", reasons.join("; "), { cause });
+}
+
+/**
+ * The status of `record` at a block, as `quorum` nodes read it alike.
+ *
+ * @throws {ProofError} `no_quorum`
+ */
+export async function readAgreed(
+  record: AddressRecord,
+  agreed: Pick<AgreedBlock, "hash">,
+  { rpcs, ...options }: GatherOptions,
+): Promise<AddressStatus> {
+  const { quorum } = parseAgreement(rpcs, options);
+  const reasons: string[] = [];
+  const readings = await Promise.all(
+    rpcs.map((rpc) =>
+      readStatus(record, { rpc: callOf(rpc), blockHash: agreed.hash }).catch((error: Error) => {
+        reasons.push(error.message);
+        return undefined;
+      }),
+    ),
+  );
+  const texts = readings.map((reading) => JSON.stringify(reading));
+  const found = readings.find(
+    (reading, index) => reading && texts.filter((text) => text === texts[index]).length >= quorum,
+  );
+  if (found) return found;
+  const message = `${quorum} of ${rpcs.length} endpoints read nothing alike of ${record.address}`;
+  throw new ProofError("no_quorum", [message, ...reasons].join("; "));
+}
+
+/**
+ * Decodes what a transaction to the factory asked for: a single call, or each item of a batch.
+ *
+ * @throws {ProofError} `unproved` where no node has it, or it is none of the factory's
+ */
+export async function rebuild(
+  transactionHash: Hex,
+  { rpcs, ...options }: ProofOptions & { readonly rpcs: Rpcs },
+): Promise<DecodedCall[]> {
+  const keccak = keccakOf(options);
+  const factory = (options.factory ?? factoryAddress).toLowerCase();
+  return fromAny(rpcs, async (rpc) => {
+    const json = (await rpc("eth_getTransactionByHash", [transactionHash])) as Json | null;
+    const bytes = json && encodeTransaction(json);
+    if (!bytes || toHex(keccak(bytes)) !== transactionHash.toLowerCase())
+      throw new ProofError("unproved", `no bytes that make the transaction ${transactionHash}`);
+    if (json.to === null || hexOf(json.to, "to", 20) !== factory)
+      throw new ProofError("unproved", `${transactionHash} does not call the factory itself`);
+    return decodeExecutions(hexOf(json.input, "input"), options);
+  });
 }

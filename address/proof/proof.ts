@@ -3,7 +3,6 @@
 
 export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
 export { type AgreedBlock, type AgreementOptions, blockHashOf, type Rpcs } from "./agree.ts";
-export { readAgreed } from "./agreed-status.ts";
 export { askEvents, askOutcome } from "./build/ask.ts";
 export { ProofError, type ProofErrorCode } from "./error.ts";
 export {
@@ -15,7 +14,7 @@ export {
   proveRecovery,
   type TransactionProof,
 } from "./execution.ts";
-export { type GatherOptions, proveAddress, proveAt } from "./gather.ts";
+export { type GatherOptions, proveAddress, proveAt, readAgreed, rebuild } from "./gather.ts";
 export {
   type Outcome,
   type OutcomeProof,
@@ -24,7 +23,6 @@ export {
   type TrustedBlock,
 } from "./outcome.ts";
 export { findPayments, type PaymentProof, type PaymentsUpTo } from "./payments.ts";
-export { rebuild } from "./rebuild.ts";
 export {
   agreeOnReceipt,
   makeReceipt,

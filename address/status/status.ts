@@ -6,7 +6,6 @@ import { encodeBalanceOf } from "../abi/token.ts";
 import { toQuantity } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { readEvents } from "./events.ts";
-import { isNativeToken, withoutCoinParams } from "./native-token.ts";
 import {
   countOf,
   executionReverted,
@@ -25,7 +24,6 @@ import type { AddressStatus, BlockReference } from "./shape.ts";
 export { fromQuantity, isSame, lowerHex, toQuantity } from "../hex.ts";
 export { findFirstBlock } from "./events.ts";
 export { decodeFactoryEvent, executedTopic, type FactoryEvent } from "./factory-event.ts";
-export { isNativeToken, withoutCoinParams } from "./native-token.ts";
 export {
   executionReverted,
   findBlock,
@@ -178,4 +176,21 @@ async function stillTrue(
 
 async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
   return (await findBlock(rpc, toQuantity(number)))?.hash === hash;
+}
+
+/**
+ * Parameters of an `eth_call` that asks `token` what `vault` would hold if it held no native coin.
+ * Nobody can make a token answer otherwise by sending something, since the vault itself is asked.
+ *
+ * @param at a block, as `eth_call` takes it
+ */
+export function withoutCoinParams(token: Hex, vault: Hex, at: unknown): unknown[] {
+  const call = { to: token, data: encodeBalanceOf(vault) };
+  return [call, at, { [vault]: { balance: "0x0" } }];
+}
+
+/** @param answer to {@link withoutCoinParams}. A token that holds less without coin is the coin. */
+export function isNativeToken(balance: bigint, answer: unknown): boolean {
+  if (typeof answer !== "string" || !/^0x[0-9a-f]{64}/i.test(answer)) return false;
+  return BigInt(answer.slice(0, 66)) < balance;
 }

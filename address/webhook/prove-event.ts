@@ -7,10 +7,15 @@ import { factoryAddress } from "../deployment.ts";
 import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { agree, parseAgreement } from "../proof/agree.ts";
-import { readAgreed } from "../proof/agreed-status.ts";
 import { askOutcome } from "../proof/build/ask.ts";
 import { proveRecovery } from "../proof/execution.ts";
-import { findEvents, findExecution, fromAny, type GatherOptions } from "../proof/gather.ts";
+import {
+  findEvents,
+  findExecution,
+  fromAny,
+  type GatherOptions,
+  readAgreed,
+} from "../proof/gather.ts";
 import { findPayment } from "../proof/payments.ts";
 import { type AgreedBlock, blockHashOf, ProofError } from "../proof/proof.ts";
 import { verifyRecord } from "../record.ts";
