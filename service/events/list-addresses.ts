@@ -221,7 +221,12 @@ const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
-/** Writes all filters in SQL. The walk of {@link chooseWalk} has applied some of them already. */
+/**
+ * Writes all filters in SQL. The walk of {@link chooseWalk} has applied some of them already.
+ *
+ * If a row without a reference could not meet a filter, PostgreSQL could start from the references,
+ * and would read all of the account's for each window. `coalesce` prevents that.
+ */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, reference, referenceContains } = query;
   const when = <Value>(value: Value | undefined, write: (value: Value) => Sql) =>
@@ -231,8 +236,11 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
     ...when(chainId, (chainId) => sql`r.chain_id = ${chainId}`),
     ...when(addresses, ({ from, to }) => sql`r.address between ${from} and ${to}`),
     ...when(query.state, (wanted) => sql`${state} = ${wanted}`),
-    ...when(reference, (reference) => sql`n.reference = ${reference}`),
-    ...when(referenceContains, (part) => sql`n.folded like ${writePattern(part)} escape '\\'`),
+    ...when(reference, (reference) => sql`coalesce(n.reference, '') = ${reference}`),
+    ...when(
+      referenceContains,
+      (part) => sql`coalesce(n.folded, '') like ${writePattern(part)} escape '\\'`,
+    ),
     ...when(query.createdFrom, (from) => sql`${created} >= ${from}`),
     ...when(query.createdUntil, (until) => sql`${created} < ${until}`),
   ];
