@@ -1,0 +1,142 @@
+// What a provider does to requests for a whole history, below the real batches and paces: payments
+// are executed all the same, and prices stay those of the next block.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
+import type { Response } from "../../../chain/rpc/transport.ts";
+import type { ExecutorEvent, Tuning } from "../../parts.ts";
+import { respond, simulatedEndpoint } from "./faulty-rpc.ts";
+import { keepRunning } from "./instance.ts";
+import { longestWait } from "./liveness.ts";
+import { answer } from "./node-model.ts";
+import { createScheduler, type Random, seededRandom } from "./scheduler.ts";
+import { faultsOf, judge } from "./verdict.ts";
+import { createWorld, endSeconds } from "./world.ts";
+
+type Request = { ms: number; random: Random };
+/** What a provider answers to a call, or to a request as a whole. */
+type Provider = {
+  toCall?(call: Call, honest: Answer, request: Request): Answer;
+  toRequest?(request: Request): Partial<Response> | undefined;
+};
+
+const safe = { crashRate: () => 0, freezeRate: () => 0 };
+const refused = (message: string, code = -32000): Answer => ({ error: { code, message } });
+
+/** Two endpoints of the same kind. */
+async function historyWith(
+  { toCall, toRequest }: Provider,
+  options: { isPlain?: boolean } = {},
+  tuning: Partial<Tuning> = {},
+) {
+  const scheduler = createScheduler();
+  const random = seededRandom(1);
+  const world = await createWorld(scheduler, random, () => false, options);
+  const events: ExecutorEvent[] = [];
+  const endpoints = [0, 1].map((index): Endpoint => {
+    return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
+      await scheduler.sleep(5 + random() * 100);
+      const request = { ms: scheduler.now(), random };
+      const whole = toRequest?.(request);
+      if (whole) return { status: 200, retryAfter: "", date: "", body: undefined, ...whole };
+      return respond(
+        calls.map((call) => {
+          // A refused transaction must not reach the chain.
+          const said = toCall?.(call, { result: null }, request);
+          if (said && "error" in said) return said;
+          const honest = answer(world.chain, 0, call);
+          return toCall?.(call, honest, request) ?? honest;
+        }),
+      );
+    });
+  });
+  const report = (_: string, event: ExecutorEvent) => events.push(event);
+  keepRunning("a", world, endpoints, scheduler, random, safe, report, tuning);
+  await scheduler.run(endSeconds * 1000);
+  const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
+  await world.close();
+  const count = (kind: ExecutorEvent["kind"]) => events.filter((each) => each.kind === kind).length;
+  return { faults, waitBlocksMax: longestWait(world, 0), count };
+}
+
+const isSend = ({ method }: Call) => method === "eth_sendRawTransaction";
+const usual = await historyWith({});
+
+describe("payments are executed although each endpoint", () => {
+  const blocksOfSeconds = (seconds: number) => Math.ceil(seconds / 6);
+
+  for (const [what, provider, seconds] of [
+    [
+      "lacks the header for 40 % of the calls",
+      {
+        toCall: (_call, honest, { random }) =>
+          "result" in honest && honest.result === null && random() < 0.4
+            ? refused("header not found")
+            : honest,
+      },
+      60,
+    ],
+    [
+      "refuses wide log ranges in rate-limit words",
+      {
+        toCall(call, honest) {
+          const { fromBlock, toBlock } = (call.params[0] ?? {}) as {
+            fromBlock?: Hex;
+            toBlock?: Hex;
+          };
+          const isWide = Number(toBlock) - Number(fromBlock) >= 3;
+          return call.method === "eth_getLogs" && isWide
+            ? refused("limit exceeded, too many requests for this range", -32005)
+            : honest;
+        },
+      },
+      60,
+    ],
+    [
+      "answers 429 with a Retry-After of a day for 30 s",
+      {
+        toRequest: ({ ms }) =>
+          ms > 300_000 && ms < 330_000 ? { status: 429, retryAfter: "86400" } : undefined,
+      },
+      120,
+    ],
+    [
+      "refuses transactions as too large for a block for 12 s of each minute",
+      {
+        toCall: (call, honest, { ms }) =>
+          isSend(call) && ms % 60_000 < 12_000 ? refused("exceeds block gas limit") : honest,
+      },
+      75,
+    ],
+  ] as [string, Provider, number][]) {
+    test(what, async (t) => {
+      const { faults, waitBlocksMax } = await historyWith(provider);
+      const more = waitBlocksMax - usual.waitBlocksMax;
+      t.diagnostic(`${more} blocks more`);
+      assert.deepEqual(faults, []);
+      assert.ok(more <= blocksOfSeconds(seconds), `${more} blocks more`);
+    });
+  }
+});
+
+test("no transaction that both endpoints call underpriced is replaced for more", async () => {
+  let refusals = 0;
+  // None is stuck for its age, and the base fee stays the same.
+  const { faults, count } = await historyWith(
+    {
+      toCall(call, honest, { ms }) {
+        if (!isSend(call) || ms % 60_000 > 36_000) return honest;
+        refusals++;
+        return refused("transaction underpriced");
+      },
+    },
+    { isPlain: true },
+    { stuckSeconds: 600 },
+  );
+  assert.ok(refusals > 0);
+  assert.deepEqual(faults, []);
+  assert.equal(count("replaced"), 0);
+});
