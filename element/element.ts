@@ -5,21 +5,33 @@
 
 import { type Hex, parseAddress } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { formatUnits } from "executable-address/payment";
 import type { ServiceStatus } from "executable-address/status";
-import { drawRecord, element } from "./drawing/draw.ts";
-import { followStatus, type News, noNews } from "./follow.ts";
+import { drawRecord, element, sayChain } from "./drawing/draw.ts";
+import { followStatus } from "./follow.ts";
 import { type LookedUp, lookUp } from "./look-up.ts";
 import { attachRoot, Base, define } from "./mount.ts";
+import { type News, noNews } from "./news.ts";
 import { findSimulation } from "./simulation.ts";
-import { isOver, standingOf } from "./standing.ts";
-import { type Asked, openWallets, type WalletPanel } from "./wallet/panel.ts";
-import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
+import { standingOf } from "./standing.ts";
+import type { WalletFlow } from "./wallet/flow.ts";
+import type { PaymentNow } from "./wallet/view.ts";
+import { nameOf } from "./wallet/wallets.ts";
+import { type ElementWords, elementWords, wordsFor } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
 
 /** `detail` of the events `paid`, `executed` and `expired`, each of which comes once. */
 export type AddressEventDetail = { readonly address: Hex; readonly status: ServiceStatus };
+
+type RecordFound = Extract<LookedUp, { kind: "record" }>;
+
+/** For a page that cannot load the rest: the code is shown, and no wallet is offered. */
+const noWallets: WalletFlow = {
+  wallets: () => [],
+  view: () => ({ is: "offered", messages: [] }),
+  pay() {},
+  stop() {},
+};
 
 export class ExecutableAddressElement extends Base {
   static observedAttributes = ["address", "base-url", "mirrors", "lang"];
@@ -30,7 +42,8 @@ export class ExecutableAddressElement extends Base {
   #news = noNews;
   #simulation: Simulation | undefined;
   #told = new Set<string>();
-  #wallets: WalletPanel | undefined;
+  #wallets: WalletFlow | undefined;
+  #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
   /** The state and balance when executing was last simulated. */
   #simulated = "";
   #own: Partial<ElementWords> = {};
@@ -81,15 +94,12 @@ export class ExecutableAddressElement extends Base {
     const stopping = new AbortController();
     const stopFollowing = followStatus({ address, baseUrl, tell: (news) => this.#hear(news) });
     const timer = setInterval(() => this.#draw(), 1_000);
-    const wallets = openWallets(
-      () => this.#asked(),
-      () => this.#draw(),
-    );
-    this.#wallets = wallets;
+    void this.#openWallets(baseUrl, stopping.signal);
     this.#stop = () => {
       stopping.abort();
       stopFollowing();
-      wallets.stop();
+      this.#wallets?.stop();
+      this.#wallets = undefined;
       clearInterval(timer);
     };
     void lookUp(baseUrl, mirrors, address, stopping.signal).then((lookedUp) => {
@@ -102,6 +112,16 @@ export class ExecutableAddressElement extends Base {
         this.#draw();
       });
     this.#simulate();
+  }
+
+  /** Loads the part for wallets. Until it is known whether a payment is under way, no code shows. */
+  async #openWallets(baseUrl: string, signal: AbortSignal) {
+    const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);
+    if (signal.aborted) return;
+    const options = { baseUrl, now: () => this.#payment(), change: () => this.#draw() };
+    this.#wallets = loaded?.openWalletFlow(options) ?? noWallets;
+    this.#panel = loaded;
+    this.#draw();
   }
 
   #show(lookedUp: LookedUp) {
@@ -141,21 +161,13 @@ export class ExecutableAddressElement extends Base {
     }
   }
 
-  /** The payment that a wallet would be asked for now; undefined while nothing is proved. */
-  #asked(): Asked | undefined {
+  #payment(): PaymentNow | undefined {
     const standing = this.#standing();
     if (this.#lookedUp.kind !== "record" || !standing) return undefined;
-    const { record, token, chainName } = this.#lookedUp;
-    const words = this.#words;
-    return {
-      // A wallet that still asks when it is over asks for what is no longer to be paid.
-      ...{ record, words, owed: isOver(standing) ? "0" : standing.owed },
-      chainName: chainName ?? fill(words.chainNumber, { id: `${record.intent.chainId}` }),
-      sayAmount: (units) =>
-        token
-          ? `${formatUnits(units, token.decimals)} ${token.symbol}`
-          : fill(words.baseUnits, { amount: formatUnits(units, 0) }),
-    };
+    const { record } = this.#lookedUp;
+    const { status } = this.#news;
+    const chainName = sayChain(this.#lookedUp, this.#words);
+    return { record, standing, status, chainName, walletChain: undefined };
   }
 
   #standing() {
@@ -170,15 +182,22 @@ export class ExecutableAddressElement extends Base {
     const lookedUp = this.#lookedUp;
     const words = this.#words;
     const standing = this.#standing();
-    const asked = this.#asked();
     const { isSilent } = this.#news;
-    const wallet = asked && this.#wallets?.state(asked);
-    const wallets = this.#wallets?.wallets(words) ?? [];
+    const view = this.#wallets?.view();
+    const wallets = (this.#wallets?.wallets() ?? []).map((wallet) => ({
+      name: nameOf(wallet, words.injectedWallet),
+      pay: () => this.#wallets?.pay(wallet),
+    }));
     const { secondsLeft, ...lasting } = standing ?? {};
-    const drawn = JSON.stringify([lookedUp, lasting, isSilent, words, wallet, wallets]);
+    const drawn = JSON.stringify([lookedUp, lasting, isSilent, words, view, wallets]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     const page = this.getAttribute("base-url")?.replace(/\/v1\/*$/, "");
+    const drawWallet = (record: RecordFound) => ({
+      drawn: (view && this.#panel?.drawView(view, record, words)) ?? [],
+      isUnderWay: (view && this.#panel?.isUnderWay(view)) ?? false,
+    });
+    const wallet = view && lookedUp.kind === "record" ? drawWallet(lookedUp) : undefined;
     const parts =
       lookedUp.kind === "record" && standing
         ? drawRecord({ lookedUp, standing, isSilent, words, page, wallet, wallets })

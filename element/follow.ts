@@ -9,33 +9,7 @@ import {
   sleep,
   type Transport,
 } from "executable-address/client/parts";
-import type { ServiceStatus } from "executable-address/status";
-
-/** The last status, and when it was heard. */
-export type News = {
-  /** Undefined while nothing is known. */
-  readonly status: ServiceStatus | undefined;
-  /** When the server last said what is so, by this device's clock in Unix milliseconds. */
-  readonly heardAtMs: number | undefined;
-  /** Nothing was heard for {@link silentAfterMs}, or the server cannot read its chain. */
-  readonly isSilent: boolean;
-  /** The server does not have this address: no status will come. */
-  readonly isUnknown: boolean;
-  /** How long nothing was heard; 0 where no status can come. */
-  silentSeconds(): number;
-  /** The time of the chain's newest known block and what passed since, in Unix seconds. */
-  chainSeconds(): number | undefined;
-};
-
-/** The news before anything is known. */
-export const noNews: News = {
-  status: undefined,
-  heardAtMs: undefined,
-  isSilent: false,
-  isUnknown: false,
-  silentSeconds: () => 0,
-  chainSeconds: () => undefined,
-};
+import { type News, noNews, silentAfterMs } from "./news.ts";
 
 export type FollowOptions = {
   readonly address: Hex;
@@ -44,12 +18,18 @@ export type FollowOptions = {
   readonly tell: (news: News) => void;
 };
 
-/** The server sends a ping every 15 s. A person who looks learns of silence within 30. */
-const silentAfterMs = 25_000;
 const streamSilenceMs = 18_000;
 const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
+/** If the two clocks differ by more, the device slept: on many systems only one of them went on. */
+const sleptMs = 5_000;
+
+/** The clock of the page may stop while the device sleeps, and the device's may be set. */
+type Clocks = { wallMs: number; runMs: number };
+const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
+/** The longer of both: too much makes the page ask again, too little shows what is over as open. */
+const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
 /**
  * Follows an address until the answer is called. Never throws; `tell` is called at each news and
@@ -59,13 +39,12 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   const stopping = new AbortController();
   const { signal } = stopping;
   let news = noNews;
-  let heardTick = performance.now();
-  let block: { timestamp: number; tick: number } | undefined;
+  let heardAt = clocks();
+  let ticked = heardAt;
+  let block: { timestamp: number; at: Clocks } | undefined;
 
-  const chainSeconds = () =>
-    block && block.timestamp + Math.floor((performance.now() - block.tick) / 1000);
-  const silentSeconds = () =>
-    news.isUnknown ? 0 : Math.floor((performance.now() - heardTick) / 1000);
+  const chainSeconds = () => block && block.timestamp + Math.floor(msSince(block.at) / 1000);
+  const silentSeconds = () => (news.isUnknown ? 0 : Math.floor(msSince(heardAt) / 1000));
   const say = (change: Partial<News>) => {
     news = { ...news, ...change, chainSeconds, silentSeconds };
     tell(news);
@@ -78,18 +57,41 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
     const timestamp = heard.kind === "status" ? heard.status.block.timestamp : heard.timestamp;
     // A server whose chain does not answer names no block, so nothing new is known.
     if (timestamp === undefined) return;
-    heardTick = performance.now();
-    if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, tick: heardTick };
+    heardAt = clocks();
+    if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: heardAt };
     const status = heard.kind === "status" ? heard.status : news.status;
-    say({ status, heardAtMs: Date.now(), isSilent: false });
+    const isStale = news.isStale && heard.kind !== "status";
+    say({ status, heardAtMs: Date.now(), isSilent: false, isStale });
   };
 
+  let stream = new AbortController();
+  /** Asks again immediately if the last news is older than the pings of a stream. */
+  const wake = (hasSlept: boolean) => {
+    if (news.isUnknown || (!hasSlept && msSince(heardAt) < streamSilenceMs)) return;
+    if (news.status && !news.isStale) say({ isStale: true });
+    stream.abort();
+  };
   const timer = setInterval(() => {
-    if (performance.now() - heardTick > silentAfterMs) hush();
+    const now = clocks();
+    const hasSlept = Math.abs(now.wallMs - ticked.wallMs - (now.runMs - ticked.runMs)) > sleptMs;
+    ticked = now;
+    if (hasSlept) wake(true);
+    if (msSince(heardAt) > silentAfterMs) hush();
   }, tickMs);
+  const onWake = () => {
+    if (document.visibilityState === "visible") wake(false);
+  };
+  const onOnline = () => wake(true);
+  document.addEventListener("visibilitychange", onWake);
+  document.addEventListener("resume", onWake);
+  window.addEventListener("online", onOnline);
   const stop = () => {
     stopping.abort();
+    stream.abort();
     clearInterval(timer);
+    document.removeEventListener("visibilitychange", onWake);
+    document.removeEventListener("resume", onWake);
+    window.removeEventListener("online", onOnline);
   };
 
   const transport: Transport = {
@@ -101,8 +103,9 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   };
   const follow = async () => {
     while (!signal.aborted) {
+      stream = new AbortController();
       try {
-        const options = { signal, pollMs, silenceMs: streamSilenceMs };
+        const options = { signal: stream.signal, pollMs, silenceMs: streamSilenceMs };
         for await (const heard of hear(transport, address, options)) take(heard);
       } catch (error) {
         if (signal.aborted) return;
@@ -111,7 +114,7 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
           return say({ isUnknown: true });
         }
       }
-      await sleep(pollMs, signal).catch(() => {});
+      if (!stream.signal.aborted) await sleep(pollMs, stream.signal).catch(() => {});
     }
   };
   void follow();

@@ -19,6 +19,10 @@ export type Hazard = {
   call?: number;
 };
 
+/** Whether paying is offered only after a deliberate press: the payer has to look first. */
+export const coversPayment = ({ tone, title }: Hazard): boolean =>
+  tone === "bad" || title === "hazardToken";
+
 /** An approval of this much or more is meant to have no limit. */
 export const unlimitedFrom = 2n ** 255n;
 

@@ -6,20 +6,16 @@ export { isSame } from "executable-address/status";
 export { type Chain, findChains, readChains, type Token } from "./chains.ts";
 export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export { drawQr } from "./drawing/qr-code.ts";
-export {
-  type FollowOptions,
-  followStatus,
-  type News,
-  noNews,
-} from "./follow.ts";
+export { type FollowOptions, followStatus } from "./follow.ts";
 export { type Parameter, partsOf, signatureOf } from "./function.ts";
-export { type Hazard, hazardsOf, unlimitedFrom } from "./hazards.ts";
+export { coversPayment, type Hazard, hazardsOf, unlimitedFrom } from "./hazards.ts";
+export { type News, noNews } from "./news.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export { type Doubt, isOver, type Standing, standingOf } from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins } from "./wallet/coins.ts";
-export { type Fate, watchPayment } from "./wallet/fate.ts";
-export { findKept, type Kept, keep, onKept } from "./wallet/kept.ts";
+export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";
+export { findKept, type Kept, keep } from "./wallet/kept.ts";
 export {
   ask,
   PaymentRefused,
@@ -27,5 +23,12 @@ export {
   type WalletProvider,
 } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
+export {
+  isUnderWay,
+  type Message,
+  type PaymentNow,
+  type Value,
+  type WalletView,
+} from "./wallet/view.ts";
 export { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
 export { elementWords, fill, type LanguageTag, languageOf, loadElementWords } from "./words.ts";

@@ -4,13 +4,13 @@
 import type { Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { owed } from "executable-address/payment";
-import type { News } from "./follow.ts";
+import type { News } from "./news.ts";
 
 /** Why paying is not offered without a deliberate click, the gravest first. */
-export type Doubt = "executed" | "expired" | "enough" | "fails" | "soon" | "silent";
+export type Doubt = "executed" | "expired" | "enough" | "unknown" | "fails" | "soon" | "silent";
 
 export type Standing = {
-  /** `unknown`: nothing was heard of the address, and nothing says that paying is wrong. */
+  /** `unknown`: nothing was heard of the address, so it may be paid already. */
   state:
     | "unknown"
     | "unfunded"
@@ -40,9 +40,11 @@ const soonSeconds = 10 * 60;
 /** After so long the last news may no longer be true. */
 const silentSecondsMax = 60;
 
+type Known = Pick<News, "status" | "isStale" | "chainSeconds" | "silentSeconds">;
+
 export function standingOf(
   intent: Pick<Intent, "amount" | "expirationTimestamp">,
-  { status, chainSeconds, silentSeconds }: Pick<News, "status" | "chainSeconds" | "silentSeconds">,
+  { status, isStale, chainSeconds, silentSeconds }: Known,
   simulation: Simulation | undefined,
   deviceSeconds: number,
 ): Standing {
@@ -68,9 +70,10 @@ export function standingOf(
   else if (state === "expired" || state === "recovered") doubts.push("expired");
   else if (state === "paid" || state === "stuck") doubts.push("enough");
   else {
+    if (!status || isStale) doubts.push("unknown");
     if (fails) doubts.push("fails");
     if (secondsLeft < soonSeconds) doubts.push("soon");
-    if (silentSeconds() >= silentSecondsMax) doubts.push("silent");
+    if (status && silentSeconds() >= silentSecondsMax) doubts.push("silent");
   }
   return {
     state,

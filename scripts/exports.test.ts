@@ -28,19 +28,19 @@ const exported: Record<string, string> = {
     lowerHex noPast parseVaultEvents readStatus stateOf statusOf toQuantity topicOf transferOf
     transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
-    PaymentRefused addressGroups ask coinDecimals coins drawIdenticon drawQr elementWords fill
-    findChains findKept findSimulation followStatus followWallets forget formatUnits hasHidden
-    hazardsOf identiconSide inertPieces isName isOver isSame keep languageOf loadElementWords
-    manifestPath nameOf noNews onKept originOf owed partiesOf partsOf paymentLink plainUnits
-    proveShop readChains readShopClaim recall remember sendPayment
-    shortAddress signShopLink signatureOf standingOf unlimitedFrom watchPayment`,
+    PaymentRefused addressGroups ask coinDecimals coins coversPayment drawIdenticon drawQr
+    elementWords fill findChains findKept findSimulation followStatus followWallets forget
+    formatUnits hasHidden hazardsOf identiconSide inertPieces inertText isName isOver isSame
+    isUnderWay keep languageOf loadElementWords manifestPath nameOf noNews openWalletFlow originOf
+    owed partiesOf partsOf paymentLink plainUnits proveShop readChains readShopClaim recall
+    remember sendPayment shortAddress signShopLink signatureOf standingOf unlimitedFrom`,
   "executable-address/proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
     proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed
     rebuild receiptFormat verifyAddressProof verifyReceipt`,
   "executable-address/payment": `
-    addressGroups formatUnits hasHidden inertPieces isName manifestPath originOf owed partiesOf
-    paymentLink plainUnits proveShop readShopClaim shortAddress signShopLink`,
+    addressGroups formatUnits hasHidden inertPieces inertText isName manifestPath originOf owed
+    partiesOf paymentLink plainUnits proveShop readShopClaim shortAddress signShopLink`,
   "executable-address-element": "ExecutableAddressElement",
   "executable-address-element/recovery": "ExecutableRecoveryElement",
   "executable-address-element/react": "ExecutableAddress",

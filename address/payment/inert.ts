@@ -26,6 +26,12 @@ export function inertPieces(text: string): Piece[] {
   return pieces;
 }
 
+/** The same as one text: "AmU+202Eazon". */
+export const inertText = (text: string): string =>
+  inertPieces(text)
+    .map((piece) => piece.text)
+    .join("");
+
 export const hasHidden = (text: string) => inertPieces(text).some((piece) => piece.hidden);
 
 /** Whether a page may show it as a name: short, seen, and with nothing that hides or reorders. */

@@ -22,6 +22,7 @@ import {
   mint,
   naively,
   openFresh,
+  payFrom,
   readCodeIn,
   stranger,
   token,
@@ -36,7 +37,10 @@ let origin: string;
 let page: Page;
 
 /** Bundles `code` for a page, minified: the entry, and what it loads later. */
-async function bundle(code: string): Promise<{ code: string; later: Record<string, string> }> {
+async function bundle(
+  code: string,
+  name = "entry",
+): Promise<{ code: string; later: Record<string, string> }> {
   const build = await rolldown({
     input: "entry",
     cwd: resolve(import.meta.dirname, "../.."),
@@ -50,7 +54,9 @@ async function bundle(code: string): Promise<{ code: string; later: Record<strin
       },
     ],
   });
-  const { output } = await build.generate({ format: "esm", minify: true });
+  const { output } = await build.generate({
+    ...{ format: "esm", minify: true, entryFileNames: `${name}.js` },
+  });
   await build.close();
   const [entry, ...rest] = output;
   const chunks = rest.filter((part) => part.type === "chunk");
@@ -85,7 +91,8 @@ before(async () => {
   const { baseUrl, clientId } = service;
   const settings = { baseUrl, clientId, chainId: localChainId, token: token.address };
   const plain = text("index.html").replace("shop.js", "bare.js");
-  const built = await Promise.all([text("shop.js"), bare, react, recovery].map(bundle));
+  const codes = { shop: text("shop.js"), bare, react, refund: recovery };
+  const built = await Promise.all(Object.entries(codes).map(([name, code]) => bundle(code, name)));
   const [shopCode, bareCode, reactCode, recoveryCode] = built.map(({ code }) => code);
   const later = built.flatMap((each) => Object.entries(each.later));
   const files: Record<string, [string, string]> = {
@@ -144,11 +151,15 @@ async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): P
 const told = () => page.evaluate("told") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
-  test("is at most 30 kB gzip with everything it needs, and evaluates nothing", async () => {
-    const { code } = await bundle(bare);
+  test("is at most 30 kB gzip to show the code and 8 kB more for wallets, and evaluates nothing", async () => {
+    const { code, later } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
-    assert.doesNotMatch(code, /\beval\(|new Function\(|innerHTML/);
+    const wallet = Object.values(later).find((text) => text.includes("eth_sendTransaction"));
+    const more = gzipSync(wallet!, { level: 9 }).length;
+    assert.ok(more > 2_000 && more <= 8_000, `${more} bytes for wallets`);
+    for (const text of [code, wallet!])
+      assert.doesNotMatch(text, /\beval\(|new Function\(|innerHTML/);
   });
 
   test("shows nothing to pay by for what is not the address's own, held or reached", async () => {
@@ -184,8 +195,10 @@ describe("<executable-address>", () => {
     await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${origin}/lying/v1 ${origin}/honest/v1`);
-    await part("address").waitFor();
-    assert.equal(naively((await part("address").textContent()) ?? ""), order.address);
+    await page.getByText("25\u202f000\u202f000 base units").waitFor();
+    // The record proves itself; that nothing was paid yet is the dead service's to say.
+    await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
+    assert.equal(await part("qr").count(), 0);
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
     await page.context().close();
   });
@@ -206,6 +219,18 @@ describe("<executable-address>", () => {
     assert.equal(await part("details").getAttribute("href"), page_);
     await assertSound(page, "the element");
     assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
+  test("a token that the service does not list offers no code", async () => {
+    page = await openFresh(browser);
+    const { address } = await createOrder(service);
+    await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
+    await show(address);
+    await page.getByText("Unknown token").waitFor();
+    await page.getByText("Look at what paying does before you pay.").waitFor();
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await part("qr").count(), 0);
     await page.context().close();
   });
 
@@ -335,6 +360,31 @@ describe("the element and a wallet", () => {
     await execute(service, order);
     await page.getByText("Done", { exact: true }).waitFor();
     await page.getByText("Decline the request in your wallet").waitFor();
+    wallet.fault = "rejects";
+    resolve();
+    await page.getByText("Decline the request in your wallet").waitFor({ state: "detached" });
+    await page.context().close();
+  });
+
+  test("the same account pays by the code: the request is to be declined until it is", async () => {
+    page = await openFresh(browser);
+    const payer = payerAccount.address as Hex;
+    const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
+    const order = await createOrder(service);
+    await show(order.address);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wallet.asking = promise;
+    await payButton().click();
+    await page.getByText("Confirm in your wallet: 25").waitFor();
+    await payFrom(service, payerAccount, order.address, 25_000_000n);
+    await page.getByText("Decline the request in your wallet").waitFor();
+    await execute(service, order);
+    await page.getByText("Done", { exact: true }).waitFor();
+    await page.waitForTimeout(6_000);
+    await page.getByText("Decline the request in your wallet").waitFor();
+    const said = (await part("wallet").textContent()) ?? "";
+    assert.ok(said.includes(`25 ${token.symbol}`) && !said.includes(`: 0 ${token.symbol}`), said);
+    assert.equal(await page.getByRole("button", { name: /It did not happen/ }).count(), 0);
     wallet.fault = "rejects";
     resolve();
     await page.getByText("Decline the request in your wallet").waitFor({ state: "detached" });

@@ -154,6 +154,9 @@ describe("a hostile intent cannot mislead", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
     await page.getByRole("heading", { name: "25\u202f000\u202f000 base units" }).waitFor();
+    await page.getByText("Look at what paying does before you pay.").waitFor();
+    assert.equal(await page.locator(".qr").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
   });
 });
 
@@ -192,8 +195,60 @@ describe("whatever reads the page pays the address itself", () => {
   test("without any server: still the address", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
+    // Without a server nobody can say whether it is paid.
+    await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
+    await page.getByText("Unknown token").waitFor();
+    assert.equal(await page.locator(".qr").count(), 0);
+    await showAnyway(page).click();
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await atTop(page).innerText()), honest.address);
+  });
+
+  test("a chain that does not answer: an executed address is not shown as to be paid", async () => {
+    for (const path of ["status*", "events*"])
+      await page.route(`**/v1/address/*/${path}`, (route) =>
+        route.fulfill({ status: 503, json: { error: { code: "chain_unavailable" } } }),
+      );
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
+    assert.equal(await page.locator(".qr").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
+    await page.waitForTimeout(2_000);
+    assert.equal(await page.locator(".qr").count(), 0);
+  });
+
+  test("the laptop slept: nothing to pay by until a fresh status arrives", async () => {
+    const page = await open();
+    await page.addInitScript(`
+      const now = Date.now.bind(Date);
+      let slept = 0;
+      Date.now = () => now() + slept;
+      globalThis.sleepFor = (ms) => { slept += ms; };`);
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.locator(".qr").waitFor();
+    for (const path of ["status*", "events*"])
+      await page.route(`**/v1/address/*/${path}`, (route) => route.abort());
+    await page.context().setOffline(true);
+    await page.evaluate("sleepFor(600_000)");
+    await page.getByText("We can’t tell yet whether this is already paid.").waitFor({
+      timeout: 3_000,
+    });
+    assert.equal(await page.locator(".qr").count(), 0);
+    await page.unrouteAll();
+    await page.context().setOffline(false);
+    await page.locator(".qr").waitFor({ timeout: 5_000 });
+    await page.context().close();
+  });
+
+  test("executed: no way to pay, not even folded", async () => {
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText("The calls have run").waitFor();
+    for (const folded of await page.locator("details").all())
+      await folded.evaluate((node) => node.setAttribute("open", ""));
+    assert.equal(await page.locator(".qr").count(), 0);
+    assert.equal(await showAnyway(page).count(), 0);
+    assert.equal(await page.getByText("Check in your wallet:").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
   });
 
   const doubtful: [string, () => AddressRecord, string | RegExp][] = [
@@ -201,7 +256,6 @@ describe("whatever reads the page pays the address itself", () => {
     ["little time left", () => soon, /It expires in [78] min/],
     ["enough there", () => paid, "It holds enough already"],
     ["paid and unable to run", () => stuck, "It holds enough already"],
-    ["executed", () => executed, "It has run, and it runs only once"],
   ];
   for (const [name, record, text] of doubtful) {
     test(`${name}: said, and no way to pay before a deliberate press`, async () => {
@@ -323,7 +377,8 @@ describe("what would happen now", () => {
       return route.fulfill({ json: { ...answer, reason: "\u202eok <img src=x> <b>paid</b>" } });
     });
     await page.reload();
-    await section().getByText("U+202E", { exact: true }).waitFor();
+    const reason = section().locator("p", { hasText: "Call 2 fails: " });
+    await reason.getByText("U+202E", { exact: true }).waitFor();
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
@@ -493,6 +548,7 @@ describe("what a payer compares and types has one reading", () => {
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);
+    await showAnyway(page).click();
     await page
       .getByText("Check in your wallet: 25 DUSD to 0xa08C…8912…12e6, network Local")
       .waitFor();
@@ -504,6 +560,7 @@ describe("what a payer compares and types has one reading", () => {
   ] as const) {
     test(`${amount} base units are ${said}`, async () => {
       await page.goto(`${site}/a/#terms=${fixed(amount).terms}`);
+      await showAnyway(page).click();
       await page.getByText("Check in your wallet:").waitFor();
       const text = await atTop(page).innerText();
       assert.match(text, new RegExp(`To pay\\s+${said}`));

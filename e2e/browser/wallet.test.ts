@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, encodeTransfer, type Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
 import {
   demoTokens,
@@ -339,6 +339,109 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await gone("Decline the request in your wallet");
   });
 
+  /** The payer scans the QR code with a phone that has the same seed. */
+  const payByCode = async () => {
+    const data = encodeTransfer(record.address, 25_000_000n);
+    const { result, error } = await chain("eth_sendTransaction", {
+      ...{ from: rich, to: token.address, data },
+    });
+    assert.ok(result, JSON.stringify(error));
+  };
+
+  test("the same account pays by the code: the request stays open until it is answered", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    const other = await page.context().newPage();
+    await announceWallet(other, service.anvil.rpcUrl, rich);
+    await other.goto(page.url());
+    await stillAsking(other);
+    await payByCode();
+    for (const at of [page, other]) await says("Decline the request in your wallet", at);
+    await execute(service, record);
+    await says("The calls have run");
+    await other.getByText("The calls have run").waitFor();
+    // The watcher looks every two seconds at what the chain shows of the account.
+    await page.waitForTimeout(6_000);
+    for (const at of [page, other]) {
+      await says("Decline the request in your wallet", at);
+      await says(`If it still asks for 25 ${token.symbol}, decline it there`, at);
+      await nothingOffered(at);
+      assert.equal(await at.getByRole("button", { name: /It did not happen/ }).count(), 0);
+    }
+    wallet.fault = "rejects";
+    answer();
+    await gone("Decline the request in your wallet");
+    await other.getByText("Decline the request in your wallet").waitFor({ state: "detached" });
+    assert.equal(wallet.sent, undefined);
+  });
+
+  test("after a reload, what the same account paid is shown with a last warning", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await page.reload();
+    await stillAsking(page);
+    await payByCode();
+    await execute(service, record);
+    await says("The calls have run");
+    await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
+    await nothingOffered(page);
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await gone("If your wallet still shows a request");
+    await nothingOffered(page);
+  });
+
+  test("the wallet's node is silent: canceled by a press, and another tab can pay", async () => {
+    await start();
+    wallet.isNodeSilent = true;
+    await payButton().click();
+    await says("Checking balance and fee");
+    const other = await page.context().newPage();
+    const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
+    await other.goto(page.url());
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await payButton().waitFor();
+    await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
+    await says("Paid, about to run", other);
+    assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
+  });
+
+  test("the wallet's node is silent for 15 seconds: nothing is sent, and it says so", async () => {
+    await start();
+    wallet.isNodeSilent = true;
+    await payButton().click();
+    await says("Your wallet’s network did not answer. Nothing was sent.");
+    wallet.isNodeSilent = false;
+    await payButton().click();
+    await says("Paid, about to run");
+  });
+
+  test("the wallet pays from another account: its answer ends the request", async () => {
+    await mint(service, poor, 25_000_000n);
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    wallet.sendsFrom = poor;
+    answer();
+    await says("Paid, about to run");
+    await execute(service, record);
+    await says("The calls have run");
+    await gone("A payment is on its way");
+    assert.equal(await page.getByText("Decline the request in your wallet").count(), 0);
+    assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
+  });
+
+  test("the wallet changes its chain while it asks: it pays on no other", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    wallet.chainId = 1;
+    answer();
+    await says("The wallet reported a problem");
+    assert.equal(wallet.sent, undefined);
+  });
+
   test("after a reload, a part that came another way asks for the same", async () => {
     await start();
     await asks();
@@ -444,6 +547,18 @@ describe("while no block holds it yet", () => {
     assert.equal(await other.locator(".qr").count(), 0);
     await chain("evm_mine");
     await other.getByText("Paid, about to run").waitFor();
+  });
+
+  test("the wallet changed to another chain for good: the service's payments end it", async () => {
+    wallet.chainId = 1;
+    await says("The wallet is on another chain, so it cannot be asked about this payment.");
+    await chain("evm_mine");
+    await chain("evm_setAutomine", true);
+    await says("Paid, about to run");
+    await execute(service, record);
+    await says("The calls have run");
+    await gone("A payment is on its way");
+    await gone("The wallet is on another chain");
   });
 
   test("the wallet changed to another chain meanwhile: said, until it is back", async () => {

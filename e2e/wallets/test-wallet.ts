@@ -27,6 +27,10 @@ export type TestWallet = {
   connecting: Promise<void> | undefined;
   /** While it is set, the wallet asks its person, who has not answered yet. */
   asking: Promise<void> | undefined;
+  /** Its person chose another account in the wallet's own window. */
+  sendsFrom: Hex | undefined;
+  /** Its node answers nothing. */
+  isNodeSilent: boolean;
   /** The last transaction that it sent. */
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;
 };
@@ -68,6 +72,8 @@ export const newWallet = (account: Hex): TestWallet => ({
   asked: [],
   connecting: undefined,
   asking: undefined,
+  sendsFrom: undefined,
+  isNodeSilent: false,
   sent: undefined,
 });
 
@@ -94,13 +100,18 @@ async function answer(
     case "eth_sendTransaction": {
       await wallet.asking;
       if (wallet.fault === "rejects") return { error: { code: 4001, message: "declined" } };
+      // As wallets do, it compares the request with the network that it is on by then.
+      if (Number(params[0]?.chainId) !== wallet.chainId)
+        return { error: { code: -32602, message: "the request is for another chain" } };
+      const from = wallet.sendsFrom && { from: wallet.sendsFrom };
       const limit = wallet.fault === "reverts" ? { gas: "0x9000" } : {};
-      const sent = await ask(rpcUrl, method, [{ ...params[0], ...limit }]);
+      const sent = await ask(rpcUrl, method, [{ ...params[0], ...from, ...limit }]);
       const { to, data } = params[0] as { to: Hex; data: Hex };
       wallet.sent = { hash: sent.result as Hex, to, data };
       return sent;
     }
     default:
+      if (wallet.isNodeSilent) await new Promise(() => {});
       return ask(rpcUrl, method, params);
   }
 }

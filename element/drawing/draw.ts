@@ -2,14 +2,11 @@
 
 import type { Hex } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
-import { hazardsOf } from "../hazards.ts";
+import { coversPayment, hazardsOf } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
 import type { Doubt, Standing } from "../standing.ts";
 import { type ElementWords, fill } from "../words.ts";
 import { drawQr } from "./qr-code.ts";
-
-/** A payment by a wallet, in words; `busy` while nothing else is to be offered. */
-type WalletState = { text: string; busy: boolean; forget?: () => void };
 
 type Drawing = {
   lookedUp: Extract<LookedUp, { kind: "record" }>;
@@ -18,7 +15,8 @@ type Drawing = {
   words: ElementWords;
   /** The service's own page of the address. */
   page: string | undefined;
-  wallet: WalletState | undefined;
+  /** The payment by a wallet; undefined until it is known whether one is under way. */
+  wallet: { drawn: readonly Node[]; isUnderWay: boolean } | undefined;
   /** A button for each wallet. */
   wallets: readonly { name: string; pay: () => void }[];
 };
@@ -26,20 +24,29 @@ type Drawing = {
 const stateWord = ({ state }: Standing) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 const doubtWords: Partial<Record<Doubt, keyof ElementWords>> = {
+  unknown: "doubtUnknown",
   fails: "cannotRun",
   soon: "overSoon",
   silent: "doubtSilent",
 };
 
-export function drawRecord(drawing: Drawing): Node[] {
-  const { lookedUp, standing, isSilent, words, page, wallet } = drawing;
-  const { record, token, chainName } = lookedUp;
-  const { address, intent } = record;
-  const units = standing.state === "partly" ? standing.owed : intent.amount;
-  const amount = token
+export type Named = Pick<Drawing["lookedUp"], "record" | "chainName" | "token">;
+
+export const sayChain = ({ record, chainName }: Named, words: ElementWords): string =>
+  chainName ?? fill(words.chainNumber, { id: `${record.intent.chainId}` });
+
+export const sayAmount = (units: string, { token }: Named, words: ElementWords): string =>
+  token
     ? `${formatUnits(units, token.decimals)} ${token.symbol}`
     : fill(words.baseUnits, { amount: formatUnits(units, 0) });
-  const chain = chainName ?? fill(words.chainNumber, { id: `${intent.chainId}` });
+
+export function drawRecord(drawing: Drawing): Node[] {
+  const { lookedUp, standing, isSilent, words, page, wallet } = drawing;
+  const { record, token } = lookedUp;
+  const { address, intent } = record;
+  const units = standing.state === "partly" ? standing.owed : intent.amount;
+  const amount = sayAmount(units, lookedUp, words);
+  const chain = sayChain(lookedUp, words);
   const [doubt] = standing.doubts;
   const hazards = hazardsOf(intent, token !== undefined);
   const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
@@ -47,20 +54,18 @@ export function drawRecord(drawing: Drawing): Node[] {
   const state = element("p", isGrave ? "status warning" : "status", said);
   state.setAttribute("role", "status");
 
-  const parts: Node[] = [
-    element("p", "amount", amount),
-    element("p", "chain", fill(words.onChain, { chain })),
-    state,
-  ];
+  const shown = element("p", "amount", amount);
+  shown.dir = "ltr";
+  const parts: Node[] = [shown, sentence("chain", words.onChain, { chain }), state];
   const isOpen = doubt === undefined || doubtWords[doubt] !== undefined;
   if (isOpen) {
     for (const { title, call = 0 } of hazards)
-      parts.push(element("p", "warning", fill(words[title], { n: `${call}` })));
+      parts.push(sentence("warning", words[title], { n: `${call}` }));
   }
-  const isBad = hazards.some(({ tone }) => tone === "bad");
-  if (isOpen && isBad) parts.push(element("p", "warning", words.lookFirst));
-  if (wallet) parts.push(walletLine(wallet, words));
-  if (doubt === undefined && !isBad && !wallet?.busy) {
+  const isCovered = hazards.some(coversPayment);
+  if (isOpen && isCovered) parts.push(element("p", "warning", words.lookFirst));
+  parts.push(...(wallet?.drawn ?? []));
+  if (doubt === undefined && !isCovered && wallet && !wallet.isUnderWay) {
     parts.push(...waysToPay(drawing, { address, amount, chain }));
   }
   if (isSilent) parts.push(element("p", "warning", words.noNewsYet));
@@ -76,16 +81,24 @@ function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Aske
     qr(address, fill(words.qrOfAddress, { address })),
     groups(address),
     copyButton(address, words),
-    element("p", "must-show", fill(words.walletMustShow, { amount, address: short, chain })),
+    sentence("must-show", words.walletMustShow, { amount, address: short, chain }),
     ...wallets.map(({ name, pay }) => button("pay", fill(words.payWith, { wallet: name }), pay)),
   ];
 }
 
-function walletLine({ text, busy, forget }: WalletState, words: ElementWords): Node {
-  const line = element("p", busy ? "wallet" : "wallet warning", text);
-  line.setAttribute("role", "status");
-  if (forget) line.append(" ", button("forget", words.forgetIt, forget));
-  return line;
+/** A sentence whose values keep their own direction: amounts read from left to right. */
+export function sentence(
+  part: string,
+  text: string,
+  values: Readonly<Record<string, string>>,
+): Node {
+  const made = element("p", part, "");
+  for (const [at, piece] of text.split(/\{(\w+)\}/).entries()) {
+    const bdi = element("bdi", "value", values[piece] ?? "");
+    if (/^[\d]/.test(bdi.textContent)) bdi.dir = "ltr";
+    made.append(at % 2 === 0 ? piece : bdi);
+  }
+  return made;
 }
 
 function pageLink(href: string, words: ElementWords): Node {

@@ -5,14 +5,18 @@
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
 import type { Kept } from "./kept.ts";
-import { ask, askQuantity, type WalletProvider } from "./provider.ts";
+import { ask, askQuantity, nodeMs, settleWithin, type WalletProvider } from "./provider.ts";
 
 export type Fate =
   /** The wallet has not said that it sent anything, and no block shows it. */
   | { kind: "asking" }
+  /** The account made the same transfer, while the request is still open in its wallet. */
+  | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
-  /** The wallet cannot be asked now. */
+  /** The wallet is on another chain. */
   | { kind: "elsewhere" }
+  /** The wallet does not answer. */
+  | { kind: "silent" }
   /** No node knows it any more, and nothing has taken its place: it may still come. */
   | { kind: "dropped" }
   | { kind: "mined"; block: number }
@@ -27,7 +31,13 @@ const droppedAfterMs = 60_000;
 /** Blocks searched for what took a payment's place, from when it was asked for. */
 const blocksMax = 300;
 
-type Watched = { token: Hex; address: Hex; kept: Kept };
+type Watched = {
+  token: Hex;
+  address: Hex;
+  kept: Kept;
+  /** Whether a tab of this browser waits for the wallet's answer to the request. */
+  isOpen: () => boolean;
+};
 type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: Hex };
 type Block = { transactions: Transaction[] };
 
@@ -38,7 +48,7 @@ type Block = { transactions: Transaction[] };
  */
 export async function watchPayment(
   provider: WalletProvider,
-  { token, address, kept: first }: Watched,
+  { token, address, kept: first, isOpen }: Watched,
   tell: (fate: Fate) => void,
   onFound: (kept: Kept) => void,
   signal: AbortSignal,
@@ -84,8 +94,17 @@ export async function watchPayment(
       const found = block.transactions.find((each) => isSame(each.from, kept.from) && wanted(each));
       if (!found) continue;
       if (isTheSame(found)) {
+        // The same account may have paid by the QR code: that answers no open request. The block
+        // is searched again, since the tab that waits may be closed.
+        if (!kept.hash && isOpen()) return { kind: "met" };
         isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
-        kept = { ...kept, hash: found.hash, nonce: Number(found.nonce) };
+        const isFound = kept.hash === undefined || kept.isFound;
+        kept = {
+          ...kept,
+          hash: found.hash,
+          nonce: Number(found.nonce),
+          ...(isFound && { isFound }),
+        };
         onFound(kept);
         return (await receiptOf(provider, found.hash)) ?? { kind: "pending", isSped };
       }
@@ -97,7 +116,8 @@ export async function watchPayment(
   };
 
   while (!signal.aborted) {
-    const fate = await look().catch((): Fate => ({ kind: "elsewhere" }));
+    const looked = settleWithin(look(), signal, nodeMs);
+    const fate = await looked.catch((): Fate => ({ kind: "silent" }));
     if (signal.aborted) return;
     tell(fate);
     if (isFinal(fate)) return;

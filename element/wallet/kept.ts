@@ -18,6 +18,10 @@ export type Kept = {
   sinceMs: number;
   /** The newest block when it was asked. */
   fromBlock: number;
+  /** The hash is of the same transfer by the same account on the chain, not the wallet's answer. */
+  isFound?: boolean;
+  /** The transaction with this hash has reached the address. */
+  isArrived?: boolean;
 };
 
 const keyOf = (address: Hex) => `payment:${address.toLowerCase()}`;

@@ -17,7 +17,11 @@ export type Refusal =
         | "no_account"
         | "changed"
         /** Another tab of this browser asks for the same payment. */
-        | "asked_elsewhere";
+        | "asked_elsewhere"
+        /** The wallet's own node did not answer within {@link nodeMs}. */
+        | "silent"
+        /** The person canceled it on the page. */
+        | "canceled";
     }
   | { kind: "poor"; held: string }
   | { kind: "no_gas"; heldWei: string; neededWei: string }
@@ -30,6 +34,29 @@ export class PaymentRefused extends Error {
     super(refusal.kind, { cause });
     this.refusal = refusal;
   }
+}
+
+/** A wallet's node that answers later than this is given up. */
+export const nodeMs = 15_000;
+
+/**
+ * Settles as `promise` does, or rejects when `signal` aborts. The promise itself cannot be stopped:
+ * a wallet keeps its window open.
+ *
+ * @throws {PaymentRefused} `silent` after `ms`, `canceled` if `signal` aborts
+ */
+export function settleWithin<T>(promise: Promise<T>, signal?: AbortSignal, ms = 0): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const refuse = (kind: "silent" | "canceled") => reject(new PaymentRefused({ kind }));
+    const timer = ms > 0 ? setTimeout(() => refuse("silent"), ms) : undefined;
+    const cancel = () => refuse("canceled");
+    if (signal?.aborted) cancel();
+    signal?.addEventListener("abort", cancel);
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+    });
+  });
 }
 
 /** @throws {PaymentRefused} in place of whatever the wallet rejects with */

@@ -2,15 +2,17 @@
 // asks first whether it can succeed.
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
-import { toQuantity } from "executable-address/status";
+import { isSame, toQuantity } from "executable-address/status";
 import { findKept, type Kept, keep } from "./kept.ts";
 import {
   ask,
   askQuantity,
   hasCode,
+  nodeMs,
   PaymentRefused,
   reasonOf,
   refusalOf,
+  settleWithin,
   type WalletProvider,
 } from "./provider.ts";
 
@@ -26,6 +28,8 @@ export type Order = {
   /** Gives the amount owed at the last moment before the wallet is asked to sign. */
   owedNow: () => string;
   tell: (step: Step) => void;
+  /** Cancels the payment and lets other tabs ask for it. */
+  signal?: AbortSignal;
 };
 
 /**
@@ -35,40 +39,49 @@ export type Order = {
  * @throws {PaymentRefused} when nothing was sent, or the wallet does not say
  */
 export const sendPayment = (provider: WalletProvider, rdns: string, order: Order) =>
-  alone(order.record.address, () => sendAlone(provider, rdns, order));
+  alone(order.record.address, () => settleWithin(sendAlone(provider, rdns, order), order.signal));
 
 async function sendAlone(provider: WalletProvider, rdns: string, order: Order): Promise<void> {
-  const { record, amount, tell } = order;
+  const { record, amount, tell, signal } = order;
   const { address, intent } = record;
   const { chainId, token } = intent;
   tell("connect");
-  const from = await connect(provider);
+  const from = await settleWithin(connect(provider), signal);
   tell("chain");
-  await changeChain(provider, order);
+  await settleWithin(changeChain(provider, order), signal);
   tell("check");
   const data = encodeTransfer(address, BigInt(amount));
-  await requireMeans(provider, { from, token, amount, data });
-  const [nonce, fromBlock] = await Promise.all([
-    askQuantity(provider, "eth_getTransactionCount", [from, "pending"]),
-    askQuantity(provider, "eth_blockNumber"),
-  ]);
+  const [nonce, fromBlock] = await settleWithin(
+    requireMeans(provider, { from, token, amount, data }).then(() =>
+      Promise.all([
+        askQuantity(provider, "eth_getTransactionCount", [from, "pending"]),
+        askQuantity(provider, "eth_blockNumber"),
+        requireChain(provider, chainId),
+      ]),
+    ),
+    signal,
+    nodeMs,
+  );
   if (order.owedNow() !== amount) throw new PaymentRefused({ kind: "changed" });
   if (findKept(address)) throw new PaymentRefused({ kind: "asked_elsewhere" });
-  tell("sign");
   const sinceMs = Date.now();
   const place = { nonce: Number(nonce), fromBlock: Number(fromBlock) };
   const kept: Kept = { ...place, from, chainId, amount, rdns, sinceMs };
   keep(address, kept);
+  tell("sign");
+  // A wallet compares the chain ID with its own network at the moment when its person confirms.
+  const transaction = { from, to: token, data, chainId: toQuantity(chainId) };
   try {
-    const hash = await ask<Hex>(provider, "eth_sendTransaction", [{ from, to: token, data }]);
+    const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     keep(address, { ...kept, hash });
-    // The wallet chose the nonce. A node that does not know the transaction yet leaves our guess.
-    const known = await askQuantityOf(provider, hash).catch(() => undefined);
-    if (known !== undefined) keep(address, { ...kept, hash, nonce: known });
+    // Its person may have chosen another account and nonce. If the node does not know the
+    // transaction yet, those of the request remain.
+    const sent = await findSent(provider, hash).catch(() => undefined);
+    if (sent && isSame(findKept(address)?.hash ?? "", hash)) keep(address, { ...kept, ...sent });
   } catch (error) {
     // Any other failure leaves it open whether something was sent, and so the mark stays.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
-    if (isDeclined) keep(address, undefined);
+    if (isDeclined && findKept(address)?.sinceMs === sinceMs) keep(address, undefined);
     throw error;
   }
 }
@@ -78,6 +91,14 @@ export async function connect(provider: WalletProvider): Promise<Hex> {
   const [from] = await ask<Hex[]>(provider, "eth_requestAccounts");
   if (!from) throw new PaymentRefused({ kind: "no_account" });
   return from;
+}
+
+const nameLock = (address: Hex) => `payment:${address}`;
+
+/** Whether a tab of this browser waits for a wallet's answer to a request for `address`. */
+export async function isOpenInATab(address: Hex): Promise<boolean> {
+  const { held = [] } = (await navigator.locks?.query().catch(() => undefined)) ?? {};
+  return held.some(({ name }) => name === nameLock(address));
 }
 
 /** If a browser has no locks, or lets a page have none, the mark alone has to do. */
@@ -90,16 +111,24 @@ async function alone(address: Hex, act: () => Promise<void>): Promise<void> {
   };
   if (!navigator.locks) return act();
   try {
-    await navigator.locks.request(`payment:${address}`, { ifAvailable: true }, begin);
+    await navigator.locks.request(nameLock(address), { ifAvailable: true }, begin);
   } catch (error) {
     if (hasBegun) throw error;
     await act();
   }
 }
 
-async function askQuantityOf(provider: WalletProvider, hash: Hex): Promise<number | undefined> {
-  const known = await ask<{ nonce: Hex } | null>(provider, "eth_getTransactionByHash", [hash]);
-  return known ? Number(known.nonce) : undefined;
+async function findSent(provider: WalletProvider, hash: Hex) {
+  type Sent = { nonce: Hex; from?: Hex };
+  const asked = ask<Sent | null>(provider, "eth_getTransactionByHash", [hash]);
+  const known = await settleWithin(asked, undefined, nodeMs);
+  return known && { hash, nonce: Number(known.nonce), ...(known.from && { from: known.from }) };
+}
+
+/** @throws {PaymentRefused} `other_chain` */
+async function requireChain(provider: WalletProvider, chainId: number): Promise<void> {
+  if ((await askQuantity(provider, "eth_chainId")) !== BigInt(chainId))
+    throw new PaymentRefused({ kind: "other_chain" });
 }
 
 /** A wallet that says yes and stays where it was would pay on the wrong chain. */
@@ -108,8 +137,10 @@ async function changeChain(
   { record, chainName, walletChain }: Order,
 ): Promise<void> {
   const chainId = toQuantity(record.intent.chainId);
-  const isThere = async () =>
-    (await askQuantity(provider, "eth_chainId")) === BigInt(record.intent.chainId);
+  const isThere = async () => {
+    const current = askQuantity(provider, "eth_chainId");
+    return (await settleWithin(current, undefined, nodeMs)) === BigInt(record.intent.chainId);
+  };
   const change = () =>
     provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
   if (await isThere()) return;

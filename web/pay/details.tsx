@@ -5,7 +5,6 @@ import { nowSeconds } from "../shown/news.ts";
 import type { Simulated } from "../shown/simulation.ts";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Badge } from "../ui/notice.tsx";
-import { Doubts } from "./doubts.tsx";
 import { ProvedFlow } from "./later.tsx";
 import { WouldHappen } from "./live/simulation-card.tsx";
 import { Evidence, Otherwise } from "./small-print.tsx";
@@ -16,7 +15,6 @@ type DetailsProps = {
   simulated: Simulated;
   hazards: readonly Hazard[];
   isFinal: boolean;
-  ask: ReactNode;
   onRetry: () => void;
 };
 
@@ -31,7 +29,7 @@ const besideFrom = "(width >= 72rem)";
 /** Everything but the payment, opened where something of it is what the reader came for. */
 export function Details(props: DetailsProps) {
   const { say } = useSpeech();
-  const { standing, news, simulated, hazards, isFinal, ask, onRetry } = props;
+  const { standing, news, simulated, hazards, isFinal, onRetry } = props;
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
@@ -74,11 +72,6 @@ export function Details(props: DetailsProps) {
           </Section>
           <Section title={say("lateTitle")}>
             <p>{say("lateText")}</p>
-            {standing.state === "executed" && (
-              <div className="pay-card !px-0">
-                <Doubts standing={standing}>{ask}</Doubts>
-              </div>
-            )}
           </Section>
           <Section title={say("checkedTitle")}>
             <StillEvidence />

@@ -1,4 +1,11 @@
-import { hazardsOf, isOver, type Standing, standingOf } from "executable-address-element/page";
+import {
+  type Hazard,
+  hazardsOf,
+  isOver,
+  isUnderWay,
+  type Standing,
+  standingOf,
+} from "executable-address-element/page";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { useNews, useTick } from "../shown/news.ts";
@@ -15,9 +22,8 @@ import { OtherMoney, Receipt } from "./later.tsx";
 import { Rail } from "./live/rail.tsx";
 import { Strays } from "./live/strays.tsx";
 import { ReturnTo } from "./return-to.tsx";
-import { OnItsWay } from "./wallet/on-its-way.tsx";
-import { WalletPanel } from "./wallet/panel.tsx";
-import { usePayment } from "./wallet/use-payment.ts";
+import { useWalletFlow } from "./wallet/flow.ts";
+import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 
 /** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
 const patienceMs = 3_000;
@@ -25,7 +31,7 @@ const tickMs = 1_000;
 
 /** A verified record: one card to pay by, and folded below it everything else. */
 export function Payment() {
-  const { record, intent, token, facts, chainName } = useAbout();
+  const { record, intent, token } = useAbout();
   const { say } = useSpeech();
   useTick(tickMs);
   const news = useNews(record.address);
@@ -35,7 +41,7 @@ export function Payment() {
   const standing = standingOf(intent, news, simulation, Math.floor(Date.now() / 1000));
   const isFinal = isOver(standing);
   const { owed } = standing;
-  const payment = usePayment({ record, standing, chainName, facts });
+  const { view, wallets, pay } = useWalletFlow(standing, news.status);
   const isListed = token !== undefined;
   const hazards = useMemo(() => hazardsOf(intent, isListed), [intent, isListed]);
   const isReturned = isFinal && standing.state !== "executed";
@@ -43,7 +49,7 @@ export function Payment() {
   const isHeard = news.status !== undefined || news.isUnknown;
   const isKnown = isHeard && (isFinal || simulated.kind !== "loading");
 
-  const ask = <Ask owed={owed} wallets={<WalletPanel payment={payment} owed={owed} />} />;
+  const buttons = owed !== "0" && <WalletButtons wallets={wallets} onPay={pay} />;
 
   return (
     <div className="pay-columns">
@@ -60,22 +66,22 @@ export function Payment() {
         <section className="card pay-card">
           <div className="ask-head">
             <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
-            <Rail standing={standing} isSent={payment.kept?.hash !== undefined} />
+            <Rail standing={standing} isSent={view.hash !== undefined} />
           </div>
           {!isFinal && owed !== "0" && <Strays strays={news.status?.strays} owed={owed} />}
-          {payment.kept ? (
-            <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
+          <WalletNotice view={view} explorer={news.status?.explorer} />
+          {isUnderWay(view) ? (
+            receipt
           ) : !isKnown && isPatient ? (
             <div className="ask-waiting">
               <p className="sr-only">{say("checkingRun")}</p>
               <Loading lines={5} />
             </div>
           ) : (
-            <Body standing={standing} receipt={receipt}>
-              {ask}
+            <Body standing={standing} hazards={hazards} receipt={receipt}>
+              <Ask owed={owed} wallets={buttons} />
             </Body>
           )}
-          {payment.kept && receipt}
         </section>
         <ReturnTo isFinal={isFinal} />
         {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
@@ -85,15 +91,20 @@ export function Payment() {
           </section>
         )}
       </div>
-      <Details {...{ standing, news, simulated, hazards, isFinal, ask }} onRetry={again} />
+      <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />
     </div>
   );
 }
 
-type BodyProps = { standing: Standing; receipt: ReactNode; children: ReactNode };
+type BodyProps = {
+  standing: Standing;
+  hazards: readonly Hazard[];
+  receipt: ReactNode;
+  children: ReactNode;
+};
 
 /** The card below its head: the outcome, or how to pay, behind its doubts. */
-function Body({ standing, receipt, children }: BodyProps) {
+function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const { state } = standing;
@@ -114,8 +125,12 @@ function Body({ standing, receipt, children }: BodyProps) {
         </div>
       )}
       {receipt}
-      {/* A receipt stays one: where late payers look, it says what paying again would do. */}
-      {state !== "executed" && <Doubts standing={standing}>{children}</Doubts>}
+      {/* What is paid now would only go to `recovery`. */}
+      {!isOver(standing) && (
+        <Doubts standing={standing} hazards={hazards}>
+          {children}
+        </Doubts>
+      )}
     </>
   );
 }

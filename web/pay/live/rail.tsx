@@ -4,7 +4,7 @@ import type { Key } from "../../shown/words/languages.ts";
 import { useSpeech } from "../../shown/words/say.tsx";
 import { saySpan } from "../../shown/words/say-when.ts";
 
-const steps: readonly Key[] = ["stepAsked", "stepSeen", "stepConfirmed", "stateExecuted"];
+const steps: readonly Key[] = ["stepAsked", "stepSent", "stepReceived", "stateExecuted"];
 
 type RailProps = { standing: Standing; isSent: boolean };
 

@@ -1,47 +1,42 @@
-import { nameOf, type Refusal, type Step, shortAddress } from "executable-address-element/page";
+import {
+  type Message,
+  nameOf,
+  shortAddress,
+  type Value,
+  type Wallet,
+  type WalletView,
+} from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import { InertText } from "../../shown/inert-text.tsx";
+import { Transaction } from "../../shown/transaction.tsx";
 import { Said, useSpeech } from "../../shown/words/say.tsx";
+import { sayClock } from "../../shown/words/say-when.ts";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import type { PaymentHere } from "./use-payment.ts";
 import { iconOf, walletApps } from "./wallets.ts";
 
-type PanelProps = { payment: PaymentHere; owed: string };
+type ButtonsProps = { wallets: readonly Wallet[]; onPay: (wallet: Wallet) => void };
 
-/** One button for each wallet of this browser; where there is none, apps that open this page. */
-export function WalletPanel({ payment, owed }: PanelProps) {
+/** One button for each wallet of this browser; if there is none, apps that open this page. */
+export function WalletButtons({ wallets, onPay }: ButtonsProps) {
   const { say } = useSpeech();
-  const { asking, wallets, pay } = payment;
   if (wallets.length === 0) return <WalletApps />;
-  const isAsking = asking.is === "asking";
   return (
-    <div className="flex flex-col gap-2">
-      <div role="status" className="text-sm empty:hidden">
-        {isAsking && <StepText step={asking.step} owed={owed} />}
-      </div>
-      {asking.is === "refused" && (
-        <Notice tone="bad">
-          <RefusalText refusal={asking.refusal} owed={owed} />
-        </Notice>
-      )}
-      <div className="tiles">
-        {wallets.map((wallet) => (
-          <Button
-            key={wallet.info.uuid}
-            look="primary"
-            className="w-full"
-            busy={isAsking}
-            onClick={() => pay(wallet)}
-          >
-            {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
-            <span className="truncate">
-              <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
-            </span>
-          </Button>
-        ))}
-      </div>
+    <div className="tiles">
+      {wallets.map((wallet) => (
+        <Button
+          key={wallet.info.uuid}
+          look="primary"
+          className="w-full"
+          onClick={() => onPay(wallet)}
+        >
+          {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
+          <span className="truncate">
+            <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
+          </span>
+        </Button>
+      ))}
     </div>
   );
 }
@@ -63,55 +58,64 @@ function WalletApps() {
   );
 }
 
-export function StepText({ step, owed }: { step: Step; owed: string }): ReactNode {
-  const { record, chainName, sayAmount } = useAbout();
+type NoticeProps = { view: WalletView; explorer: string | null | undefined };
+
+/** Reports how a payment by a wallet stands, with what the payer can do about it. */
+export function WalletNotice({ view, explorer }: NoticeProps) {
   const { say } = useSpeech();
-  switch (step) {
-    case "connect":
-      return say("stepConnect");
-    case "chain":
-      return <Said as="stepChain" chain={chainName} />;
-    case "check":
-      return say("stepCheck");
-    case "sign":
-      return (
-        <Said
-          as="stepSign"
-          amount={sayAmount(owed)}
-          address={<code dir="ltr">{shortAddress(record.address)}</code>}
-          chain={chainName}
-        />
-      );
-  }
+  const { is, title, messages, hash, action } = view;
+  if (messages.length === 0) return null;
+  const isBad = is === "decline" || is === "failed" || is === "offered";
+  return (
+    <div className="ask-all">
+      <Notice tone={isBad ? "bad" : "plain"} title={title && say(title)}>
+        <div role="status">
+          {messages.map((message) => (
+            <p key={message.word}>
+              <MessageText message={message} />
+            </p>
+          ))}
+        </div>
+        {hash && (
+          <p className="mt-2 text-sm break-all">
+            {say("transaction")} <Transaction hash={hash} explorer={explorer} />
+          </p>
+        )}
+        {action && (
+          <Button small className="mt-3" onClick={action.press}>
+            {say(action.word)}
+          </Button>
+        )}
+      </Notice>
+    </div>
+  );
 }
 
-export function RefusalText({ refusal, owed }: { refusal: Refusal; owed: string }): ReactNode {
+function MessageText({ message: { word, values = {} } }: { message: Message }): ReactNode {
+  const places = Object.entries(values).map(([name, value]) => [
+    name,
+    <ValueText key={name} value={value} />,
+  ]);
+  return <Said as={word} {...Object.fromEntries(places)} />;
+}
+
+function ValueText({ value }: { value: Value }): ReactNode {
   const { chainName, sayAmount, sayCoin } = useAbout();
-  const { say } = useSpeech();
-  switch (refusal.kind) {
-    case "rejected":
-      return say("payRejected");
-    case "busy":
-      return say("payBusy");
-    case "other_chain":
-      return say("payOtherChain");
-    case "unknown_chain":
-      return <Said as="payUnknownChain" chain={chainName} />;
-    case "no_account":
-      return say("payNoAccount");
-    case "changed":
-      return say("payChanged");
-    case "asked_elsewhere":
-      return say("payAskedElsewhere");
-    case "poor":
-      return <Said as="payPoor" held={sayAmount(refusal.held)} amount={sayAmount(owed)} />;
-    case "no_gas":
-      return (
-        <Said as="payNoGas" held={sayCoin(refusal.heldWei)} needed={sayCoin(refusal.neededWei)} />
-      );
-    case "refused":
-      return <Said as="payRefused" reason={<InertText text={refusal.reason} />} />;
-    case "failed":
-      return <Said as="payFailed" reason={<InertText text={refusal.reason} />} />;
+  const { language } = useSpeech();
+  switch (value.is) {
+    case "amount":
+      return <bdi dir="ltr">{sayAmount(value.units)}</bdi>;
+    case "coin":
+      return <bdi dir="ltr">{sayCoin(value.wei)}</bdi>;
+    case "address":
+      return <code dir="ltr">{shortAddress(value.address)}</code>;
+    case "chain":
+      return chainName;
+    case "block":
+      return value.number;
+    case "time":
+      return sayClock(value.ms, language);
+    case "reason":
+      return <InertText text={value.text} />;
   }
 }

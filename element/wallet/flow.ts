@@ -1,0 +1,221 @@
+// A payment by a wallet of this browser, from the button to its end, also after a reload and in
+// other tabs: one state machine for the page and the element.
+
+import { isSame } from "executable-address/status";
+import { isOver } from "../standing.ts";
+import { type Fate, watchPayment } from "./fate.ts";
+import { findKept, type Kept, keep, onKept } from "./kept.ts";
+import { PaymentRefused, type Refusal } from "./provider.ts";
+import { isOpenInATab, type Step, sendPayment } from "./send.ts";
+import {
+  type KnownFate,
+  type PaymentNow,
+  sayRefusal,
+  sayStep,
+  viewOfAsked,
+  viewOfSent,
+  type WalletView,
+} from "./view.ts";
+import { followWallets, type Wallet } from "./wallets.ts";
+
+export type WalletFlow = {
+  wallets(): readonly Wallet[];
+  view(): WalletView;
+  pay(wallet: Wallet): void;
+  stop(): void;
+};
+
+type FlowOptions = {
+  baseUrl: string;
+  /** Undefined while nothing is proved. */
+  now: () => PaymentNow | undefined;
+  /** Called whenever something else is to be drawn. */
+  change: () => void;
+};
+
+const lookMs = 1_000;
+
+export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlow {
+  let wallets: readonly Wallet[] = [];
+  /** A tab of this browser waits for the wallet. */
+  let isOpen = false;
+  const requests = openRequests(now, change);
+  const watcher = watchKept({ now, change, isOpen: () => isOpen });
+  const arrivals = lookForArrival(baseUrl);
+
+  const look = async () => {
+    const asked = now();
+    const { address } = asked?.record ?? {};
+    const kept = address && findKept(address);
+    if (!asked || !kept) return watcher.look(wallets);
+    if (!kept.hash) {
+      const wasOpen = isOpen;
+      isOpen = requests.isOpen() || (await isOpenInATab(address));
+      if (wasOpen !== isOpen) change();
+    } else if (!kept.isArrived && (await arrivals.hasArrived(asked, kept, watcher.fate()))) {
+      // A request that was found on the chain and not answered may still be open in the wallet.
+      if (findKept(address)?.hash === kept.hash)
+        keep(address, kept.isFound ? { ...kept, isArrived: true } : undefined);
+    }
+    watcher.look(wallets);
+  };
+  const lookAndDraw = () => {
+    void look().catch(() => {});
+    change();
+  };
+  const timer = setInterval(() => void look().catch(() => {}), lookMs);
+  const stops = [
+    onKept(lookAndDraw),
+    followWallets((found) => {
+      wallets = found;
+      lookAndDraw();
+    }),
+  ];
+
+  return {
+    wallets: () => wallets,
+    pay: (wallet) => void requests.pay(wallet),
+    view() {
+      const asked = now();
+      if (!asked) return { is: "offered", messages: [] };
+      const { address } = asked.record;
+      const kept = findKept(address);
+      const fate = watcher.fate();
+      const forget = () => {
+        keep(address, undefined);
+        requests.cancel();
+      };
+      if (kept?.hash) return viewOfSent(asked, kept, fate, forget);
+      if (!kept) return requests.view(asked);
+      const isOpenHere = requests.isOpen();
+      return viewOfAsked(asked, kept, {
+        ...{ isOpenHere, isOpen: isOpen || isOpenHere, isMet: fate.kind === "met" },
+        ...{ notes: requests.notes(), forget },
+      });
+    },
+    stop() {
+      clearInterval(timer);
+      watcher.stop();
+      // A wallet that was asked to send is waited for: its answer is kept for the next page.
+      if (!requests.isOpen()) requests.cancel();
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+/** The request of this tab, if there is one, and why the last one ended. */
+function openRequests(now: FlowOptions["now"], change: () => void) {
+  let request: { step: Step; amount: string; stopping: AbortController } | undefined;
+  let refused: { refusal: Refusal; amount: string } | undefined;
+  const cancel = () => request?.stopping.abort();
+  const notes = () => (refused ? [sayRefusal(refused.refusal, refused.amount)] : []);
+  return {
+    cancel,
+    notes,
+    isOpen: () => request?.step === "sign",
+    view({ record }: PaymentNow): WalletView {
+      if (!request) return { is: "offered", messages: notes() };
+      return {
+        is: "preparing",
+        messages: [sayStep(request.step, request.amount, record.address)],
+        action: { word: "cancel", press: cancel },
+      };
+    },
+    async pay({ provider, info }: Wallet): Promise<void> {
+      const asked = now();
+      if (!asked || request) return;
+      const { record, chainName, walletChain, standing } = asked;
+      const amount = standing.owed;
+      const mine = { step: "connect" as Step, amount, stopping: new AbortController() };
+      request = mine;
+      refused = undefined;
+      change();
+      const owedNow = () => {
+        const later = now()?.standing;
+        return !later || isOver(later) ? "0" : later.owed;
+      };
+      const tell = (step: Step) => {
+        mine.step = step;
+        change();
+      };
+      const { signal } = mine.stopping;
+      const order = { record, amount, chainName, walletChain, owedNow, tell, signal };
+      try {
+        await sendPayment(provider, info.rdns, order);
+      } catch (error) {
+        const isRefused = error instanceof PaymentRefused;
+        const refusal = isRefused ? error.refusal : { kind: "failed" as const, reason: `${error}` };
+        refused = refusal.kind === "canceled" ? undefined : { refusal, amount };
+      }
+      request = undefined;
+      change();
+    },
+  };
+}
+
+/** Follows the kept payment by the wallet that was asked, until its fate is known. */
+function watchKept({
+  now,
+  change,
+  isOpen,
+}: Pick<FlowOptions, "now" | "change"> & {
+  isOpen: () => boolean;
+}) {
+  let fate: KnownFate = { kind: "unwatched" };
+  let watched = "";
+  let watching = new AbortController();
+  return {
+    fate: () => fate,
+    stop: () => watching.abort(),
+    look(wallets: readonly Wallet[]) {
+      const record = now()?.record;
+      const kept = record && findKept(record.address);
+      const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
+      // The same payment under another hash is still the one that is watched.
+      const isAsked = kept?.hash === undefined;
+      const key = kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isAsked}` : "";
+      if (key === watched) return;
+      watched = key;
+      watching.abort();
+      watching = new AbortController();
+      fate = { kind: "unwatched" };
+      change();
+      if (!record || !kept || !provider) return;
+      const { address, intent } = record;
+      const { signal } = watching;
+      const tell = (next: Fate) => {
+        if (signal.aborted) return;
+        fate = next;
+        change();
+      };
+      fate = isAsked ? { kind: "asking" } : { kind: "pending", isSped: false };
+      const target = { token: intent.token, address, kept, isOpen };
+      void watchPayment(provider, target, tell, (next) => keep(address, next), signal);
+    },
+  };
+}
+
+/** The service may read a block that is a little older than the status. */
+const proofsMax = 5;
+
+/** Learns whether the kept transaction has reached its address, whatever the wallet can tell. */
+function lookForArrival(baseUrl: string) {
+  let asked = "";
+  let proofs = 0;
+  return {
+    async hasArrived({ status, record }: PaymentNow, { hash }: Kept, fate: KnownFate) {
+      if (!status) return false;
+      if (fate.kind === "mined" && status.block.number >= fate.block) return true;
+      if (status.state === "unfunded") return false;
+      const key = `${hash} ${status.state} ${status.balance}`;
+      if (key !== asked) proofs = 0;
+      asked = key;
+      if (proofs++ >= proofsMax) return false;
+      const answer = await fetch(`${baseUrl}/address/${record.address}/proof`);
+      if (!answer.ok) return false;
+      type Paid = { payments?: { transactionHash?: unknown }[] };
+      const { payments = [] } = (await answer.json()) as Paid;
+      return payments.some(({ transactionHash }) => isSame(`${transactionHash}`, hash!));
+    },
+  };
+}

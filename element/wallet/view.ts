@@ -1,0 +1,227 @@
+// The views of a payment by a wallet, and their messages. The page and the element draw the same
+// views and say the same sentences: only the drawing differs.
+
+import type { AddressRecord, Hex } from "executable-address";
+import type { ServiceStatus } from "executable-address/status";
+import { isOver, type Standing } from "../standing.ts";
+import type { ElementWords } from "../words.ts";
+import { type Fate, isFinal } from "./fate.ts";
+import type { Kept } from "./kept.ts";
+import type { Refusal } from "./provider.ts";
+import type { Order, Step } from "./send.ts";
+
+/** What the flow needs to know of the address at this moment. */
+export type PaymentNow = {
+  readonly record: AddressRecord;
+  readonly standing: Standing;
+  readonly status: ServiceStatus | undefined;
+  readonly chainName: string;
+  readonly walletChain: Order["walletChain"];
+};
+
+/** A place in a sentence, which each page writes in its own way. */
+export type Value =
+  | { is: "amount"; units: string }
+  | { is: "coin"; wei: string }
+  | { is: "address"; address: Hex }
+  | { is: "chain" }
+  | { is: "block"; number: number }
+  | { is: "time"; ms: number }
+  /** Written by a wallet or a contract, so it may be hostile. */
+  | { is: "reason"; text: string };
+
+export type Message = {
+  readonly word: keyof ElementWords;
+  readonly values?: Readonly<Record<string, Value>>;
+};
+
+export type WalletView = {
+  /**
+   * - `offered`: nothing is under way
+   * - `preparing`: nothing was requested yet, and the payer can cancel
+   * - `asking`: the wallet may have an open request
+   * - `decline`: the open request must not be confirmed any more
+   * - `sent`: a transaction is on its way, or what became of it is not known
+   * - `failed`: the transaction paid nothing
+   * - `settled`: the address is paid; a request may have stayed open in the wallet
+   */
+  readonly is: "offered" | "preparing" | "asking" | "decline" | "sent" | "failed" | "settled";
+  readonly title?: keyof ElementWords;
+  readonly messages: readonly Message[];
+  readonly hash?: Hex;
+  readonly action?: { readonly word: keyof ElementWords; readonly press: () => void };
+};
+
+/** Whether nothing else may be offered to pay by. */
+export const isUnderWay = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
+
+type Asked = {
+  /** This tab has requested it. */
+  isOpenHere: boolean;
+  /** A tab of this browser has. */
+  isOpen: boolean;
+  /** The same transfer by the same account is on the chain. */
+  isMet: boolean;
+  notes: Message[];
+  forget: () => void;
+};
+
+/** Whether the address needs no more money, as far as its status is known. */
+const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
+
+/** The wallet was asked and has not answered: only its answer or the payer ends this. */
+export function viewOfAsked(
+  { record, standing }: PaymentNow,
+  kept: Kept,
+  { isOpenHere, isOpen, isMet, notes, forget }: Asked,
+): WalletView {
+  const amount: Value = { is: "amount", units: kept.amount };
+  const dismiss = { word: "dismiss", press: forget } as const;
+  const again = isOpen ? {} : { action: { word: "forgetIt", press: forget } as const };
+  if (isPaid(standing) && !isOpen) {
+    return {
+      is: "settled",
+      messages: [{ word: "rejectIfAsked", values: { amount } }],
+      action: dismiss,
+    };
+  }
+  const isKnown = standing.state !== "unknown";
+  if (isMet || isPaid(standing) || (isKnown && standing.owed !== kept.amount)) {
+    return {
+      is: "decline",
+      title: "declineIt",
+      messages: [{ word: "declineText", values: { amount } }, ...notes],
+      ...(isPaid(standing) && isOpenHere ? { action: dismiss } : again),
+    };
+  }
+  return {
+    is: "asking",
+    title: isOpenHere ? "walletAsks" : "stillAsking",
+    messages: [
+      isOpenHere
+        ? sayStep("sign", kept.amount, record.address)
+        : { word: "stillAskingText", values: { amount } },
+      ...notes,
+    ],
+    ...again,
+  };
+}
+
+/** `unwatched`: the wallet that was asked is not there. */
+export type KnownFate = Fate | { kind: "unwatched" };
+
+export function viewOfSent(
+  { standing }: PaymentNow,
+  kept: Kept,
+  fate: KnownFate,
+  forget: () => void,
+): WalletView {
+  const amount: Value = { is: "amount", units: kept.amount };
+  const rejectIfAsked: Message = { word: "rejectIfAsked", values: { amount } };
+  const dismiss = { word: "dismiss", press: forget } as const;
+  if (kept.isArrived) return { is: "settled", messages: [rejectIfAsked], action: dismiss };
+  const hash = kept.hash!;
+  const isEnd = isPaid(standing);
+  if (fate.kind !== "unwatched" && isFinal(fate) && fate.kind !== "mined") {
+    const action = isEnd ? dismiss : ({ word: "payAgain", press: forget } as const);
+    return { is: "failed", messages: sayFate(fate), hash, action };
+  }
+  const isDoubtful = fate.kind === "dropped" || fate.kind === "unwatched";
+  const isUnseen = isDoubtful || fate.kind === "elsewhere" || fate.kind === "silent";
+  const time: Value = { is: "time", ms: kept.sinceMs };
+  return {
+    is: "sent",
+    title: isEnd && isUnseen ? "sentEarlier" : "onItsWay",
+    messages: [
+      { word: "onItsWayText", values: { amount, time } },
+      ...sayFate(fate),
+      ...(kept.isFound ? [rejectIfAsked] : []),
+    ],
+    hash,
+    ...(isEnd && isUnseen && { action: dismiss }),
+    ...(!isEnd && isDoubtful && { action: { word: "forgetIt", press: forget } }),
+  };
+}
+
+function sayFate(fate: KnownFate): Message[] {
+  switch (fate.kind) {
+    case "asking":
+    case "met":
+      return [];
+    case "pending":
+      return [
+        ...(fate.isSped ? [{ word: "sped" } as const] : []),
+        { word: "waitingForBlock" } as const,
+      ];
+    case "mined":
+    case "reverted":
+      return [{ word: fate.kind, values: { block: { is: "block", number: fate.block } } }];
+    case "cancelled":
+    case "replaced":
+    case "dropped":
+      return [{ word: fate.kind }];
+    case "elsewhere":
+      return [{ word: "walletElsewhere" }];
+    case "silent":
+      return [{ word: "walletSilent" }];
+    case "unwatched":
+      return [{ word: "walletMissing" }];
+  }
+}
+
+export function sayStep(step: Step, units: string, address: Hex): Message {
+  const chain: Value = { is: "chain" };
+  switch (step) {
+    case "connect":
+      return { word: "stepConnect" };
+    case "chain":
+      return { word: "stepChain", values: { chain } };
+    case "check":
+      return { word: "stepCheck" };
+    case "sign":
+      return {
+        word: "stepSign",
+        values: { amount: { is: "amount", units }, address: { is: "address", address }, chain },
+      };
+  }
+}
+
+const refusals: Record<Refusal["kind"], keyof ElementWords> = {
+  rejected: "payRejected",
+  busy: "payBusy",
+  other_chain: "payOtherChain",
+  unknown_chain: "payUnknownChain",
+  no_account: "payNoAccount",
+  changed: "payChanged",
+  asked_elsewhere: "payAskedElsewhere",
+  silent: "paySilent",
+  canceled: "payRejected",
+  poor: "payPoor",
+  no_gas: "payNoGas",
+  refused: "payRefused",
+  failed: "payFailed",
+};
+
+export function sayRefusal(refusal: Refusal, units: string): Message {
+  const word = refusals[refusal.kind];
+  switch (refusal.kind) {
+    case "poor":
+      return {
+        word,
+        values: { held: { is: "amount", units: refusal.held }, amount: { is: "amount", units } },
+      };
+    case "no_gas":
+      return {
+        word,
+        values: {
+          held: { is: "coin", wei: refusal.heldWei },
+          needed: { is: "coin", wei: refusal.neededWei },
+        },
+      };
+    case "refused":
+    case "failed":
+      return { word, values: { reason: { is: "reason", text: refusal.reason } } };
+    default:
+      return { word, values: { chain: { is: "chain" } } };
+  }
+}
