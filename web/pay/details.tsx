@@ -1,12 +1,10 @@
 import type { Hazard, News, Standing } from "executable-address-element/page";
 import { memo, type ReactNode, useState } from "react";
-import { Calls } from "../shown/calls.tsx";
 import { nowSeconds } from "../shown/news.ts";
 import type { Simulated } from "../shown/simulation.ts";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Badge } from "../ui/notice.tsx";
-import { ProvedFlow } from "./later.tsx";
-import { WouldHappen } from "./live/simulation-card.tsx";
+import { Calls, ProvedFlow, WouldHappen } from "./later.tsx";
 import { Evidence, Otherwise } from "./small-print.tsx";
 
 type DetailsProps = {

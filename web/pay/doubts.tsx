@@ -1,4 +1,9 @@
-import { coversPayment, type Doubt, type Hazard, type Standing } from "executable-address-element/page";
+import {
+  coversPayment,
+  type Doubt,
+  type Hazard,
+  type Standing,
+} from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { InertText } from "../shown/inert-text.tsx";

@@ -1,3 +1,4 @@
+import type { ServiceStatus } from "executable-address/status";
 import {
   openWalletFlow,
   type PaymentNow,
@@ -6,7 +7,6 @@ import {
   type WalletFlow,
   type WalletView,
 } from "executable-address-element/page";
-import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import { knownChain } from "./known-chains.ts";
