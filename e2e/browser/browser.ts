@@ -18,13 +18,27 @@ const axeSource = readFileSync(
   "utf8",
 ).replace(/[^\0-\x7f]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** @throws when the pages the service serves are older than their sources */
+const launchesMax = 3;
+
+/**
+ * Launches Chromium. On busy machines it sometimes ends by a signal before it is up, so a launch
+ * that fails is tried again, with a line in the output.
+ *
+ * @throws if the pages that the service serves are older than their sources
+ */
 export async function launchBrowser(): Promise<Browser> {
   assert.deepEqual(findNewerThanPages(), [], "newer than web/dist: npm run build -w web");
-  return chromium.launch({
-    executablePath: await unpackBrowser(),
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-  });
+  const executablePath = await unpackBrowser();
+  const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+  for (let launches = 1; ; launches++) {
+    try {
+      return await chromium.launch({ executablePath, args });
+    } catch (error) {
+      if (launches === launchesMax) throw error;
+      const [reason] = /signal=\w+|exitCode=\d+/.exec(`${error}`) ?? [`${error}`.slice(0, 200)];
+      console.error(`Chromium did not start (${reason}): launch ${launches + 1} follows`);
+    }
+  }
 }
 
 /**

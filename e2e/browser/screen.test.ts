@@ -317,7 +317,7 @@ describe("the rail of four steps", () => {
     const steps = rail.locator("li");
     // The first state begins the first step.
     await page.getByText("Waiting for payment").first().waitFor();
-    assert.deepEqual(await steps.allInnerTexts(), ["Asked for", "Seen", "Confirmed", "Done"]);
+    assert.deepEqual(await steps.allInnerTexts(), ["Asked for", "Sent", "Received", "Done"]);
     await page.clock.setFixedTime(startMs + 7_000);
     await mint(service, record.address, 10_000_000n);
     await rail.getByText("7 s").waitFor();
@@ -325,7 +325,7 @@ describe("the rail of four steps", () => {
     await mint(service, record.address, 15_000_000n);
     await rail.getByText("23 s").waitFor();
     const texts = (await steps.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
-    assert.deepEqual(texts, ["Asked for", "Seen 7 s", "Confirmed 23 s", "Done"]);
+    assert.deepEqual(texts, ["Asked for", "Sent 7 s", "Received 23 s", "Done"]);
     assert.equal(await steps.nth(2).getAttribute("aria-current"), "step");
     await page.setViewportSize({ width: 360, height: 740 });
     await page.goto(urlOf(order));
