@@ -240,6 +240,30 @@ describe("whatever reads the page pays the address itself", () => {
     await page.context().close();
   });
 
+  test("from right to left, no value breaks within a line of the other direction", async () => {
+    for (const width of [360, 1280]) {
+      const arabic = await open({ locale: "ar", viewport: { width, height: 800 } });
+      for (const { address } of [honest, hostile, executed]) {
+        await arabic.goto(`${site}/a/${address}`);
+        await arabic.locator("details.details").evaluate((node) => node.setAttribute("open", ""));
+        await arabic.locator("dd code").first().waitFor();
+        const broken = await arabic.evaluate(`[...document.querySelectorAll("main :is(bdi, code)")]
+          .filter((node) => node.getClientRects().length > 1).map((node) => node.textContent)`);
+        assert.deepEqual(broken, [], address);
+      }
+      await arabic.context().close();
+    }
+  });
+
+  test("executed with more than was asked for: the amount paid, in one reading", async () => {
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText("The calls have run").waitFor();
+    const paid = page
+      .locator("dt", { hasText: /^Paid$/ })
+      .locator("xpath=following-sibling::dd[1]");
+    assert.equal(await paid.innerText(), `30 ${token.symbol}`);
+  });
+
   test("executed: no way to pay, not even folded", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("The calls have run").waitFor();

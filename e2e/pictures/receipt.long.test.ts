@@ -95,7 +95,7 @@ describe("the receipt", () => {
       hash,
       record.address,
       "25 DUSD",
-      "30.1250 DUSD from",
+      "30.1250 DUSD (30\u202f125\u202f000 base units) from",
       "pay(uint256 orderId",
       "That there are no others is not.",
       "the place of the decimal point, are the service’s word: no proof covers them",
@@ -112,12 +112,15 @@ describe("the receipt", () => {
     await openReceipt(page);
     const flow = page.getByRole("figure", { name: "Where the money went" });
     assert.deepEqual(await flow.locator("li").allInnerTexts(), [
-      `30.1250 DUSD\n${shortAddress(zeroAddress)}`,
-      `25 DUSD\n${shortAddress(shopAddress)}`,
-      "5.1250 DUSD\nRecovery address",
+      `30.1250 DUSD (30\u202f125\u202f000 base units)\n${shortAddress(zeroAddress)}`,
+      `25 DUSD (25\u202f000\u202f000 base units)\n${shortAddress(shopAddress)}`,
+      "5.1250 DUSD (5\u202f125\u202f000 base units)\nRecovery address",
     ]);
     const times = await page.locator(".timeline li b").allInnerTexts();
-    assert.deepEqual(times, ["Paid 30.1250 DUSD", "Executed", "As of", "Expires"]);
+    assert.deepEqual(times, [
+      "Paid 30.1250 DUSD (30\u202f125\u202f000 base units)",
+      ...["Executed", "As of", "Expires"],
+    ]);
     await page.context().close();
   });
 
@@ -188,6 +191,14 @@ describe("the receipt", () => {
     const text = await alone.locator("main").innerText();
     for (const { hash } of blocks) assert.ok(text.includes(hash));
     assert.deepEqual(asked, [pathToFileURL(path).href]);
+
+    assert.ok(text.includes("Did someone send you this file?"), "a file is no proof of itself");
+
+    const file = readFileSync(path, "utf8");
+    const moved = join(folder, "moved.html");
+    writeFileSync(moved, file.replace('"decimals":6', '"decimals":3'));
+    await alone.goto(pathToFileURL(moved).href);
+    await alone.getByText("25\u202f000 DUSD (25\u202f000\u202f000 base units)").first().waitFor();
 
     const tampered = join(folder, "tampered.html");
     writeFileSync(tampered, readFileSync(path, "utf8").replace('"held":"3', '"held":"4'));

@@ -14,7 +14,9 @@ export const style = `
 }
 :host([hidden]) { display: none; }
 p { margin: 0.5rem 0 0; }
+bdi { display: inline-block; max-width: 100%; }
 [part~="amount"] {
+  width: fit-content;
   margin: 0;
   font-size: 1.75em;
   font-weight: 600;

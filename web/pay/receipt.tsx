@@ -75,7 +75,7 @@ function Lines({ status, proved }: LinesProps) {
     <Definitions
       items={[
         ...(status?.execution
-          ? [[say("paidBy"), <bdi key="paid">{sayAmount(intent.amount)}</bdi>] as const]
+          ? [[say("paidBy"), <bdi key="paid">{sayAmount(status.execution.held)}</bdi>] as const]
           : []),
         [
           say(status?.execution ? "to" : "address"),

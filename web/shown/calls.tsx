@@ -63,7 +63,11 @@ function CallCard({ call, number }: { call: Call; number: number }) {
       : sayCall(call, token, say);
   const { name, parameters } = partsOf(call.function);
   const label = facts.labels[call.target.toLowerCase()];
-  const code = <code className="font-semibold break-all">{name}</code>;
+  const code = (
+    <code dir="ltr" className="font-semibold break-all">
+      {name}
+    </code>
+  );
   return (
     <>
       <div className="flex gap-3 p-4">
@@ -84,7 +88,7 @@ function CallCard({ call, number }: { call: Call; number: number }) {
       </div>
       <dl className="space-y-2 border-t border-line bg-sunken p-4 text-sm">
         <Entry name={say("function")}>
-          <InertText text={call.function} />
+          <InertText text={call.function} dir="ltr" />
         </Entry>
         <Entry name={say("contract")}>
           <Party address={call.target} />

@@ -2,10 +2,10 @@ import { inertPieces } from "executable-address-element/page";
 import { useSpeech } from "./words/say.tsx";
 
 /** A stranger's text: nothing in it acts, and what would not be seen is written out. */
-export function InertText({ text }: { text: string }) {
+export function InertText({ text, dir }: { text: string; dir?: "ltr" }) {
   const { say } = useSpeech();
   return (
-    <bdi className="wrap-anywhere">
+    <bdi dir={dir} className="wrap-anywhere">
       {inertPieces(text).map((piece, index) =>
         piece.hidden ? (
           <span

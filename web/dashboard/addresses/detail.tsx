@@ -131,7 +131,7 @@ function Sections({ row, chains, record }: SectionsProps) {
         <Definitions
           items={[
             ...(status ? moneyOf(status, chains, say) : []),
-            [say("created"), <Time key="created" at={createdAt} />],
+            [say("created"), <Time key="created" at={createdAt} nowSeconds={nowSeconds(news)} />],
             [say("expires"), <Time key="expires" at={intent.expirationTimestamp * 1000} />],
             [
               sayShown("recoveryAddress"),

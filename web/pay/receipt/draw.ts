@@ -1,7 +1,7 @@
 // A receipt as it is read: drawn as text alone, since intents and tokens are strangers' words.
 
 import type { ProvedReceipt } from "executable-address/proof";
-import { formatUnits, inertPieces, isSame } from "executable-address-element/page";
+import { findKnownToken, formatUnits, inertText, isSame } from "executable-address-element/page";
 import { sharesIn } from "../../shown/shares.ts";
 import { drawFlow, drawTimeline, identicon } from "./pictures.ts";
 import { element, said, say, sayTime } from "./speech.ts";
@@ -14,20 +14,19 @@ export type Shown = {
 };
 
 /** Text of strangers: what would hide or reorder is written out. */
-const inert = (text: string) =>
-  element(
-    "bdi",
-    inertPieces(text)
-      .map((piece) => piece.text)
-      .join(""),
-  );
+const inert = (text: string) => element("bdi", inertText(text));
 const code = (text: string) => element("code", inert(text));
 const account = (address: string) => element("span", identicon(address), code(address));
 
-/** The parts of a receipt that is right if its blocks are of the chain. */
-export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] {
+/**
+ * The parts of a receipt that is right if its blocks are of the chain.
+ *
+ * @param named the names in the file or of the service, which decide nothing for a known token
+ */
+export function drawReceipt(proved: ProvedReceipt, named: Shown): HTMLElement[] {
   const { record, outcome, block, execution, payments } = proved;
   const { intent } = record;
+  const shown = { ...named, ...findKnownToken(intent.chainId, intent.token) };
   const amountOf = (amount: string, token: string = intent.token) =>
     isSame(token, intent.token)
       ? sayAmount(amount, shown)
@@ -52,15 +51,7 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
   return [
     said("p", outcome),
     list([
-      [
-        say("asked"),
-        element(
-          "span",
-          sayAmount(intent.amount, shown),
-          element("br"),
-          said("span", "units", { amount: intent.amount }),
-        ),
-      ],
+      [say("asked"), sayAmount(intent.amount, shown)],
       [say("token"), account(intent.token)],
       [say("address"), account(record.address)],
       [say("recovery"), account(intent.recovery)],
@@ -108,5 +99,6 @@ function sayAmount(amount: string, { symbol, decimals }: Shown): HTMLElement {
   if (!symbol || decimals === undefined) {
     return said("span", "units", { amount: formatUnits(amount, 0) });
   }
-  return element("bdi", `${formatUnits(amount, decimals)} `, inert(symbol));
+  const units = said("small", "inUnits", { amount: formatUnits(amount, 0) });
+  return element("bdi", `${formatUnits(amount, decimals)} `, inert(symbol), " ", units);
 }

@@ -72,6 +72,7 @@ function show({ receipt, shown }: Kept): void {
   );
   main.replaceChildren(
     heading("title"),
+    ...(kept ? [said("p", "fromSomeone")] : []),
     ...drawReceipt(proved, shown),
     said("h2", "rests"),
     said("p", "restsText"),

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import { findKnownToken, knownTokens } from "./tokens.ts";
+
+type Chain = { chainId: number; tokens: { symbol: string; address: Hex; decimals: number }[] };
+const path = join(import.meta.dirname, "../service/chains.json");
+const chains: Chain[] = JSON.parse(readFileSync(path, "utf8"));
+
+describe("findKnownToken", () => {
+  test("returns undefined for a token of another chain", () => {
+    const [first, second] = chains;
+    assert.equal(findKnownToken(second!.chainId, first!.tokens[0]!.address), undefined);
+    assert.equal(findKnownToken(31_337, first!.tokens[0]!.address), undefined);
+  });
+
+  test("knows the tokens that the service lists, in any letter case, and no others", () => {
+    for (const { chainId, tokens } of chains) {
+      assert.equal(knownTokens[chainId]?.length, tokens.length);
+      for (const { symbol, decimals, address } of tokens)
+        assert.deepEqual(findKnownToken(chainId, address.toLowerCase() as Hex), {
+          symbol,
+          decimals,
+        });
+    }
+    assert.deepEqual(Object.keys(knownTokens).length, chains.length);
+  });
+});
