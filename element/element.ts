@@ -114,7 +114,7 @@ export class ExecutableAddressElement extends Base {
     this.#simulate();
   }
 
-  /** Loads the part for wallets. Until it is known whether a payment is under way, no code shows. */
+  /** Loads the part for wallets. No code shows until it can tell whether a payment is under way. */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);
     if (signal.aborted) return;

@@ -29,8 +29,8 @@ const exported: Record<string, string> = {
     transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
     PaymentRefused addressGroups ask coinDecimals coins coversPayment drawIdenticon drawQr
-    elementWords fill findChains findKept findKnownToken findSimulation followStatus followWallets forget
-    formatUnits hasHidden hazardsOf identiconSide inertPieces inertText isName isOver isSame
+    elementWords fill findChains findKept findKnownToken findSimulation followStatus followWallets
+    forget formatUnits hasHidden hazardsOf identiconSide inertPieces inertText isName isOver isSame
     isUnderWay keep languageOf loadElementWords manifestPath nameOf noNews openWalletFlow originOf
     owed partiesOf partsOf paymentLink plainUnits proveShop readChains readShopClaim recall
     remember sendPayment shortAddress signShopLink signatureOf standingOf unlimitedFrom`,

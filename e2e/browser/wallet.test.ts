@@ -348,7 +348,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.ok(result, JSON.stringify(error));
   };
 
-  test("the same account pays by the code: the request stays open until it is answered", async () => {
+  test("the same account pays by the code: the request stays until it is answered", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
