@@ -9,13 +9,13 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
     handler(_request, reply) {
       // The registry may list or unlist a chain at any minute.
       reply.header("cache-control", "public, max-age=60");
-      return { factory, chains: chains.listed().map(shown) };
+      return { factory, chains: chains.listed().map(showChain) };
     },
   };
 }
 
 /** Leaves out what the operator's file says for the executor. */
-function shown({ chainId, name, tokens }: Chain) {
+export function showChain({ chainId, name, tokens }: Chain) {
   const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
   return { chainId, name, tokens: fields };
 }

@@ -41,6 +41,7 @@ export function openBrowser(
   };
   return {
     jar,
+    ask,
     get: (url: string) => ask("GET", url),
     post: (url: string, body: object) => ask("POST", url, body),
     delete: (url: string, body: object) => ask("DELETE", url, body),

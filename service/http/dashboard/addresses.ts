@@ -1,10 +1,15 @@
-// GET /dashboard/api/addresses: the list as the API has it, by how addresses begin too.
+// The account's addresses: the list of the API, which can also filter by how an address begins; and
+// the form for a new address, which checks and creates as the API does for the account's key.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import type { CheckIntent } from "../create/check.ts";
+import type { CreateRecord } from "../create/create.ts";
+import { parseCreateQuery } from "../create/reference.ts";
 import { foundText } from "../errors.ts";
+import { jsonType } from "../headers.ts";
 import { parseInput } from "../input/schema.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
@@ -15,10 +20,28 @@ const pageInput = listInput.extend({
   address: z.string().max(100).transform(addressRange).optional(),
 });
 
-export function mountAddresses(app: FastifyInstance, parts: Parts): void {
+export type Intents = { check: CheckIntent; create: CreateRecord };
+
+export function mountAddresses(
+  app: FastifyInstance,
+  parts: Parts,
+  { check, create }: Intents,
+): void {
   app.get("/addresses", async (request): Promise<AddressPage> => {
     const { address: addresses, ...asked } = parseInput(pageInput, request.query);
     return showPage(parts, accountIdOf(request), { ...asked, addresses }, request);
+  });
+
+  app.post("/check", async (request, reply) => {
+    reply.header("content-type", jsonType);
+    return check(accountIdOf(request), request.body);
+  });
+
+  app.post("/addresses", async (request, reply) => {
+    const by = { accountId: accountIdOf(request), isClientId: false, isBound: false };
+    const record = await create(request.body, { ...by, ...parseCreateQuery(request) });
+    reply.header("content-type", jsonType);
+    return record;
   });
 }
 

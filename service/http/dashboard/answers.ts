@@ -1,114 +1,217 @@
-// What the dashboard's API answers: its routes are held to these types and its pages import them,
-// no value and nothing else of the service. Times are ISO 8601; null where there was none yet.
+// The answers of the dashboard's API. Its pages import the types and no values; answers.test.ts
+// checks every route against its shape. Times are ISO 8601. The operations of /webhooks are those
+// of the public API.
 
-import type { Hex } from "executable-address";
-import type { ChainList, Endpoint } from "executable-address/client";
-import type { ServiceStatus } from "executable-address/status";
+import {
+  address,
+  among,
+  chainId,
+  count,
+  type depth,
+  either,
+  type endpointPage,
+  flag,
+  list,
+  chain as listedChain,
+  matching,
+  object,
+  orNull,
+  type Shape,
+  serviceStatus,
+  type TypeOf,
+  text,
+  time,
+} from "executable-address/shapes";
 
-type When = string | null;
-
-/** `next` is null where no more follow. */
+const pageOf = <Item extends Shape>(item: Item) =>
+  object({ items: list(item), next: orNull(text) });
+/** `next` is null on the last page. */
 export type Page<Item> = { items: Item[]; next: string | null };
 
-/** `localNode`: the node of a chain on this machine, which pays by a press. */
-export type Chain = ChainList["chains"][number] & {
-  explorer?: string | undefined;
-  localNode?: string | undefined;
-};
-export type Config = {
-  signup: "open" | "closed";
-  publicUrl: string;
-  apiBase: string;
-  /** The operator keeps the documentation there. */
-  docsUrl: string | null;
-  chains: Chain[];
-};
+const chain = object({
+  ...listedChain.properties,
+  /** The base URL of the chain's block explorer. */
+  explorer: orNull(text),
+  /** The node of a chain on this machine, which can pay without a wallet. */
+  localNode: orNull(text),
+});
+export type Chain = TypeOf<typeof chain>;
 
-export type Account = { accountId: string; email: string; createdAt: string };
-/** Null where no account is signed in. */
-export type SignedIn = { account: Account | null };
-/** `gasSpent`: the newest day first, the last 31 rows. */
-export type SpendingAccount = Account & { gasSpent: GasDay[] };
-/**
- * Wei, decimal, of settled transactions on a day of a chain's clock, such as `2026-11-22`: the gas
- * paid, what the tips received were worth, and what they did not cover (`wei`), which the account's
- * budget bounds; of that, for what its client ID created, and for executions that tips were to pay.
- */
-export type GasDay = {
-  chainId: number;
-  day: string;
-  gasWei: string;
-  tipsWei: string;
-  wei: string;
-  clientIdWei: string;
-  failedTipsWei: string;
-};
+const config = object({
+  signup: among("open", "closed"),
+  publicUrl: text,
+  apiBase: text,
+  /** The operator's documentation. */
+  docsUrl: orNull(text),
+  chains: list(chain),
+});
+export type Config = TypeOf<typeof config>;
 
-type Counts = { created: number; refused: number };
-export type UsageHour = { hour: string; apiKey: Counts; clientId: Counts };
-export type Activity = { at: string; event: string; ip: string | null; detail: string | null };
-export type Session = {
-  id: string;
-  createdAt: string;
-  renewedAt: string;
-  expiresAt: string;
-  userAgent: string | null;
-  isThis: boolean;
-};
+const account = object({ accountId: text, email: text, createdAt: time });
+export type Account = TypeOf<typeof account>;
 
-export type Scope = "create" | "read" | "webhooks";
-type Times = { createdAt: string; rotatedAt: When; lastUsedAt: When };
-export type ApiKey = Times & {
-  prefix: string;
-  name: string;
-  scopes: Scope[];
-  expiresAt: When;
-  seenInBrowserAt: When;
-};
-/** `bound`: it creates what the account's server signed, and nothing else. */
-export type ClientId = Times & { clientId: string; bound: boolean };
-export type Credentials = {
-  apiKeys: ApiKey[];
-  apiKeysMax: number;
-  clientId: ClientId;
-  referenceKey: { number: number; createdAt: string } | null;
-};
-/** An API key or a reference key is in the answer that made it, and in no other. */
+const signedIn = object({
+  /** Null if nobody is signed in. */
+  account: orNull(account),
+});
+export type SignedIn = TypeOf<typeof signedIn>;
+
+const wei = matching(/^(0|[1-9][0-9]*)$/);
+/** The settled transactions of one day of a chain's clock, in wei. */
+const gasDay = object({
+  chainId,
+  /** Such as `2026-11-22`. */
+  day: text,
+  /** The gas paid. */
+  gasWei: wei,
+  /** The value of the tips received. */
+  tipsWei: wei,
+  /** The gas that tips did not cover, which the account's budget limits. */
+  wei,
+  /** The part of `wei` for addresses that its client ID created. */
+  clientIdWei: wei,
+  /** The part of `wei` for executions that tips were supposed to pay. */
+  failedTipsWei: wei,
+});
+export type GasDay = TypeOf<typeof gasDay>;
+
+const spendingAccount = object({
+  ...account.properties,
+  /** The newest day first, the last 31 rows. */
+  gasSpent: list(gasDay),
+});
+export type SpendingAccount = TypeOf<typeof spendingAccount>;
+
+const counts = object({ created: count, refused: count });
+const usageHour = object({ hour: time, apiKey: counts, clientId: counts });
+export type UsageHour = TypeOf<typeof usageHour>;
+
+const activity = object({ at: time, event: text, ip: orNull(text), detail: orNull(text) });
+export type Activity = TypeOf<typeof activity>;
+
+const session = object({
+  id: text,
+  createdAt: time,
+  renewedAt: time,
+  expiresAt: time,
+  userAgent: orNull(text),
+  /** The session of this request. */
+  isThis: flag,
+});
+export type Session = TypeOf<typeof session>;
+
+const scope = among("create", "read", "webhooks");
+export type Scope = TypeOf<typeof scope>;
+
+const times = { createdAt: time, rotatedAt: orNull(time), lastUsedAt: orNull(time) };
+const apiKey = object({
+  ...times,
+  prefix: text,
+  name: text,
+  scopes: list(scope),
+  expiresAt: orNull(time),
+  seenInBrowserAt: orNull(time),
+});
+export type ApiKey = TypeOf<typeof apiKey>;
+
+const clientId = object({
+  ...times,
+  clientId: text,
+  /** It creates only what the account's server signed. */
+  bound: flag,
+});
+export type ClientId = TypeOf<typeof clientId>;
+
+const credentials = object({
+  apiKeys: list(apiKey),
+  apiKeysMax: count,
+  clientId,
+  referenceKey: orNull(object({ number: count, createdAt: time })),
+});
+export type Credentials = TypeOf<typeof credentials>;
+
+/** A secret is in the answer that made it, and in no other. */
 export type Made<Secret extends "apiKey" | "clientId" | "referenceKey"> = Record<Secret, string>;
 
-export type Origins = { origins: { origin: string; createdAt: string }[]; max: number };
-export type EntryVerdict = {
-  ok: boolean;
-  canonical: string | null;
-  matches: string[];
-  matchesNot: string[];
-  message: string;
-};
-export type OriginVerdict = { ok: boolean; allowedBy: string | null; message: string };
-/** The check gives a verdict on each part that was asked. */
-export type Verdicts = { entry?: EntryVerdict; origin?: OriginVerdict };
+const origins = object({
+  origins: list(object({ origin: text, createdAt: time })),
+  max: count,
+});
+export type Origins = TypeOf<typeof origins>;
+
+const entryVerdict = object({
+  ok: flag,
+  canonical: orNull(text),
+  matches: list(text),
+  matchesNot: list(text),
+  message: text,
+});
+export type EntryVerdict = TypeOf<typeof entryVerdict>;
+
+const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
+export type OriginVerdict = TypeOf<typeof originVerdict>;
+
+/** Null for a part that was not asked about. */
+const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
+export type Verdicts = TypeOf<typeof verdicts>;
 
 export type MoneyName = "asked" | "paid" | "executed" | "returned";
-/** The account asked for and moved so much of a token on a day of UTC: base units. */
-export type MoneyDay = { day: string; chainId: number; token: Hex } & Record<MoneyName, string> &
-  Record<`${MoneyName}Count`, number>;
+const sum = matching(/^(0|[1-9][0-9]*)$/);
+/** Amounts of one token on one day of UTC, in base units. */
+const moneyDay = object({
+  day: text,
+  chainId,
+  token: address,
+  ...{ asked: sum, paid: sum, executed: sum, returned: sum },
+  ...{ askedCount: count, paidCount: count, executedCount: count, returnedCount: count },
+});
+export type MoneyDay = TypeOf<typeof moneyDay>;
+
 /** Medians of the newest events. */
-export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };
-/** `isMore`: some of what was asked for is not counted yet, so ask again. */
-export type Money = { items: MoneyDay[]; pace: Pace; isMore: boolean };
+const pace = object({ toPaidMs: orNull(count), toExecutedMs: orNull(count) });
+export type Pace = TypeOf<typeof pace>;
 
-/** The status of one address now; its chain may be away. */
-export type FoundStatus = { address: string } & ({ status: ServiceStatus } | { error: string });
+const money = object({
+  items: list(moneyDay),
+  pace,
+  /** Not everything is counted yet: ask again. */
+  isMore: flag,
+});
+export type Money = TypeOf<typeof money>;
 
-/** How deep events of a chain are told; `chosen` null: as by default. */
-export type Depth = { chainId: number; name: string; byDefault: number; chosen: number | null };
-export type Webhooks = {
-  endpoints: Endpoint[];
-  max: number;
-  types: readonly string[];
-  /** The service's, of `v1a`, the newest first; `until` an end. */
-  publicKeys: { publicKey: string; until: When }[];
-  chains: Depth[];
-};
-/** `next`: from when to go on, where there is more than was replayed. */
-export type Replayed = { replayed: number; next: When };
+/** The status of one address now, or the code of an error. */
+const foundStatus = either(
+  object({ address: text, status: serviceStatus }),
+  object({ address: text, error: text }),
+);
+export type FoundStatus = TypeOf<typeof foundStatus>;
+
+export type Webhooks = TypeOf<typeof endpointPage>;
+export type Depth = TypeOf<typeof depth>;
+
+const madeKey = object({ apiKey: text, prefix: text });
+
+/** The answer of each route below /dashboard/api, except those of the public API's operations. */
+export const answers = {
+  "GET /config": config,
+  "GET /session": signedIn,
+  "GET /account": spendingAccount,
+  "GET /usage": object({ hours: list(usageHour) }),
+  "GET /activity": pageOf(activity),
+  "GET /credentials": credentials,
+  "POST /credentials/api-key": madeKey,
+  "DELETE /credentials/api-key": object({ prefix: text }),
+  "POST /credentials/api-key/rotate": madeKey,
+  "POST /credentials/client-id/rotate": object({ clientId: text }),
+  "POST /credentials/client-id/bound": object({ bound: flag }),
+  "POST /credentials/reference-key/rotate": object({ referenceKey: text }),
+  "GET /origins": origins,
+  "POST /origins": origins,
+  "DELETE /origins": origins,
+  "POST /origins/verdict": verdicts,
+  "GET /statuses": object({ items: list(foundStatus) }),
+  "POST /webhooks/confirmations": object({ chainId, confirmations: orNull(count) }),
+  "GET /money": money,
+  "GET /sessions": object({ items: list(session) }),
+  "DELETE /sessions": object({ id: text }),
+} as const satisfies Record<string, Shape>;

@@ -417,7 +417,8 @@ for (const [name, database] of Object.entries(databases)) {
       const { signup, publicUrl, apiBase, chains } = answer.json();
       assert.deepEqual([signup, apiBase], ["open", `${publicUrl}/v1`]);
       assert.equal(chains.length, 1);
-      assert.ok(!/rpc|localNode/i.test(answer.body));
+      assert.ok(!/rpc/i.test(answer.body));
+      assert.equal(chains[0].localNode, null);
     });
   });
 }

@@ -4,6 +4,7 @@
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
+import { showChain } from "../chains.ts";
 import { Refusal } from "../errors.ts";
 import { refuseFields } from "../input/schema.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
@@ -11,10 +12,9 @@ import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
 import { mountAccount, showAccount } from "./account.ts";
-import { mountAddresses } from "./addresses.ts";
+import { type Intents, mountAddresses } from "./addresses.ts";
 import type * as Answers from "./answers.ts";
 import { mountCredentials } from "./credentials.ts";
-import { type Intents, mountIntents } from "./intents.ts";
 import { mountMoney } from "./money.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
@@ -76,10 +76,9 @@ export function mountDashboard(
         mountAccount(own, parts);
         mountCredentials(own, parts);
         mountOrigins(own, parts);
-        mountAddresses(own, parts);
+        mountAddresses(own, parts, intents);
         mountStatuses(own, parts, statuses);
         mountWebhooks(own, parts);
-        mountIntents(own, intents);
         mountMoney(own, parts);
         mountSessions(own, parts);
       });
@@ -124,8 +123,9 @@ const config = ({ accounts, publicUrl, docsUrl, chains }: Parts): Answers.Config
   publicUrl,
   apiBase: `${publicUrl}/v1`,
   docsUrl: docsUrl ?? null,
-  chains: chains.listed().map((chain) => {
-    const { chainId, name, explorer, tokens } = chain;
-    return { chainId, name, explorer, tokens, localNode: localNodeOf(chain, publicUrl) };
-  }),
+  chains: chains.listed().map((chain) => ({
+    ...showChain(chain),
+    explorer: chain.explorer ?? null,
+    localNode: localNodeOf(chain, publicUrl) ?? null,
+  })),
 });

@@ -47,8 +47,8 @@ export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | 
     const held = await listOrigins(db, accountIdOf(request));
     const allowed = held.map((row) => row.origin);
     return {
-      ...(entry !== undefined && { entry: judgeEntry(entry, allowed) }),
-      ...(origin !== undefined && { origin: judgeRequest(origin, allowed) }),
+      entry: entry === undefined ? null : judgeEntry(entry, allowed),
+      origin: origin === undefined ? null : judgeRequest(origin, allowed),
     };
   });
 }

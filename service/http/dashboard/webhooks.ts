@@ -1,7 +1,14 @@
 // The account's endpoints, their deliveries and each attempt: /v1/webhooks by API key, and
 // /dashboard/api/webhooks by session, are the same routes. The dashboard has one more, for depths.
 
-import type { Delivery, Endpoint as Shown } from "executable-address/client";
+import type { Endpoint as Shown } from "executable-address/client";
+import type {
+  deliveryPage,
+  endpointPage,
+  newEndpoint,
+  replayed as replayedShape,
+  TypeOf,
+} from "executable-address/shapes";
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -26,7 +33,6 @@ import { refuseIdempotencyKey } from "../headers.ts";
 import { parseInput } from "../input/schema.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
-import type { Replayed, Webhooks } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
 export const endpointInput = z.strictObject({
@@ -85,13 +91,13 @@ export function chooseDepth({ store: { db }, chains }: WebhookParts): Handler {
 
 function listed(parts: WebhookParts) {
   const { db } = parts.store;
-  return async (request: FastifyRequest): Promise<Webhooks> => {
+  return async (request: FastifyRequest): Promise<TypeOf<typeof endpointPage>> => {
     const accountId = accountIdOf(request);
     const chosen = await listConfirmations(db, accountId);
     return {
       endpoints: (await listEndpoints(db, accountId)).map(shown),
       max: endpointsMax,
-      types: eventTypes,
+      types: [...eventTypes],
       publicKeys: (await readSigningKeys(db, parts.now())).map(shownKey),
       chains: parts.chains.known.map(({ chainId, name, confirmations }) => ({
         chainId,
@@ -105,7 +111,7 @@ function listed(parts: WebhookParts) {
 
 function added(parts: WebhookParts) {
   const targets = parts.webhookTargets ?? "public";
-  return async (request: FastifyRequest): Promise<Shown & { secret: string }> => {
+  return async (request: FastifyRequest): Promise<TypeOf<typeof newEndpoint>> => {
     refuseIdempotencyKey(request, "a repeat is refused and names the endpoint that has the URL");
     const { url, types } = parseInput(endpointInput, request.body);
     const input = { url, types, targets };
@@ -142,7 +148,7 @@ function endpointHandlers(parts: WebhookParts) {
     return { deliveryId: await sendTest(db, id, parts.now()) };
   };
 
-  const again = async (request: FastifyRequest): Promise<Replayed> => {
+  const again = async (request: FastifyRequest): Promise<TypeOf<typeof replayedShape>> => {
     const { id } = await endpointOf(request);
     const asked = parseInput(replayInput, request.body);
     const which =
@@ -159,7 +165,7 @@ function endpointHandlers(parts: WebhookParts) {
     return { id };
   };
 
-  const deliveries = async (request: FastifyRequest): Promise<{ items: Delivery[] }> => {
+  const deliveries = async (request: FastifyRequest): Promise<TypeOf<typeof deliveryPage>> => {
     const { id } = await endpointOf(request);
     const found = await listDeliveries(db, id, deliveriesShown);
     return {

@@ -4,9 +4,8 @@ import type { ListedAddress } from "executable-address/client";
 import { csvOf } from "./csv.ts";
 
 const token = `0x${"aa".repeat(20)}` as const;
-const chains = [
-  { chainId: 8453, name: "Base", tokens: [{ symbol: "USDC", address: token, decimals: 6 }] },
-];
+const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
+const chains = [{ chainId: 8453, name: "Base", tokens, explorer: null, localNode: null }];
 const row = (reference: string | null, chainId = 8453): ListedAddress => ({
   address: `0x${"12".repeat(20)}`,
   recordUrl: `https://pay.example/v1/address/0x${"12".repeat(20)}`,

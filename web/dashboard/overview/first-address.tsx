@@ -81,11 +81,11 @@ export function FirstAddress(props: {
 }
 
 /** Nobody needs a wallet to try an address of the local chain. Other dashboards load none of it. */
-const useSpareAccount = (localNode: string | undefined) =>
+const useSpareAccount = (localNode: string | null | undefined) =>
   useQuery({
     queryKey: ["spare-account", localNode],
     queryFn: async () => (await import("../addresses/local-node.ts")).spareAccount(localNode!),
-    enabled: localNode !== undefined,
+    enabled: typeof localNode === "string",
     retry: false,
     staleTime: Infinity,
   }).data;
