@@ -137,6 +137,7 @@ async function eventOf(
     data: {
       address: record.address,
       reference,
+      claimedReference: null,
       createdBy: "api_key",
       sequence: 1,
       recordUrl: `${service.baseUrl}/address/${record.address}`,

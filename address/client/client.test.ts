@@ -339,7 +339,13 @@ describe("lists and references", () => {
     });
     const { chainId, token, amount, expirationTimestamp } = record.intent;
     const row: ListedAddress = {
-      ...{ address: record.address, recordUrl: baseUrl, reference: null, createdBy: "api_key" },
+      ...{
+        address: record.address,
+        recordUrl: baseUrl,
+        reference: null,
+        claimedReference: null,
+        createdBy: "api_key",
+      },
       ...{ createdAt, chainId, token, amount, expirationTimestamp, state: "unfunded" },
       ...{ block: null, transactionHash: null, settledAt: null },
     };

@@ -34,8 +34,11 @@ export type AddressQuery = {
   readonly state?: AddressState;
   readonly token?: Hex;
   readonly chainId?: number;
+  /** Set by an API key; what a client ID claims never matches. */
   readonly reference?: string;
-  /** Any part of the reference, in any letter case. */
+  readonly claimedReference?: string;
+  readonly createdBy?: CreatedBy;
+  /** Any part of either kind of reference, in any letter case. */
   readonly referenceContains?: string;
   readonly createdFrom?: string;
   readonly createdUntil?: string;
@@ -43,10 +46,7 @@ export type AddressQuery = {
   readonly settledUntil?: string;
 };
 
-/**
- * The credential that named the address, or created it if nobody named it. A client ID is public,
- * so do not take its references for those of your server.
- */
+/** The credential that named the address, or created it if nobody named it. */
 export const createdBy = among("api_key", "client_id");
 export type CreatedBy = TypeOf<typeof createdBy>;
 
@@ -55,8 +55,10 @@ export const listedAddress = object({
   address,
   /** The URL of the record. */
   recordUrl: text,
-  /** The account's own name for the address. */
+  /** The account's own name for the address, set by an API key. */
   reference: orNull(text),
+  /** The name that a client ID claims. A client ID is public, so anyone can claim any name. */
+  claimedReference: orNull(text),
   createdBy,
   createdAt: time,
   chainId,
@@ -144,8 +146,10 @@ export type PaymentNews = TypeOf<typeof paymentNews>;
 /** The subject of an event: an address and what happened to it. */
 export const eventData = object({
   address,
-  /** The account's own name for the address. */
+  /** The account's own name for the address, set by an API key. */
   reference: orNull(text),
+  /** The name that a client ID claims. A client ID is public, so anyone can claim any name. */
+  claimedReference: orNull(text),
   createdBy,
   /** From 1, counted over the account's events about this address. */
   sequence: integer(1),

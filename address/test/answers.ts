@@ -79,6 +79,7 @@ export const addressPageOf = (address: Hex): AddressPage => ({
       address,
       recordUrl: `https://pay.example/v1/address/${address}`,
       reference: "order 7",
+      claimedReference: null,
       createdBy: "api_key",
       createdAt: "2026-11-01T10:00:00.000Z",
       chainId: sample.chainId,
@@ -99,6 +100,7 @@ export function eventPageOf(address: Hex): EventPage {
   const data = {
     address,
     reference: "order 7",
+    claimedReference: null,
     createdBy: "api_key" as const,
     sequence: 1,
     recordUrl: `https://pay.example/v1/address/${address}`,

@@ -58,6 +58,7 @@ describe("proveEvent", () => {
       data: {
         address: record.address,
         reference: "order-1",
+        claimedReference: null,
         createdBy: "api_key",
         sequence: 1,
         recordUrl: `https://pay.example/v1/address/${record.address}`,

@@ -68,7 +68,7 @@ export async function findCredentials(db: Kysely<Tables>, accountId: string) {
     listApiKeys(db, accountId),
     db
       .selectFrom("client_ids")
-      .select(["client_id", "bound", "created_at", "rotated_at", "last_used_at"])
+      .select(["client_id", "bound", "may_name", "created_at", "rotated_at", "last_used_at"])
       .where("account_id", "=", accountId)
       .executeTakeFirstOrThrow(),
     db

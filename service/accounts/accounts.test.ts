@@ -290,6 +290,10 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await holders.findApiKey(digestOf(apiKey)));
         assert.equal((await run("client-id bind", { account })).bound, true);
         assert.equal((await run("account show", { account })).clientIdBound, true);
+        assert.equal((await run("account show", { account })).clientIdMayName, true);
+        assert.equal((await run("client-id refuse-references", { account })).mayName, false);
+        assert.equal((await run("account show", { account })).clientIdMayName, false);
+        assert.equal((await run("client-id allow-references", { account })).mayName, true);
       });
 
       test("origins set replaces the list; a refused entry says why", async () => {

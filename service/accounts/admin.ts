@@ -17,7 +17,7 @@ import {
   wholeKey,
 } from "./api-keys.ts";
 import type { Actor } from "./audit.ts";
-import { bindClientId, rotateClientId } from "./client-ids.ts";
+import { allowReferences, bindClientId, rotateClientId } from "./client-ids.ts";
 import { confirmName, findName, isPlainName, plainNames } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";
@@ -165,6 +165,15 @@ const ofPages: Command[] = [
       return { accountId, bound: word === "bind" };
     },
   })),
+  ...(["allow", "refuse"] as const).map((word) => ({
+    words: `client-id ${word}-references`,
+    options: account,
+    async run({ store: { db } }: CommandContext, { options }: Given) {
+      const { accountId } = await accountOf(db, options);
+      await allowReferences(db, accountId, word === "allow", operator());
+      return { accountId, mayName: word === "allow" };
+    },
+  })),
   {
     words: "origins set",
     options: account,
@@ -198,6 +207,7 @@ async function describe(db: Kysely<Tables>, account: Account) {
     })),
     clientId: clientId.client_id,
     clientIdBound: clientId.bound === 1,
+    clientIdMayName: clientId.may_name === 1,
     clientIdLastUsedAt: toIsoOrNull(clientId.last_used_at),
     origins: origins.map(({ origin }) => origin),
   };

@@ -87,7 +87,11 @@ for (const [name, open] of Object.entries(pairs)) {
       const made = (await Promise.all(asked)).filter((id) => id !== undefined);
       assert.equal(made.length, 1);
       const held = await holders.findClientId(digestOf(made[0]!.clientId));
-      assert.deepEqual(held, { accountId, isBound: true, origins: [] }, "it stays bound");
+      assert.deepEqual(
+        held,
+        { accountId, isBound: true, mayName: true, origins: [] },
+        "it stays bound",
+      );
       assert.equal(await holders.findClientId(digestOf(clientId.client_id)), undefined);
     });
 

@@ -21,6 +21,8 @@ export type AuditEvent =
   | "client_id_rotated"
   | "client_id_bound"
   | "client_id_unbound"
+  | "client_id_references_allowed"
+  | "client_id_references_refused"
   | "reference_key_rotated"
   | "origin_added"
   | "origin_removed"

@@ -1,11 +1,11 @@
-// The client ID of an account: rotated, and bound to what the account's servers sign. A rotation
+// The client ID of an account: its rotation and its settings. A rotation
 // replaces it at once, on every server, because no server caches credentials (spec §5, rule 5). It
 // is one compare-and-swap of one row: the request names the client ID to be replaced, and of two
 // requests at once the second finds it gone.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
-import { type Actor, appendAudit } from "./audit.ts";
+import { type Actor, type AuditEvent, appendAudit } from "./audit.ts";
 import { digestOf, newClientId } from "./credentials.ts";
 
 /** Replaces `expected`, the account's client ID. @returns undefined when it has another one */
@@ -31,22 +31,43 @@ export async function rotateClientId(
 }
 
 /**
- * Bound, a client ID creates only what a server of the account has signed: a page that everybody
- * can read makes nothing else. A rotation keeps it so.
+ * Sets whether the client ID is bound: then it creates only what a server of the account signed, so
+ * that readers of its page create nothing else. A rotation keeps it so.
  */
-export async function bindClientId(
+export function bindClientId(
   db: Kysely<Tables>,
   accountId: string,
   isBound: boolean,
   actor: Actor,
 ): Promise<void> {
+  const event = isBound ? "client_id_bound" : "client_id_unbound";
+  return setClientId(db, accountId, { bound: Number(isBound) }, event, actor);
+}
+
+/** Sets whether creates by the client ID may have a reference. A rotation keeps it so. */
+export function allowReferences(
+  db: Kysely<Tables>,
+  accountId: string,
+  isAllowed: boolean,
+  actor: Actor,
+): Promise<void> {
+  const event = isAllowed ? "client_id_references_allowed" : "client_id_references_refused";
+  return setClientId(db, accountId, { may_name: Number(isAllowed) }, event, actor);
+}
+
+async function setClientId(
+  db: Kysely<Tables>,
+  accountId: string,
+  values: { bound: number } | { may_name: number },
+  event: AuditEvent,
+  actor: Actor,
+): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await transaction
       .updateTable("client_ids")
-      .set({ bound: Number(isBound) })
+      .set(values)
       .where("account_id", "=", accountId)
       .execute();
-    const event = isBound ? "client_id_bound" : "client_id_unbound";
     await appendAudit(transaction, accountId, event, actor);
   });
 }

@@ -63,6 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,
         isBound: true,
+        mayName: true,
         origins: [],
       });
       assert.equal(await holders.findApiKey(clientDigest), undefined);

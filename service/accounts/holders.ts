@@ -20,10 +20,8 @@ export type Holders = {
    */
   findApiKey(digest: Uint8Array): Promise<KeyHolder | undefined>;
 
-  /** The same by a client ID, with the account's origins, sorted. */
-  findClientId(
-    digest: Uint8Array,
-  ): Promise<{ accountId: string; isBound: boolean; origins: string[] } | undefined>;
+  /** Finds the account of a client ID, its settings, and its origins. */
+  findClientId(digest: Uint8Array): Promise<ClientIdHolder | undefined>;
 };
 
 const keyColumns = `account_id as "accountId", number, scopes, expires_at as "expiresAtMs"`;
@@ -34,7 +32,7 @@ const apiKeyQuery: KeyedQuery = {
   postgres: `select digest as key, ${keyColumns} from api_keys where digest = any($1::bytea[])`,
 };
 
-const clientColumns = `c.account_id as "accountId", c.bound, o.origin`;
+const clientColumns = `c.account_id as "accountId", c.bound, c.may_name as "mayName", o.origin`;
 
 const clientIdQuery: KeyedQuery = {
   name: "find-client-ids",
@@ -45,7 +43,17 @@ const clientIdQuery: KeyedQuery = {
     where c.digest = any($1::bytea[]) order by o.origin collate "C"`,
 };
 
-type ClientIdRow = { accountId: string; bound: number; origin: string | null };
+type ClientIdRow = { accountId: string; bound: number; mayName: number; origin: string | null };
+
+type ClientIdHolder = {
+  accountId: string;
+  /** It creates only what a server of the account signed. */
+  isBound: boolean;
+  /** What it creates may have a reference. */
+  mayName: boolean;
+  /** Sorted. */
+  origins: string[];
+};
 
 export function openHolders({ readerOf }: Pick<Store, "readerOf">): Holders {
   const apiKeys = readerOf<Omit<KeyHolder, "scopes"> & { scopes: string }>(apiKeyQuery);
@@ -60,8 +68,9 @@ export function openHolders({ readerOf }: Pick<Store, "readerOf">): Holders {
     async findClientId(digest) {
       const rows = await clientIds(digest);
       if (!rows[0]) return undefined;
+      const { accountId, bound, mayName } = rows[0];
       const origins = rows.flatMap(({ origin }) => (origin === null ? [] : [origin]));
-      return { accountId: rows[0].accountId, isBound: rows[0].bound === 1, origins };
+      return { accountId, isBound: bound === 1, mayName: mayName === 1, origins };
     },
   };
 }

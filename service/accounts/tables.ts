@@ -3,7 +3,7 @@
 // milliseconds, but for the auth_ tables, whose columns are better-auth's own (sign-in/sign-in.ts
 // is its only user).
 
-import { sql } from "kysely";
+import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 declare module "../store/tables.ts" {
@@ -27,12 +27,16 @@ declare module "../store/tables.ts" {
       last_used_at: number | null;
       seen_in_browser_at: number | null;
     };
-    /** Publishable, so `client_id` is kept in full. `bound` 1: it creates what is signed alone. */
+    /**
+     * Publishable, so `client_id` is kept in full. `bound` 1: it creates only what is signed.
+     * `may_name` 0: what it creates has no reference.
+     */
     client_ids: {
       account_id: string;
       digest: Bytes;
       client_id: string;
       bound: number;
+      may_name: Generated<number>;
       created_at: number;
       rotated_at: number | null;
       last_used_at: number | null;
@@ -102,6 +106,11 @@ export function statements(dialect: Dialect): TableStatement[] {
     ...signIn(isPostgres),
   ];
 }
+
+/** A migration of its own, since databases exist with the statements above. */
+export const clientIdStatements = (): TableStatement[] => [
+  sql`alter table client_ids add column may_name int not null default 1`,
+];
 
 const appendOnlySqlite = ["update", "delete"].map((verb) =>
   sql.raw(`create trigger audit_no_${verb} before ${verb} on audit

@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
 import { toIso } from "../flow/days.ts";
-import type { CreatedBy } from "../store/references.ts";
+import type { Named } from "../store/references.ts";
 import type { Change } from "./changes.ts";
 import { listPayments, type Paid } from "./paid.ts";
 
@@ -20,8 +20,7 @@ type Told = {
   id: string;
   change: Change;
   atMs: number;
-  reference: string | null;
-  createdBy: CreatedBy;
+  named: Named;
   sequence: number;
   publicUrl: string;
 };
@@ -38,8 +37,7 @@ export function eventBody(told: Told, status: AddressStatus, paid: Paid): string
     timestamp: toIso(told.atMs),
     data: {
       address,
-      reference: told.reference,
-      createdBy: told.createdBy,
+      ...told.named,
       sequence: told.sequence,
       recordUrl: `${told.publicUrl}/v1/address/${address}`,
       transactionHash: transactionOf(told.change, status),

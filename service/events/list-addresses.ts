@@ -12,8 +12,9 @@ import { createdAt, owners, recordsFor } from "../store/owned.ts";
 import {
   byClientId,
   type CreatedBy,
-  createdByOf,
   joinReference,
+  type Named,
+  readNamed,
   references,
 } from "../store/references.ts";
 import type { Tables } from "../store/tables.ts";
@@ -25,8 +26,12 @@ type AddressFilter = {
   chainId?: number | undefined;
   /** Both inclusive, 20 bytes each. */
   addresses?: { from: Buffer; to: Buffer } | undefined;
+  /** Set by an API key. */
   reference?: string | undefined;
-  /** In any letter case. */
+  /** Claimed by a client ID. */
+  claimedReference?: string | undefined;
+  createdBy?: CreatedBy | undefined;
+  /** Of either kind, in any letter case. */
   referenceContains?: string | undefined;
   /** Unix milliseconds, from inclusive, until exclusive. */
   createdFrom?: number | undefined;
@@ -50,7 +55,7 @@ export type AddressQuery = AddressFilter & {
 /** A row's position in the list. `address` 20 bytes. */
 export type Cursor = { atMs: number; address: Buffer };
 
-export type ListedAddress = {
+export type ListedAddress = Named & {
   address: Buffer;
   createdAtMs: number;
   chainId: number;
@@ -60,8 +65,6 @@ export type ListedAddress = {
   amount: string;
   /** Unix seconds. */
   expiresAt: number;
-  reference: string | null;
-  createdBy: CreatedBy;
   state: AddressState;
   block: BlockReference | null;
   transactionHash: Hex | null;
@@ -154,7 +157,8 @@ type Walk = {
 };
 
 function chooseWalk(query: AddressQuery): Walk {
-  const { accountId, settledFrom, settledUntil, reference, state, addresses } = query;
+  const { accountId, settledFrom, settledUntil, state, addresses } = query;
+  const reference = query.reference ?? query.claimedReference;
   const own = sql`a.account_id = ${accountId}`;
   const bound = (from = 0, until = Number.MAX_SAFE_INTEGER) => ({ from, until });
   if (settledFrom !== undefined || settledUntil !== undefined) {
@@ -228,7 +232,10 @@ const selectState = (nowMs: number) => sql`case
  * and would read all of the account's for each window. `coalesce` prevents that.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
-  const { token, chainId, addresses, reference, referenceContains } = query;
+  const { token, chainId, addresses, referenceContains } = query;
+  const byClient = byClientId(sql`${query.accountId}`);
+  const isNamed = (reference: string, by: 0 | 1) =>
+    sql`coalesce(n.reference, '') = ${reference} and coalesce(n.by_client_id, -1) = ${by}`;
   const when = <Value>(value: Value | undefined, write: (value: Value) => Sql) =>
     value === undefined ? [] : [write(value)];
   return [
@@ -236,7 +243,9 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
     ...when(chainId, (chainId) => sql`r.chain_id = ${chainId}`),
     ...when(addresses, ({ from, to }) => sql`r.address between ${from} and ${to}`),
     ...when(query.state, (wanted) => sql`${state} = ${wanted}`),
-    ...when(reference, (reference) => sql`coalesce(n.reference, '') = ${reference}`),
+    ...when(query.reference, (reference) => isNamed(reference, 0)),
+    ...when(query.claimedReference, (claimed) => isNamed(claimed, 1)),
+    ...when(query.createdBy, (by) => sql`${byClient} = ${by === "client_id" ? 1 : 0}`),
     ...when(
       referenceContains,
       (part) => sql`coalesce(n.folded, '') like ${writePattern(part)} escape '\\'`,
@@ -258,8 +267,7 @@ function toItem(row: Row): ListedAddress {
     token: Buffer.from(row.token),
     amount: row.amount,
     expiresAt: Number(row.expires_at),
-    reference: row.reference,
-    createdBy: createdByOf(row.by_client_id),
+    ...readNamed(row),
     state: row.state,
     block:
       number === null || hash === null

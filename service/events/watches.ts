@@ -11,7 +11,7 @@ import { inTurn } from "../flow/in-turn.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { joinRecord } from "../store/owned.ts";
-import { byClientId, type CreatedBy, createdByOf, joinReference } from "../store/references.ts";
+import { byClientId, joinReference, type Named, readNamed } from "../store/references.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { type Change, changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
@@ -27,8 +27,7 @@ export type Watch = {
   accountId: string;
   address: Buffer;
   terms: Buffer;
-  reference: string | null;
-  createdBy: CreatedBy;
+  named: Named;
   confirmations: number;
   /** The block where money last came. */
   markedBlock: number;
@@ -138,8 +137,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
     accountId: row.account_id,
     address: Buffer.from(row.address),
     terms: Buffer.from(row.terms),
-    reference: row.reference,
-    createdBy: createdByOf(row.by_client_id),
+    named: readNamed(row),
     confirmations: Number(row.confirmations),
     markedBlock: Number(row.marked_block),
     version: row.version,
@@ -202,11 +200,11 @@ function saveSome(
       if (sum) sums.push(sum);
       if (changes.length === 0) continue;
       const last = await nextPosition(transaction, watch.accountId, changes.length);
-      const { accountId, address, reference, createdBy } = watch;
+      const { accountId, address, named } = watch;
       const rows = changes.map((change, index) => {
         const id = `evt_${randomBytes(16).toString("hex")}`;
         const sequence = watch.sequence + 1 + index;
-        const told = { id, change, atMs: nowMs, reference, createdBy, sequence, publicUrl };
+        const told = { id, change, atMs: nowMs, named, sequence, publicUrl };
         const position = last - changes.length + 1 + index;
         return {
           row: { position, id, type: change.type, address, sequence, created_at: nowMs },

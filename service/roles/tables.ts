@@ -7,4 +7,7 @@ import * as follow from "../follow/tables.ts";
 import type { Rooms } from "../store/migrate.ts";
 import * as webhooks from "../webhooks/tables.ts";
 
-export const rooms: Rooms = { accounts, follow, executor, events, webhooks };
+export const rooms: Rooms = {
+  ...{ accounts, follow, executor, events, webhooks },
+  "client-ids": { statements: accounts.clientIdStatements },
+};

@@ -1,8 +1,8 @@
 // Brings a database to the tables this version needs, also if several servers start at once.
 //
-// Each room that has tables has one file, tables.ts. Until the first release a new table or column
-// is an edit of that file, and a database that an earlier edit made is refused at the start. Once a
-// version is released its files stay as they are, and a change is a file of its own.
+// Each room that has tables has one file, tables.ts. Databases exist with the statements in it, so
+// they stay as they are, and a change is a migration of its own beside them. A database that other
+// statements made is refused at the start.
 
 import { hash } from "node:crypto";
 import { type Kysely, sql } from "kysely";

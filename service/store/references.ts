@@ -12,8 +12,22 @@ type Sql = RawBuilder<unknown>;
 /** The credential that made an address and named it, in rows, events, and webhooks. */
 export type CreatedBy = "api_key" | "client_id";
 
-export const createdByOf = (by_client_id: number | null): CreatedBy =>
-  by_client_id === 1 ? "client_id" : "api_key";
+/**
+ * An account's name for an address: `reference` is what the API key set, `claimedReference` what a
+ * client ID claims. At most one of them is there.
+ */
+export type Named = {
+  reference: string | null;
+  claimedReference: string | null;
+  createdBy: CreatedBy;
+};
+
+/** Reads a row with its {@link joinReference} and {@link byClientId}. */
+export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
+  return row.by_client_id === 1
+    ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
+    : { reference: row.reference, claimedReference: null, createdBy: "api_key" };
+}
 
 /** Rows `account_id`, `address`, `reference`, and `created_at`: every reference of an account. */
 export const references = sql`address_references`;

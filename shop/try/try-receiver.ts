@@ -134,7 +134,14 @@ async function eventOf(
   const payment = type === "address.payment" && paid ? { ...paid, ...news } : null;
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const transactionHash = (payment ?? status.execution)?.transactionHash ?? null;
-  const said = { address, reference, createdBy: "api_key" as const, sequence, recordUrl };
+  const said = {
+    address,
+    reference,
+    claimedReference: null,
+    createdBy: "api_key" as const,
+    sequence,
+    recordUrl,
+  };
   const payments = type === "address.executed" && paid ? [paid] : [];
   return {
     id: `evt_try${sequence}_${drawSalt().slice(2, 10)}`,

@@ -29,6 +29,8 @@ export const api = {
     }),
   bindClientId: (bound: boolean) =>
     request<object>("POST", `${dashboard}/credentials/client-id/bound`, { bound }),
+  allowReferences: (mayName: boolean) =>
+    request<object>("POST", `${dashboard}/credentials/client-id/may-name`, { mayName }),
   rotateReferenceKey: () =>
     request<Answers.Made<"referenceKey">>(
       "POST",

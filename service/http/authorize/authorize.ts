@@ -14,8 +14,8 @@ import { headerValues } from "../headers.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 
-/** `isBound`: a client ID that creates what a server of its account signed, and nothing else. */
-type Caller = { accountId: string; kind: CredentialKind; isBound: boolean };
+/** The settings of a client ID (accounts/holders.ts); an API key may do both. */
+type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /** `whose` limit is spent: each key has its own, of a place that a rotation does not change. */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
@@ -108,7 +108,8 @@ async function useApiKey(
     throw unauthorized(`this API key expired at ${toIso(expiresAtMs)}`);
   countWhenAnswered({ accountId, kind: "apiKey" }, digest, reply, parts, use);
   assertScope(uses[use].scope, scopes);
-  return { accountId, kind: "apiKey", isBound: false, whose: `${accountId}/${number}` };
+  const settings = { isBound: false, mayName: true };
+  return { accountId, kind: "apiKey", ...settings, whose: `${accountId}/${number}` };
 }
 
 async function useClientId(
@@ -122,7 +123,7 @@ async function useClientId(
   const digest = digestOf(clientId);
   const found = await lookUp(parts.accounts.holders.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
-  const { accountId, isBound } = found;
+  const { accountId, isBound, mayName } = found;
   countWhenAnswered({ accountId, kind: "clientId" }, digest, reply, parts, use);
   const [origin, ...more] = origins;
   if (origin === undefined) {
@@ -138,7 +139,7 @@ async function useClientId(
         "the dashboard lists those allowed",
     );
   }
-  return { accountId, kind: "clientId", isBound, whose: accountId };
+  return { accountId, kind: "clientId", isBound, mayName, whose: accountId };
 }
 
 /** @throws {Refusal} that names the scope, and what the key has */
@@ -182,7 +183,7 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 
 /** Answers of 500 and above count as neither used nor refused: the fault is not the account's. */
 function countWhenAnswered(
-  caller: Omit<Caller, "isBound">,
+  caller: Pick<Caller, "accountId" | "kind">,
   digest: Buffer,
   reply: FastifyReply,
   { accounts, now }: AuthorizeParts,

@@ -16,6 +16,7 @@ import {
   parseCreated,
   parseCreateQuery,
   referenceInUse,
+  requireMayName,
   verifySigned,
 } from "./reference.ts";
 
@@ -32,7 +33,8 @@ declare module "fastify" {
  * @param body any JSON value
  * @returns JSON: the record
  * @throws {InvalidError} with every fault of the intent
- * @throws {Refusal} 403 `not_signed`, 409 for a reference in use, 429 above the day's bound
+ * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, 429 above the
+ *   limit of the day
  * @throws {UnavailableError} when the record is not known to be durable
  * @throws {CorruptError} when other terms are held for the address
  */
@@ -44,6 +46,7 @@ export function openCreate(parts: Parts): CreateRecord {
   const bound = boundPerDay(parts);
   return async (body, by) => {
     const { accountId, isClientId, reference, isAgain } = by;
+    requireMayName(by);
     const { intent, terms } = await parseCreated(body, by, parts);
     const address = deriveAddress(terms, { factory, keccak });
     await verifySigned(address, by, parts);
@@ -81,13 +84,8 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
       admission.begin(request);
       if (request.body === undefined) throw missingBody();
       refuseIdempotencyKey(request, repeatable);
-      const { accountId, kind, isBound } = request.caller as NonNullable<typeof request.caller>;
-      const by = {
-        accountId,
-        isClientId: kind === "clientId",
-        isBound,
-        ...parseCreateQuery(request),
-      };
+      const { kind, ...caller } = request.caller as NonNullable<typeof request.caller>;
+      const by = { ...caller, isClientId: kind === "clientId", ...parseCreateQuery(request) };
       const record = await createRecord(request.body, by);
       reply.header("content-type", jsonType);
       return record;

@@ -163,7 +163,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const forge = async (reference: string, intent: object) =>
       scene.ask("POST", `/v1/address/create?reference=${reference}`, true, intent);
-    const heard = ({ data: { reference, createdBy } }: ServiceEvent) => ({ reference, createdBy });
+    const heard = ({ data }: ServiceEvent) => [
+      data.reference,
+      data.claimedReference,
+      data.createdBy,
+    ];
 
     test("a page's intent under the server's reference is signed as the page's", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
@@ -175,15 +179,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         { "order-1": record },
         scene,
       );
-      assert.deepEqual(heard(event), { reference: "order-1", createdBy: "client_id" });
-      // The control: who believes a reference, without a look at createdBy, sells order-1 for 1.
-      assert.deepEqual(byReference, ["order-1"]);
-      assert.deepEqual([byAddress, kit], [[], []]);
+      assert.deepEqual(heard(event), [null, "order-1", "client_id"]);
+      // A handler that believes `reference` finds no order, because the claim is not there.
+      assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
 
       const listed = await scene.ask("GET", `/v1/events/${event.id}`, false);
       assert.equal(listed.body, delivery.body, "the list says the very same");
       const mine = await scene.ask("GET", `/v1/address/${cheap.address}/mine`, false);
-      assert.equal(mine.json().createdBy, "client_id");
+      const { reference, claimedReference, createdBy } = mine.json();
+      assert.deepEqual([reference, claimedReference, createdBy], [null, "order-1", "client_id"]);
     });
 
     test("a server's address keeps its reference; a row as once forged does not", async () => {
@@ -193,7 +197,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const refused = await forge("order-9000&again=true", record.intent);
       assert.equal(refused.json().error.code, "reference_in_use");
       const sold = await handle(await scene.payAndHear(record), orders, scene);
-      assert.deepEqual(heard(sold.event), { reference: "order-2", createdBy: "api_key" });
+      assert.deepEqual(heard(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
       // The control: the row that a re-posted public intent left before references stood apart.
@@ -206,7 +210,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         .execute();
       const delivery = await scene.payAndHear(other.record);
       const forged = await handle(delivery, { ...orders, "order-3": other.record }, scene);
-      assert.deepEqual(heard(forged.event), { reference: "order-9000", createdBy: "api_key" });
+      assert.deepEqual(heard(forged.event), ["order-9000", null, "api_key"]);
       assert.deepEqual(forged.byReference, ["order-9000"], "goods for 9,000 leave for 1");
       assert.deepEqual([forged.byAddress, forged.kit], [["order-3"], ["order-3"]]);
     });

@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { saltFor, verifyReference } from "executable-address/reference";
 import { findCredentials } from "../../accounts/account.ts";
+import { listAudit } from "../../accounts/audit.ts";
+import { allowReferences, rotateClientId } from "../../accounts/client-ids.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
@@ -44,6 +46,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         headers: { ...headers, "content-type": "application/json" },
         payload: JSON.stringify(intent),
       });
+    const search = async (headers: Headers, query: Headers) => {
+      const url = `/v1/addresses?${new URLSearchParams(query)}`;
+      const { items } = (await service.app.inject({ url, headers })).json();
+      return items.map((item: Record<string, string | null>) => [
+        item.address,
+        item.reference,
+        item.claimedReference,
+        item.createdBy,
+      ]);
+    };
     const listed = async (headers: Headers, reference: string) => {
       const url = `/v1/addresses?reference=${encodeURIComponent(reference)}`;
       const { items } = (await service.app.inject({ url, headers })).json();
@@ -81,18 +93,42 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await listed(server, "order-9001"), []);
     });
 
-    test("a page's reference stands apart from the server's, and says so", async () => {
+    test("shows a page's reference as claimedReference, which ?reference= ignores", async () => {
       const { server, page } = await shop();
       const forged = (await create(page, "reference=order-2")).json().address;
+      assert.deepEqual(await search(server, { reference: "order-2" }), []);
       const real = (await create(server, "reference=order-2")).json().address;
-      const both = await listed(server, "order-2");
-      assert.deepEqual(
-        new Map(both),
-        new Map([
-          [forged, "client_id"],
-          [real, "api_key"],
-        ]),
-      );
+      const set = [real, "order-2", null, "api_key"];
+      const claimed = [forged, null, "order-2", "client_id"];
+      for (const [query, rows] of [
+        [{ reference: "order-2" }, [set]],
+        [{ claimedReference: "order-2" }, [claimed]],
+        [{ createdBy: "api_key" }, [set]],
+        [{ createdBy: "client_id" }, [claimed]],
+        [{ createdBy: "client_id", reference: "order-2" }, []],
+        [{ referenceContains: "ORDER", order: "newest" }, [set, claimed]],
+      ] as [Headers, unknown[]][]) {
+        const found = await search(server, query);
+        assert.deepEqual(new Set(found), new Set(rows), JSON.stringify(query));
+      }
+    });
+
+    test("403 forbidden to a page's reference if its account refuses them", async () => {
+      const { db, accountId, server, page } = await shop();
+      await allowReferences(db, accountId, false, { atMs: Date.now() });
+      const refused = await create(page, "reference=order-10");
+      assert.deepEqual([refused.statusCode, refused.json().error.code], [403, "forbidden"]);
+      assert.deepEqual(refused.json().error.issues[0].path, ["reference"]);
+      assert.equal((await create(page, "")).statusCode, 200);
+      assert.equal((await create(server, "reference=order-10")).statusCode, 200);
+      const rotated = await rotateClientId(db, accountId, page["x-client-id"], { atMs: 1 });
+      const other = { ...page, "x-client-id": rotated!.clientId };
+      assert.equal((await create(other, "reference=order-11")).statusCode, 403, "it stays refused");
+      await allowReferences(db, accountId, true, { atMs: Date.now() });
+      assert.equal((await create(other, "reference=order-11")).statusCode, 200);
+      const events = (await listAudit(db, accountId, { limit: 10 })).map(({ event }) => event);
+      assert.ok(events.includes("client_id_references_refused"));
+      assert.ok(events.includes("client_id_references_allowed"));
     });
 
     test("409 with the address for another intent, unless again=true", async () => {

@@ -20,6 +20,8 @@ export type Creator = {
   isClientId: boolean;
   /** A bound client ID creates only what is signed. */
   isBound: boolean;
+  /** The account takes references from its client ID. */
+  mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
   /** Another address of the account may have the reference already. */
@@ -38,7 +40,7 @@ export const createInput = z.strictObject({
         "characters, trimmed and in NFC. Shown only to the account. With an API key it makes the " +
         "salt of an intent without one, so that a repeat returns the same address, and another " +
         "reference for the same intent updates it. A client ID names only addresses that it " +
-        "creates, and its references are separate.",
+        "creates, and lists and events show its references as `claimedReference`.",
     ),
   again: z
     .literal("true")
@@ -65,6 +67,14 @@ export function parseCreateQuery(
     reference: reference === undefined ? undefined : parseReference(reference),
     isAgain: again !== undefined,
   };
+}
+
+/** @throws {Refusal} 403 `forbidden` if the account takes no reference from its client ID */
+export function requireMayName({ mayName, reference }: Creator): void {
+  if (mayName || reference === undefined) return;
+  const message = "this account takes no reference from its client ID: leave it out";
+  const issues = [{ path: ["reference"], code: "forbidden", message: "expected none" }];
+  throw new Refusal("forbidden", message, { issues });
 }
 
 /**

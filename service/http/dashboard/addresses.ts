@@ -38,7 +38,8 @@ export function mountAddresses(
   });
 
   app.post("/addresses", async (request, reply) => {
-    const by = { accountId: accountIdOf(request), isClientId: false, isBound: false };
+    const settings = { isClientId: false, isBound: false, mayName: true };
+    const by = { accountId: accountIdOf(request), ...settings };
     const record = await create(request.body, { ...by, ...parseCreateQuery(request) });
     reply.header("content-type", jsonType);
     return record;

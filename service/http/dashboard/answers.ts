@@ -119,6 +119,8 @@ const clientId = object({
   clientId: text,
   /** It creates only what the account's server signed. */
   bound: flag,
+  /** What it creates may have a reference. */
+  mayName: flag,
 });
 export type ClientId = TypeOf<typeof clientId>;
 
@@ -204,6 +206,7 @@ export const answers = {
   "POST /credentials/api-key/rotate": madeKey,
   "POST /credentials/client-id/rotate": object({ clientId: text }),
   "POST /credentials/client-id/bound": object({ bound: flag }),
+  "POST /credentials/client-id/may-name": object({ mayName: flag }),
   "POST /credentials/reference-key/rotate": object({ referenceKey: text }),
   "GET /origins": origins,
   "POST /origins": origins,

@@ -12,7 +12,7 @@ import {
   scopes,
   wholeKey,
 } from "../../accounts/api-keys.ts";
-import { bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
+import { allowReferences, bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
 import { isPlainName, plainNames } from "../../accounts/names.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
@@ -34,6 +34,7 @@ const newKeyInput = z.strictObject({
 /** The credential that the page shows and is to be replaced. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
+const mayNameInput = z.strictObject({ mayName: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
 /** @throws {Refusal} 409 where another changed it meanwhile, so that nothing was done */
@@ -54,7 +55,10 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
         seenInBrowserAt: toIsoOrNull(key.seen_in_browser_at),
       })),
       apiKeysMax,
-      clientId: { clientId: clientId.client_id, bound: clientId.bound === 1, ...times(clientId) },
+      clientId: {
+        ...{ clientId: clientId.client_id, ...times(clientId) },
+        ...{ bound: clientId.bound === 1, mayName: clientId.may_name === 1 },
+      },
       referenceKey: referenceKey
         ? { number: referenceKey.number, createdAt: toIso(referenceKey.created_at) }
         : null,
@@ -91,6 +95,12 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
     const { bound } = parseInput(boundInput, request.body);
     await bindClientId(db, accountIdOf(request), bound, actorOf(request, parts));
     return { bound };
+  });
+
+  app.post("/credentials/client-id/may-name", async (request) => {
+    const { mayName } = parseInput(mayNameInput, request.body);
+    await allowReferences(db, accountIdOf(request), mayName, actorOf(request, parts));
+    return { mayName };
   });
 
   app.post("/credentials/reference-key/rotate", async (request): Promise<Made<"referenceKey">> => {

@@ -87,7 +87,13 @@ for (const [name, database] of Object.entries(databases)) {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [
-        ...["api-key", "api-key/rotate", "client-id/rotate", "client-id/bound"],
+        ...[
+          "api-key",
+          "api-key/rotate",
+          "client-id/rotate",
+          "client-id/bound",
+          "client-id/may-name",
+        ],
         "reference-key/rotate",
       ].map((path) => `credentials/${path}`);
       for (const headers of [{}, bearer(apiKey)]) {
@@ -150,6 +156,7 @@ for (const [name, database] of Object.entries(databases)) {
           expiresAt: "2026-01-01T00:00:00Z",
         }),
         bound: await browser.post(`${api}/credentials/client-id/bound`, {}),
+        mayName: await browser.post(`${api}/credentials/client-id/may-name`, {}),
         prefix: await browser.post(`${api}/credentials/api-key/rotate`, {}),
         clientId: await browser.post(`${api}/credentials/client-id/rotate`, { clientId: 7 }),
         hours: await browser.get(`${api}/usage?hours=0`),

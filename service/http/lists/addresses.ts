@@ -47,10 +47,17 @@ export const listInput = z.strictObject({
     ),
   token: z.string().max(100).transform(parseToken).optional().describe("The intent's token."),
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional().describe("The intent's chain."),
-  reference: referenceInput.optional().describe("Exactly this reference."),
+  reference: referenceInput.optional().describe("Exactly this reference, set by an API key."),
+  claimedReference: referenceInput
+    .optional()
+    .describe("Exactly this reference, claimed by a client ID."),
+  createdBy: z
+    .enum(["api_key", "client_id"])
+    .optional()
+    .describe("The credential that named the address, or created it if nobody named it."),
   referenceContains: referenceInput
     .optional()
-    .describe("Any part of a reference, in any letter case."),
+    .describe("Any part of either kind of reference, in any letter case."),
   createdFrom: timeInput.optional().describe("Inclusive."),
   createdUntil: timeInput.optional().describe("Exclusive."),
   settledFrom: timeInput.optional().describe("Inclusive."),
@@ -106,6 +113,7 @@ function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
     address,
     recordUrl: `${publicUrl}/v1/address/${address}`,
     reference: item.reference,
+    claimedReference: item.claimedReference,
     createdBy: item.createdBy,
     createdAt: toIso(item.createdAtMs),
     chainId: item.chainId,

@@ -107,6 +107,7 @@ const row = {
   address,
   recordUrl,
   reference,
+  claimedReference: null,
   createdBy: "api_key" as const,
   createdAt: "2029-12-31T08:20:00.000Z",
   chainId: newIntent.chainId,
@@ -128,6 +129,7 @@ const event = {
   data: {
     address,
     reference,
+    claimedReference: null,
     createdBy: "api_key" as const,
     sequence: 3,
     recordUrl,

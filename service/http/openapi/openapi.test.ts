@@ -548,7 +548,8 @@ async function bodyOf(type: EventType): Promise<string> {
   const { isSmall: _, ...place } = kept;
   const payment = { ...place, kind: "asked", isLate: false, isLast: false } as const;
   const change: Change = type === "address.payment" ? { type, payment } : { type };
-  const of = { reference: null, createdBy: "api_key", sequence: 1 } as const;
+  const named = { reference: null, claimedReference: null, createdBy: "api_key" } as const;
+  const of = { named, sequence: 1 };
   const told = { ...of, id: eventId, change, atMs: 1, publicUrl: "https://pay.example" };
   return eventBody(told, status, { payments: [kept], isSwept: true, lateBlocks: new Set() });
 }

@@ -133,12 +133,14 @@ const refusals = {
       "origin_not_allowed",
       "scope_required",
       "not_signed",
+      "forbidden",
     ],
     description:
       "`api_key_in_browser`: an API key with an `Origin`. `origin_required`: a client ID without " +
       "one. `origin_not_allowed`: a client ID from an origin that its account does not allow. " +
       "`scope_required`: an API key without the scope `create`. `not_signed`: a bound client ID " +
-      "sends an intent that the account's server did not sign, or a signature is wrong.",
+      "sends an intent that the account's server did not sign, or a signature is wrong. " +
+      "`forbidden`: the account takes no reference from its client ID.",
     headers: refused,
   },
   KeyOnly: {

@@ -10,6 +10,7 @@ const row = (reference: string | null, chainId = 8453): ListedAddress => ({
   address: `0x${"12".repeat(20)}`,
   recordUrl: `https://pay.example/v1/address/0x${"12".repeat(20)}`,
   reference,
+  claimedReference: null,
   createdBy: "api_key",
   createdAt: "2026-11-22T06:00:00.000Z",
   ...{ chainId, token, amount: "1234567890", expirationTimestamp: 1_795_255_786 },

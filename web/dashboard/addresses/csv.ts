@@ -11,7 +11,17 @@ import { type AddressFilter, addresses } from "./api.ts";
 export const csvRowsMax = 10_000;
 
 const columns = [
-  ...["address", "reference", "created", "expires", "chain id", "chain", "token", "symbol"],
+  ...[
+    "address",
+    "reference",
+    "claimed reference",
+    "created",
+    "expires",
+    "chain id",
+    "chain",
+    "token",
+    "symbol",
+  ],
   ...["amount", "base units", "state last seen", "settled", "transaction"],
 ];
 
@@ -37,6 +47,7 @@ export function csvOf(rows: readonly ListedAddress[], chains: readonly Chain[]):
     return [
       row.address,
       row.reference ?? "",
+      row.claimedReference ?? "",
       row.createdAt,
       new Date(row.expirationTimestamp * 1000).toISOString(),
       `${row.chainId}`,

@@ -27,7 +27,7 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
       columns={[
         {
           head: say("address"),
-          cell: ({ address, reference }) => (
+          cell: ({ address, reference, claimedReference }) => (
             <span className="flex min-w-0 flex-wrap items-center gap-1">
               <Identicon address={address} />
               <Link href={`/addresses/${address}`} className="link">
@@ -39,6 +39,11 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
               {reference && (
                 <bdi className="w-full max-w-56 truncate text-sm text-soft max-sm:hidden">
                   {reference}
+                </bdi>
+              )}
+              {claimedReference && (
+                <bdi className="w-full max-w-56 truncate text-sm text-soft">
+                  {say("claimed", { reference: claimedReference })}
                 </bdi>
               )}
             </span>

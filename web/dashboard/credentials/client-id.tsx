@@ -80,6 +80,7 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
         [say("lastUsed"), <Time key="used" at={clientId.lastUsedAt} />],
         [say("limit"), say("limitText", { rate: 10, burst: 20 })],
         [say("creates"), <Binding key="bound" isBound={clientId.bound} />],
+        [say("references"), <Naming key="mayName" mayName={clientId.mayName} />],
       ]}
     />
   );
@@ -88,14 +89,31 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 /** A reader of the page has its client ID: bound, it makes only what the shop's server signed. */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();
-  const binding = useRotation(api.bindClientId);
+  const text = say(isBound ? "onlySigned" : "anyIntent");
+  const action = say(isBound ? "allowAnyIntent" : "requireSignature");
+  return <Setting text={text} action={action} change={() => api.bindClientId(!isBound)} />;
+}
+
+/** Whether the page may claim references for what it creates. */
+function Naming({ mayName }: { mayName: boolean }) {
+  const { say } = useSpeech();
+  const text = say(mayName ? "referencesAllowed" : "referencesRefused");
+  const action = say(mayName ? "refuseReferences" : "allowReferences");
+  return <Setting text={text} action={action} change={() => api.allowReferences(!mayName)} />;
+}
+
+type SettingProps = { text: string; action: string; change: () => Promise<object> };
+
+function Setting({ text, action, change }: SettingProps) {
+  const { say } = useSpeech();
+  const changing = useRotation(change);
   return (
     <span className="flex flex-wrap items-center gap-3">
-      {say(isBound ? "onlySigned" : "anyIntent")}
-      <Button small busy={binding.isPending} onClick={() => binding.mutate(!isBound)}>
-        {say(isBound ? "allowAnyIntent" : "requireSignature")}
+      {text}
+      <Button small busy={changing.isPending} onClick={() => changing.mutate(undefined)}>
+        {action}
       </Button>
-      {binding.isError && <Notice tone="bad">{sayProblem(binding.error, say)}</Notice>}
+      {changing.isError && <Notice tone="bad">{sayProblem(changing.error, say)}</Notice>}
     </span>
   );
 }

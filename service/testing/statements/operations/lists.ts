@@ -32,6 +32,8 @@ export function lists({ store, size, nowMs, crowd }: World): Operations {
     "list: a state none is in": listed({ state: "recovered" }),
     "list: unfunded, which none is": listed({ state: "unfunded", cursor }),
     "list: by reference": listed({ reference: "same", cursor }),
+    "list: by a claim none has": listed({ claimedReference: "same", cursor }),
+    "list: by credential, which none is": listed({ createdBy: "client_id" }),
     "list: a reference with a token none has": listed({ reference: "same", token: none }),
     "list: a part that no reference has": listed({ referenceContains: "none" }),
     "list: a token none has": listed({ token: none }),
