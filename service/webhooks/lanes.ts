@@ -1,21 +1,22 @@
-// Decides who is served when: three lanes of places, so that endpoints which hang, fail or flip
-// delay only their like. Pure: the same facts give the same choice.
+// Decides which deliveries are sent when. There are three lanes of places, so that endpoints which
+// hang, fail, or alternate delay only endpoints like them. All rules are pure functions.
 //
-// The fast lane is earned by good answers in a row, and lost for minutes by the first bad one. In
-// it a request has a place for a second, and goes on in one of the slow lane where its account may
-// have one more there; else it stays, for the four seconds that are left of its time.
+// An endpoint earns the fast lane by good answers in a row, and loses it for minutes by the first
+// bad one. In the fast lane a request has a place for a second. After that it moves to a place of
+// the slow lane if its account may have one more there. Otherwise it stays until its timeout.
 //
-// An account may take another place while it has less than an eighth of what is free: the more
-// accounts hold places the fewer each gets, and the last ones go to accounts that have none. New
-// strangers used nothing yet, so two lanes have many places: of 256, a hundred accounts with ten
-// endpoints each held all for seconds; of 1,024, a thousand accounts leave eight. A sixteenth kept
-// for accounts without recent use was tried: beside a thousand one that answers in 1.2 s waited
-// 4 s, since it uses some.
+// An account's load is the number of places that it has, plus the number that it used lately on
+// average. It may take another place while its load is less than an eighth of the free places. So
+// the more accounts have places, the fewer each gets, and accounts without any get the last ones.
+// Accounts that are new used nothing yet, so two lanes have many places: with 256, a hundred
+// accounts with ten endpoints each occupied all of them for seconds; with 1,024, a thousand accounts
+// leave eight free. Reserving a sixteenth for accounts without recent use was tried: next to a
+// thousand accounts, one that answers in 1.2 s waited 4 s, because it has some use.
 
 /** 0 fast; 1 slow but answering, or new; 2 failing. */
 export type Lane = 0 | 1 | 2;
 
-/** The loops of deliver.ts go by this. Tests put others here, to show what each part is for. */
+/** The rules that deliver.ts applies. Tests replace some, to show what each is for. */
 export type Rule = {
   /** Requests under way at once: of all endpoints, and of one. */
   places: Record<Lane, { all: number; endpoint: number }>;
@@ -36,7 +37,7 @@ const shareOfFree = 1 / 8;
 export const goodMsMax = 1_000;
 /** Good answers in a row that earn the fast lane. */
 const goodToEarn = 3;
-/** A bad answer keeps an endpoint out of the fast lane for so long. */
+/** A bad answer keeps an endpoint out of the fast lane for 5 minutes. */
 const barredMs = 300_000;
 
 /** `streak`: good answers in a row; below 0 failures in a row. */
@@ -59,7 +60,7 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/** The requests under way in a lane: all of them, and by the ids of endpoints and accounts. */
+/** Counts the requests under way in a lane: all, and by the IDs of endpoints and accounts. */
 export type UnderWay = { all: number; byId: Map<string, number> };
 
 export const noneUnderWay = (): UnderWay => ({ all: 0, byId: new Map() });
@@ -75,7 +76,7 @@ export function count(underWay: UnderWay, { id, accountId }: Due, by: 1 | -1): v
   }
 }
 
-/** How many places an account had on average in the last minutes: half is forgotten in one. */
+/** Keeps how many places an account used lately on average, with a half-life of a minute. */
 export function recentUse() {
   const halfLifeMs = 60_000;
   const used = new Map<string, { ms: number; atMs: number }>();
@@ -93,22 +94,24 @@ export function recentUse() {
   };
 }
 
-/** Whether an account may have a place more. @param used on average, lately */
-function mayHaveMore(lane: Lane, underWay: UnderWay, accountId: string, used: number) {
-  const free = places[lane].all - underWay.all;
-  return (underWay.byId.get(accountId) ?? 0) + used < free * shareOfFree;
+/** Returns whether an account may have one more place. @param used places that it used lately */
+function mayHaveMore(lane: Lane, underWay: UnderWay, accountId: string, used: number): boolean {
+  return isWithinShare((underWay.byId.get(accountId) ?? 0) + used, places[lane].all - underWay.all);
 }
 
+/** @param load places that an account has, and used lately */
+const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
+
 /**
- * Whether a request leaves the fast lane for the slow one after its second. Were it to leave in any
- * case, a hundred accounts that earn the fast lane and hang would have 3,800 requests in the 1,024
- * places of the slow one, where a slow endpoint then waits 8 s and a new one 5 s. Were it to leave
- * and to count nowhere, they would have 4,000 connections open at once, and delay nobody less.
+ * Returns whether a request moves from the fast lane to the slow one after its second. If it always
+ * moved, a hundred accounts that earn the fast lane and hang would have 3,800 requests in the 1,024
+ * places of the slow lane, where a slow endpoint then waits 8 s and a new one 5 s. If it moved and
+ * was counted nowhere, they would have 4,000 open connections, and delay others as much.
  */
 const mayGoOver = (slow: UnderWay, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
-/** Moves a request that has had its second. @returns the lane that holds it now */
+/** Moves a request after its second, if it may. @returns its lane */
 export function goOver(
   lanes: Record<Lane, UnderWay>,
   held: UnderWay,
@@ -123,10 +126,12 @@ export function goOver(
 }
 
 /**
- * Shares the free places of a lane among the endpoints that are due: one at a time to the account
- * that has, with what it used lately, the fewest, and of its endpoints in the order given.
+ * Shares the free places of a lane among the endpoints that are due. Each place goes to the account
+ * with the smallest load, and there to the endpoint whose turn it is.
  *
- * @param most places to be given at once, by one commit for which others wait
+ * @param due in the order in which an account's endpoints take turns
+ * @param most places that one commit gives, because other statements wait for it
+ * @returns the endpoints that got places, each with their number as `room`
  */
 function share<One extends Due>(
   due: readonly One[],
@@ -135,36 +140,35 @@ function share<One extends Due>(
   usedBy: (accountId: string) => number,
   most: number,
 ): (One & { room: number })[] {
-  // An account that may have no place now may have none after others got theirs.
-  const accounts = [...new Set(due.map(({ accountId }) => accountId))];
-  const used = new Map(
-    accounts
-      .map((id) => [id, usedBy(id)] as const)
-      .filter(([id, lately]) => mayHaveMore(lane, { all, byId }, id, lately)),
-  );
-  if (used.size === 0) return [];
-  const then = { all, byId: new Map([...used.keys()].map((id) => [id, byId.get(id) ?? 0])) };
-  const has = new Map([...used].map(([id, lately]) => [id, lately + (byId.get(id) ?? 0)]));
-  const able = due.filter(({ accountId }) => used.has(accountId));
-  const wanted: { one: One; has: number }[] = [];
-  for (let nth = 0; nth < places[lane].endpoint; nth++) {
-    for (const one of able) {
-      if ((byId.get(one.id) ?? 0) + nth >= places[lane].endpoint) continue;
-      const hasNow = has.get(one.accountId)!;
-      wanted.push({ one, has: hasNow });
-      has.set(one.accountId, hasNow + 1);
-    }
-  }
   const given = new Map<One, number>();
-  let left = most;
-  for (const { one } of wanted.toSorted((a, b) => a.has - b.has)) {
-    if (left === 0) break;
-    if (!mayHaveMore(lane, then, one.accountId, used.get(one.accountId)!)) continue;
-    count(then, one, 1);
+  const hasRoom = (one: One) =>
+    (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < places[lane].endpoint;
+  const accounts = [...Map.groupBy(due.filter(hasRoom), ({ accountId }) => accountId)].map(
+    ([id, turns]) => ({ load: (byId.get(id) ?? 0) + usedBy(id), turns }),
+  );
+  let free = places[lane].all - all;
+  for (let count = 0; count < most; count++) {
+    const next = leastLoaded(accounts);
+    if (!next || !isWithinShare(next.load, free)) break;
+    const one = next.turns.shift()!;
     given.set(one, (given.get(one) ?? 0) + 1);
-    left--;
+    if (hasRoom(one)) next.turns.push(one);
+    next.load++;
+    free--;
   }
   return [...given].map(([one, room]) => ({ ...one, room }));
+}
+
+/** Returns the first of the least loaded accounts that have an endpoint left. */
+function leastLoaded<Account extends { load: number; turns: unknown[] }>(
+  accounts: readonly Account[],
+): Account | undefined {
+  let least: Account | undefined;
+  for (const account of accounts) {
+    if (account.turns.length === 0) continue;
+    if (!least || account.load < least.load) least = account;
+  }
+  return least;
 }
 
 export const threeLanes: Rule = { places, standingAfter, mayHaveMore, mayGoOver, share };
