@@ -6,7 +6,7 @@ import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
 import { toIso } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
-import { type Actor, appendAudit } from "./audit.ts";
+import { type Actor, audited } from "./audit.ts";
 import { apiKeyPrefix, digestOf, newApiKey } from "./credentials.ts";
 
 /** `create` makes and checks addresses, `read` lists the account's, `webhooks` keeps endpoints. */
@@ -41,7 +41,8 @@ export async function addApiKey(
   // A time that could not be read is no number, and is not ahead either.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
-  return db.transaction().execute(async (transaction) => {
+  const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
+  const isAdded = await audited(db, addition, async (transaction) => {
     const taken = (await listApiKeys(transaction, accountId)).map(({ number }) => number);
     const places = Array.from({ length: apiKeysMax }, (_, at) => at + 1);
     const number = places.find((place) => !taken.includes(place));
@@ -54,10 +55,9 @@ export async function addApiKey(
       })
       .onConflict((conflict) => conflict.columns(["account_id", "number"]).doNothing())
       .executeTakeFirst();
-    if (!inserted.numInsertedOrUpdatedRows) return undefined;
-    await appendAudit(transaction, accountId, "api_key_created", actor, prefix);
-    return { apiKey, prefix };
+    return Boolean(inserted.numInsertedOrUpdatedRows);
   });
+  return isAdded ? { apiKey, prefix } : undefined;
 }
 
 /**
@@ -72,20 +72,20 @@ export async function rotateApiKey(
   prefix: string,
   actor: Actor,
 ): Promise<Made | undefined> {
-  const next = drawKey();
+  const { apiKey, ...next } = drawKey();
   const unused = { last_used_at: null, seen_in_browser_at: null };
-  return db.transaction().execute(async (transaction) => {
-    const changed = await transaction
+  const rotation = { accountId, event: "api_key_rotated", actor, detail: next.prefix } as const;
+  const isRotated = await audited(db, rotation, async (transaction) => {
+    const { numUpdatedRows } = await transaction
       .updateTable("api_keys")
-      .set({ digest: next.digest, prefix: next.prefix, rotated_at: actor.atMs, ...unused })
+      .set({ ...next, rotated_at: actor.atMs, ...unused })
       .where("account_id", "=", accountId)
       .where("prefix", "=", prefix)
       .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", actor.atMs)]))
       .executeTakeFirst();
-    if (changed.numUpdatedRows === 0n) return undefined;
-    await appendAudit(transaction, accountId, "api_key_rotated", actor, next.prefix);
-    return { apiKey: next.apiKey, prefix: next.prefix };
+    return numUpdatedRows > 0n;
   });
+  return isRotated ? { apiKey, prefix: next.prefix } : undefined;
 }
 
 /** @returns false when the account has no such key */
@@ -95,15 +95,14 @@ export async function revokeApiKey(
   prefix: string,
   actor: Actor,
 ): Promise<boolean> {
-  return db.transaction().execute(async (transaction) => {
-    const gone = await transaction
+  const revocation = { accountId, event: "api_key_revoked", actor, detail: prefix } as const;
+  return audited(db, revocation, async (transaction) => {
+    const { numDeletedRows } = await transaction
       .deleteFrom("api_keys")
       .where("account_id", "=", accountId)
       .where("prefix", "=", prefix)
       .executeTakeFirst();
-    if (gone.numDeletedRows === 0n) return false;
-    await appendAudit(transaction, accountId, "api_key_revoked", actor, prefix);
-    return true;
+    return numDeletedRows > 0n;
   });
 }
 

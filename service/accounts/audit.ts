@@ -2,7 +2,7 @@
 // where. Rows are only ever added.
 
 import { randomBytes } from "node:crypto";
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
 export type AuditEvent =
@@ -66,6 +66,28 @@ export async function appendAudit(
       detail: detail ?? null,
     })
     .execute();
+}
+
+type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detail?: string };
+
+/**
+ * Makes a change and adds its audit entry in one transaction. To replace a credential, `change`
+ * updates the row that has the expected one, so of two simultaneous requests the second changes
+ * nothing.
+ *
+ * @param change returns whether it changed anything; if not, no entry is added
+ * @returns the same
+ */
+export function audited(
+  db: Kysely<Tables>,
+  { accountId, event, actor, detail }: AuditedChange,
+  change: (transaction: Transaction<Tables>) => Promise<boolean>,
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const isChanged = await change(transaction);
+    if (isChanged) await appendAudit(transaction, accountId, event, actor, detail);
+    return isChanged;
+  });
 }
 
 /** Sorts by time: 13 digits of milliseconds, then 8 random hex digits. */

@@ -5,7 +5,7 @@
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
-import { type Actor, type AuditEvent, appendAudit } from "./audit.ts";
+import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestOf, newClientId } from "./credentials.ts";
 
 /** Replaces `expected`, the account's client ID. @returns undefined when it has another one */
@@ -17,17 +17,17 @@ export async function rotateClientId(
 ): Promise<{ clientId: string } | undefined> {
   const clientId = newClientId();
   const digest = digestOf(clientId);
-  return db.transaction().execute(async (transaction) => {
-    const changed = await transaction
+  const rotation = { accountId, event: "client_id_rotated", actor, detail: clientId } as const;
+  const isRotated = await audited(db, rotation, async (transaction) => {
+    const { numUpdatedRows } = await transaction
       .updateTable("client_ids")
       .set({ client_id: clientId, digest, rotated_at: actor.atMs, last_used_at: null })
       .where("account_id", "=", accountId)
       .where("client_id", "=", expected)
       .executeTakeFirst();
-    if (changed.numUpdatedRows === 0n) return undefined;
-    await appendAudit(transaction, accountId, "client_id_rotated", actor, clientId);
-    return { clientId };
+    return numUpdatedRows > 0n;
   });
+  return isRotated ? { clientId } : undefined;
 }
 
 /**
@@ -62,12 +62,9 @@ async function setClientId(
   event: AuditEvent,
   actor: Actor,
 ): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    await transaction
-      .updateTable("client_ids")
-      .set(values)
-      .where("account_id", "=", accountId)
-      .execute();
-    await appendAudit(transaction, accountId, event, actor);
+  await audited(db, { accountId, event, actor }, async (transaction) => {
+    const update = transaction.updateTable("client_ids").set(values);
+    const { numUpdatedRows } = await update.where("account_id", "=", accountId).executeTakeFirst();
+    return numUpdatedRows > 0n;
   });
 }

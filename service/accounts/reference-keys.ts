@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
-import { type Actor, appendAudit } from "./audit.ts";
+import { type Actor, audited } from "./audit.ts";
 
 /** The newest are tried for addresses that were made before a rotation. */
 const keysTried = 8;
@@ -34,7 +34,8 @@ export async function rotateReferenceKey(
   actor: Actor,
 ): Promise<{ referenceKey: string } | undefined> {
   const referenceKey = newReferenceKey();
-  return db.transaction().execute(async (transaction) => {
+  const rotation = { accountId, event: "reference_key_rotated", actor } as const;
+  const isMade = await audited(db, rotation, async (transaction) => {
     const last = await transaction
       .selectFrom("reference_keys")
       .select("number")
@@ -43,11 +44,9 @@ export async function rotateReferenceKey(
       .limit(1)
       .executeTakeFirst();
     const number = Number(last?.number ?? 0) + 1;
-    const isMade = await insertKey(transaction, accountId, number, referenceKey, actor.atMs);
-    if (!isMade) return undefined;
-    await appendAudit(transaction, accountId, "reference_key_rotated", actor);
-    return { referenceKey };
+    return insertKey(transaction, accountId, number, referenceKey, actor.atMs);
   });
+  return isMade ? { referenceKey } : undefined;
 }
 
 async function readKeys(db: Kysely<Tables>, accountId: string): Promise<string[]> {
