@@ -3,13 +3,11 @@
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
-import { groupsOf } from "../flow/groups.ts";
+import { groupsOf, statementRows } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
-/** Others wait for a statement, so it has few rows. */
-const rowsMax = 100;
 /** Between two flushes; anybody can send keys that nobody has, and they are sorted out there. */
 const inBrowserMax = 10_000;
 
@@ -121,7 +119,7 @@ const inOrder = <Value>(map: Map<string, Value>): Value[] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 
 async function writeHours(db: Kysely<Tables>, hours: Hour[]): Promise<void> {
-  for (const some of groupsOf(hours, rowsMax)) {
+  for (const some of groupsOf(hours, statementRows.short)) {
     const rows = some.map(({ accountId, ...row }) => ({ account_id: accountId, ...row }));
     await db
       .insertInto("usage")
@@ -151,7 +149,7 @@ async function touch<Table extends "api_keys" | "client_ids">(
   column: TimeColumn<Table>,
   seen: Seen[],
 ): Promise<void> {
-  for (const some of groupsOf(seen, rowsMax)) {
+  for (const some of groupsOf(seen, statementRows.short)) {
     const latest = Math.max(...some.map(({ atMs }) => atMs));
     const digests = some.map(({ digest }) => sql`${digest}`);
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${latest}

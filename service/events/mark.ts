@@ -4,7 +4,7 @@
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
-import { groupsOf } from "../flow/groups.ts";
+import { groupsOf, statementRows } from "../flow/groups.ts";
 import { findShared, firstOwners, laterOwners } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
 import { confirmationsOf } from "./confirmations.ts";
@@ -14,8 +14,6 @@ import { confirmationsOf } from "./confirmations.ts";
  * again, and each costs the payer's executor a row.
  */
 const laterOwnersMax = 31;
-/** Addresses of one statement. Each may add a row to six indexes, and other statements wait. */
-const addressesMax = 50;
 
 /**
  * Each account that created one of `addresses` is told of it once `blockNumber` is deep enough for
@@ -27,16 +25,13 @@ export async function markWatches(
   addresses: readonly Hex[],
   blockNumber: number,
 ): Promise<void> {
-  for (const some of groupsOf(addresses, addressesMax)) {
+  for (const some of groupsOf(addresses, statementRows.costly)) {
     await insert(transaction, chainId, blockNumber, firstOwners(chainId, some));
     for (const address of await findShared(transaction, chainId, some)) {
       await insert(transaction, chainId, blockNumber, laterOwners(address, laterOwnersMax));
     }
   }
 }
-
-/** Rows of one commit. Creates wait for a commit, so it is kept short. */
-const stepRows = 100;
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
@@ -57,7 +52,7 @@ export async function markObservedAbove(
         select block_number, account_id, address,
           max(case when due_block = 0 then 0 else 1 end) over () as unmarked
         from (select block_number, account_id, address, due_block from watches where ${isAbove}
-          order by block_number, account_id, address limit ${stepRows}) some_rows
+          order by block_number, account_id, address limit ${statementRows.short}) some_rows
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;

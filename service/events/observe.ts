@@ -13,6 +13,7 @@ import {
 } from "executable-address/status";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { AddressUnreadable, type StatusReader } from "../chain/status/reader.ts";
+import { backoff } from "../flow/backoff.ts";
 import { dayMs } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
@@ -189,5 +190,4 @@ function nextReading({ watch, status, paid }: Observed, nowMs: number): number |
   return state === "expired" || recoverable.length > 0 ? soon : null;
 }
 
-const waitMs = (readings: number) =>
-  Math.min(readingMsMax, readingMsMin * 2 ** Math.min(readings, 20));
+const waitMs = (readings: number) => backoff(readings + 1, readingMsMin, readingMsMax);

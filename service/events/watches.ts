@@ -6,7 +6,7 @@ import type { AddressStatus } from "executable-address/status";
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
-import { inGroups } from "../flow/groups.ts";
+import { inGroups, statementRows } from "../flow/groups.ts";
 import { inTurn } from "../flow/in-turn.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
@@ -52,8 +52,6 @@ export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) =>
 
 /** Keys read, of which those to be observed are chosen. */
 const keysMax = 1_000;
-/** Rows of one statement, which others wait for: terms have up to 24,576 bytes. */
-const stepRows = 50;
 
 /** Whether anything is due by the clock, or will be at some block. */
 export async function mayBeDue(
@@ -105,7 +103,7 @@ export async function findDue(
     keys.map((key) => [`${key.account_id} ${Buffer.from(key.address).toString("hex")}`, key]),
   );
   const chosen = inTurn([...once.values()], (key) => key.account_id).slice(0, limit);
-  return inGroups(chosen, stepRows, (some) => readWatches(db, chainId, some));
+  return inGroups(chosen, statementRows.withTerms, (some) => readWatches(db, chainId, some));
 }
 
 type Key = { account_id: string; address: Uint8Array };
@@ -155,9 +153,6 @@ type Observation = {
   readAgainAtMs: number | null;
 };
 
-/** Observations kept by one commit. Creates wait for it, so it is kept short. */
-const observationsMax = 50;
-
 /** `anchor`: nothing is kept once a reorganisation took this block back. */
 type Saving = {
   chainId: number;
@@ -178,7 +173,7 @@ export function saveObservations(
 ): Promise<NewEvent[]> {
   // In the order of accounts, so that two observers never wait in a circle.
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
-  return inGroups(inOrder, observationsMax, (some) => saveSome(db, some, saving));
+  return inGroups(inOrder, statementRows.costly, (some) => saveSome(db, some, saving));
 }
 
 function saveSome(

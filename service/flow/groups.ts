@@ -1,5 +1,19 @@
 // Many items, a few at a time, so that other work goes on between the groups.
 
+/**
+ * Rows of one statement or one short commit, because other statements wait for it: on SQLite all
+ * but creates and look-ups, on PostgreSQL those of the same rows. A limit with another reason is
+ * next to its only use.
+ */
+export const statementRows = {
+  /** Rows of keys, numbers, and short texts. */
+  short: 100,
+  /** Rows that are in several indexes, or that take several statements each. */
+  costly: 50,
+  /** Rows with terms, of up to 24,576 bytes each. */
+  withTerms: 25,
+} as const;
+
 /** Splits `items` into groups of at most `size`, in their order. */
 export function* groupsOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);

@@ -1,7 +1,7 @@
 // Deletes old rows, such as events, in small steps, so that no other statement waits long.
 
-/** Rows that one statement deletes, since other statements wait for it. */
-const stepRows = 100;
+import { statementRows } from "./groups.ts";
+
 /** Rows that one call deletes. */
 const rowsMax = 10_000;
 
@@ -14,9 +14,9 @@ export type OldRows = {
 /** Deletes old rows, at most 10,000. @returns how many are gone */
 export async function prune({ find, remove }: OldRows): Promise<number> {
   for (let gone = 0; ; ) {
-    const ids = (await find(stepRows)).map(({ id }) => id);
+    const ids = (await find(statementRows.short)).map(({ id }) => id);
     if (ids.length > 0) await remove(ids);
     gone += ids.length;
-    if (ids.length < stepRows || gone >= rowsMax) return gone;
+    if (ids.length < statementRows.short || gone >= rowsMax) return gone;
   }
 }

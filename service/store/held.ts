@@ -2,8 +2,9 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { inGroups } from "../flow/groups.ts";
-import type { Dialect, Tables } from "./tables.ts";
+import { inGroups, statementRows } from "../flow/groups.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Tables } from "./tables.ts";
 
 /**
  * Probes of one statement. On SQLite others wait for it; for 10,000 at once PostgreSQL would rather
@@ -62,12 +63,9 @@ export type FirstCreator = {
 /** `terms` unverified: {@link decodeRecord} proves them. */
 export type Held = FirstCreator & { terms: Uint8Array };
 
-/** Others wait for a statement, and terms have up to 24,576 bytes. */
-const addressesMax = 100;
-
 /** The records of those of `addresses`, lower case, that have one, in no order. */
 export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): Promise<Held[]> {
-  const rows = await inGroups(addresses, addressesMax, (some) =>
+  const rows = await inGroups(addresses, statementRows.withTerms, (some) =>
     db
       .selectFrom("records")
       .select(["address", "terms", "account_id", "by_client_id", "expires_at"])
@@ -82,7 +80,7 @@ export async function findCreators(
   db: Kysely<Tables>,
   addresses: readonly Hex[],
 ): Promise<Map<Hex, FirstCreator>> {
-  const rows = await inGroups(addresses, addressesMax, (some) =>
+  const rows = await inGroups(addresses, statementRows.short, (some) =>
     db
       .selectFrom("records")
       .select(["address", "account_id", "by_client_id", "expires_at"])

@@ -1,5 +1,7 @@
 // How long to hold an address back after a failure.
 
+import { backoff } from "../../flow/backoff.ts";
+
 const firstSeconds = 15;
 /** A job that fails for hours is tried a few times a day: each try costs an estimate of its gas. */
 const longestSeconds = 21_600;
@@ -26,7 +28,7 @@ export function retryAt(
   random: () => number,
   expirationSeconds = Number.POSITIVE_INFINITY,
 ): number {
-  const full = Math.min(firstSeconds * 2 ** Math.min(failures - 1, 20), longestSeconds);
+  const full = backoff(failures, firstSeconds, longestSeconds);
   const retrySeconds = nowSeconds + Math.ceil(full * (0.75 + random() / 4));
   return Math.min(retrySeconds, Math.max(nowSeconds, expirationSeconds + 1));
 }

@@ -4,7 +4,7 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
-import { groupsOf, inGroups } from "../../flow/groups.ts";
+import { groupsOf, inGroups, statementRows } from "../../flow/groups.ts";
 import { inTurn } from "../../flow/in-turn.ts";
 import type { Touched } from "../../follow/parts.ts";
 import { findCreators, findHeld, type Held } from "../../store/held.ts";
@@ -43,9 +43,6 @@ export type JobUpdate = {
   recoveryFailures?: number;
 };
 
-/** One statement, and one commit, writes at most so many rows, since others wait for it. */
-export const rowsMax = 100;
-
 /** Accounts that take turns, where more jobs are due than are asked for. */
 const accountsMax = 100;
 const slowAccountsMax = 10;
@@ -76,11 +73,8 @@ export async function findDueJobs(
   const slow = bySlowness.filter(isSlow).slice(0, Math.ceil(limit / 10));
   const quick = bySlowness.filter((row) => !isSlow(row)).slice(0, limit - slow.length);
   const due = [...quick, ...slow];
-  return inGroups(due, termsMax, (some) => withTerms(db, some));
+  return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
 }
-
-/** Terms read at once. Each has up to 24,576 bytes, and others wait while it is written as hex. */
-const termsMax = 25;
 
 async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
   const found = await findHeld(
@@ -220,7 +214,7 @@ export async function wakeJobs(
   const addresses = sightings.map(({ address }) => address);
   await markWatches(transaction, chainId, addresses, newest);
   const creators = await findCreators(transaction, addresses);
-  for (const some of groupsOf(sightings, rowsMax)) {
+  for (const some of groupsOf(sightings, statementRows.short)) {
     const rows = some.map(({ address, blockNumber }) => ({
       chain_id: chainId,
       address: fromHex(address),
@@ -266,7 +260,7 @@ export async function updateJobs(
   fence: Fence,
   updates: readonly JobUpdate[],
 ): Promise<void> {
-  for (const some of groupsOf(updates, rowsMax)) {
+  for (const some of groupsOf(updates, statementRows.short)) {
     await fenced(db, fence, (transaction) => writeUpdates(transaction, fence.chainId, some));
   }
 }

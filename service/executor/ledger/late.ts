@@ -3,13 +3,11 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql } from "kysely";
+import { statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 export type LatePlace = { dueAt: number; address: Hex };
-
-/** Rows of one statement: others wait for it. */
-const rowsMax = 100;
 
 /** These wait for the expiry of their terms, whatever the clock says. */
 const untilExpiry = ["underfunded", "execution_keeps_failing"];
@@ -28,7 +26,7 @@ export async function pullLate(
     select address, due_at, reason from executor_jobs
     where chain_id = ${chainId} and purpose_id is null
       and (due_at, address) > (${place.dueAt}, ${fromHex(place.address)})
-    order by due_at, address limit ${rowsMax}`.execute(db);
+    order by due_at, address limit ${statementRows.short}`.execute(db);
   const late = rows.filter(({ reason }) => !untilExpiry.includes(reason ?? ""));
   if (late.length > 0) {
     const addresses = late.map(({ address }) => address);
@@ -41,7 +39,7 @@ export async function pullLate(
         .execute(),
     );
   }
-  const last = rows.length === rowsMax ? rows.at(-1) : undefined;
+  const last = rows.length === statementRows.short ? rows.at(-1) : undefined;
   const next = last && { dueAt: Number(last.due_at), address: toHex(last.address) };
   return { count: late.length, next };
 }

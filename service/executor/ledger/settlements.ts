@@ -4,10 +4,10 @@ import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import { dayOf } from "../../flow/days.ts";
-import { groupsOf } from "../../flow/groups.ts";
+import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { shareOut } from "../money/budgets.ts";
-import { type JobUpdate, rowsMax, writeUpdates } from "./jobs.ts";
+import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { awaitingBlock, awaitingConfirmations, shareOf } from "./purposes.ts";
 import { charge, noAccount } from "./spending.ts";
@@ -197,7 +197,7 @@ async function insertOutcomes(
     block_number: blockNumber,
     reason: "reason" in outcome ? outcome.reason : null,
   }));
-  for (const some of groupsOf(rows, rowsMax)) {
+  for (const some of groupsOf(rows, statementRows.short)) {
     await transaction
       .insertInto("executor_outcomes")
       .values(some)

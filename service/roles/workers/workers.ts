@@ -7,6 +7,7 @@
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
 import type { Config } from "../../config.ts";
+import { backoff } from "../../flow/backoff.ts";
 import { serveWorkersMetrics } from "../../http/metrics.ts";
 import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
@@ -48,7 +49,7 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
       if (isStopping) return;
       if (!hasListened) process.exit(code || 1);
       const quick = performance.now() - startedAtMs < soundMs ? deaths : 0;
-      const restartMs = Math.min(restartMsMax, restartMsMin * 2 ** quick);
+      const restartMs = backoff(quick + 1, restartMsMin, restartMsMax);
       log.error({ ...about, code, signal, restartMs }, "worker ended; it will be started again");
       const timer = setTimeout(() => {
         restarts.delete(timer);
