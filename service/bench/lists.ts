@@ -10,7 +10,8 @@ import { type Kysely, sql } from "kysely";
 import { listEvents } from "../events/list.ts";
 import { type AddressQuery, type Cursor, listAddresses } from "../events/list-addresses.ts";
 import { openStore } from "../roles/open-store.ts";
-import type { Dialect, Tables } from "../store/tables.ts";
+import type { Dialect } from "../store/dialect.ts";
+import type { Tables } from "../store/tables.ts";
 import { median } from "../testing/median.ts";
 import { startPostgres } from "../testing/postgres.ts";
 

@@ -4,7 +4,8 @@
 
 import { type Hex, toHex } from "executable-address";
 import { type Kysely, sql } from "kysely";
-import type { Dialect, Tables } from "./tables.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Tables } from "./tables.ts";
 
 /** `createdAt` Unix milliseconds. */
 export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };

@@ -100,9 +100,9 @@ function connect(url: string): pg.Pool {
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // A connection that breaks is replaced; requests that need it learn by their own query. The pool
-  // hears only of idle ones: one in use, such as a transaction's between two statements, tells
-  // itself, and an error event that nobody hears ends the process.
+  // The pool replaces a broken connection, and requests that use it fail by their own query. The
+  // pool emits errors of idle clients only; a client in use emits its own, and an error event
+  // without a listener ends the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;

@@ -1,7 +1,8 @@
 // What the service remembers, and what it promises about it. Every store passes store.test.ts.
 
 import type { Kysely } from "kysely";
-import type { Dialect, Tables } from "./tables.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Tables } from "./tables.ts";
 
 /**
  * One create: `address` 20 bytes, `terms` as the library encodes them, `createdAtMs` Unix

@@ -5,8 +5,6 @@
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "./dialect.ts";
 
-export type { Dialect } from "./dialect.ts";
-
 /** All tables, as Kysely sees them. */
 export interface Tables {
   /** Which rooms' statements ran, by name and digest, and when. */

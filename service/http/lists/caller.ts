@@ -6,7 +6,7 @@ import { authorize, type Use } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
-type CallerParts = Pick<Parts, "store" | "accounts" | "now">;
+type CallerParts = Pick<Parts, "accounts" | "now">;
 
 /** An onRequest hook. @throws {Refusal} as authorize does, and 403 `forbidden` for a client ID */
 export const apiKeyOnly =
