@@ -8,6 +8,10 @@ import type { Rooms } from "../store/migrate.ts";
 import * as webhooks from "../webhooks/tables.ts";
 
 export const rooms: Rooms = {
-  ...{ accounts, follow, executor, events, webhooks },
+  accounts,
+  follow,
+  executor,
+  events,
+  webhooks,
   "client-ids": { statements: accounts.clientIdStatements },
 };
