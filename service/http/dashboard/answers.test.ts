@@ -68,6 +68,7 @@ describe("the answers of the dashboard's API", () => {
     const [rotated] = (await ask("GET /credentials")).apiKeys;
     await ask("DELETE /credentials/api-key", { prefix: rotated.prefix });
     await ask("POST /credentials/client-id/bound", { bound: true });
+    await ask("POST /credentials/client-id/may-name", { mayName: false });
     await ask("POST /credentials/client-id/rotate", { clientId: clientId.clientId });
     await ask("POST /credentials/reference-key/rotate", {});
     await ask("POST /origins", { origin });
