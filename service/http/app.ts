@@ -22,12 +22,13 @@ import { openServer } from "./load/server.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
 import { type Operation, type OperationId, operations, toUrl } from "./openapi/operations.ts";
+import { mountPages } from "./pages/pages.ts";
+import { securityTxt, securityTxtPath } from "./pages/security-txt.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { proof } from "./proof/proof.ts";
 import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
-import { securityTxt, securityTxtPath } from "./security-txt.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { openStatuses, type Statuses, status } from "./status/status.ts";
@@ -77,6 +78,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   const work = { statuses, intents, creates };
   app.register(async (scope) => mountApi(scope, parts, work), { prefix: "/v1" });
   mountDashboard(app, parts, statuses, intents);
+  mountPages(app, parts, statuses);
   return app;
 }
 

@@ -8,7 +8,6 @@ import type { Chains } from "../chain/registry.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
 import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
-import type { GasDay } from "./dashboard/answers.ts";
 import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -59,5 +58,16 @@ type ExecutorDesk = {
    */
   progressOf(status: AddressStatus): Promise<ExecutorProgress | null>;
   /** By chain and day of its clock, newest first: the last 31 rows. */
-  gasSpentFor(accountId: string): Promise<GasDay[]>;
+  gasSpentFor(accountId: string): Promise<AccountGas[]>;
+};
+
+/** `GasDay` of dashboard/answers.ts explains the fields. */
+type AccountGas = {
+  chainId: number;
+  day: string;
+  gasWei: string;
+  tipsWei: string;
+  wei: string;
+  clientIdWei: string;
+  failedTipsWei: string;
 };

@@ -7,9 +7,9 @@ import type { Config } from "../config.ts";
 import { openDesk } from "../executor/desk/desk.ts";
 import { seldom } from "../flow/seldom.ts";
 import { buildApp } from "../http/app.ts";
-import { readLabels } from "../http/dashboard/preview/labels.ts";
 import { prepareDrain } from "../http/load/drain.ts";
 import { connectionsWaitingMax } from "../http/load/sockets.ts";
+import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 import { eventLimitsOf } from "./workers/limits.ts";
 

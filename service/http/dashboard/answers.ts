@@ -73,7 +73,6 @@ const gasDay = object({
   /** The part of `wei` for executions that tips were supposed to pay. */
   failedTipsWei: wei,
 });
-export type GasDay = TypeOf<typeof gasDay>;
 
 const spendingAccount = object({
   ...account.properties,

@@ -8,6 +8,7 @@ import { showChain } from "../chains.ts";
 import { Refusal } from "../errors.ts";
 import { refuseFields } from "../input/schema.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
+import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
@@ -17,9 +18,6 @@ import type * as Answers from "./answers.ts";
 import { mountCredentials } from "./credentials.ts";
 import { mountMoney } from "./money.ts";
 import { mountOrigins } from "./origins.ts";
-import { mountPages } from "./pages.ts";
-import { openPreviews } from "./preview/preview.ts";
-import { localNodeOf } from "./reach/local-node.ts";
 import {
   findSession,
   limitSession,
@@ -85,14 +83,6 @@ export function mountDashboard(
     },
     { prefix: "/dashboard/api" },
   );
-
-  const pages = {
-    ...{ publicUrl: parts.publicUrl },
-    localNodes: parts.chains.known.flatMap((chain) => localNodeOf(chain, parts.publicUrl) ?? []),
-    pagesInFlightMax: parts.limits.lookupsInFlightMax,
-    onShed: () => parts.metrics.shed.inc({ route: "page" }),
-  };
-  app.register(async (scope) => mountPages(scope, pages, openPreviews(parts, statuses)));
 }
 
 /** The same operations as the API has, by session in place of an API key, and one more. */
@@ -126,6 +116,6 @@ const config = ({ accounts, publicUrl, docsUrl, chains }: Parts): Answers.Config
   chains: chains.listed().map((chain) => ({
     ...showChain(chain),
     explorer: chain.explorer ?? null,
-    localNode: localNodeOf(chain, publicUrl) ?? null,
+    localNode: findLocalNode(chain, publicUrl) ?? null,
   })),
 });

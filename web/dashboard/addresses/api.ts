@@ -1,4 +1,4 @@
-// Asks service/http/dashboard/addresses.ts and statuses.ts. Rows are those of GET /v1/addresses.
+// Requests the routes of service/http/dashboard/addresses.ts. Rows are those of GET /v1/addresses.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressPage } from "executable-address/client";

@@ -1,31 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { anvilChain } from "executable-address-contracts/anvil";
-import { localNodeOf } from "./local-node.ts";
+import { findLocalNode } from "./local-node.ts";
 
 const rpcUrl = "http://127.0.0.1:8545";
 const local = { chainId: anvilChain.id, wallet: { rpcUrl, coin: "ETH" } };
 const publicUrl = "http://127.0.0.1:8080";
 
-describe("localNodeOf", () => {
+describe("findLocalNode", () => {
   test("none for a service that others reach, whatever its chains", () => {
     for (const reached of ["https://pay.example", "http://10.0.0.7:8080", "http://0.0.0.0:8080"])
-      assert.equal(localNodeOf(local, reached), undefined, reached);
+      assert.equal(findLocalNode(local, reached), undefined, reached);
   });
 
   test("none for another chain, for a node elsewhere, and where none is named", () => {
     for (const chainId of [1, 10, 31_336]) {
-      assert.equal(localNodeOf({ ...local, chainId }, publicUrl), undefined, `${chainId}`);
+      assert.equal(findLocalNode({ ...local, chainId }, publicUrl), undefined, `${chainId}`);
     }
     for (const elsewhere of ["https://rpc.example", "http://127.0.0.1.example:8545"]) {
       const chain = { ...local, wallet: { rpcUrl: elsewhere, coin: "ETH" } };
-      assert.equal(localNodeOf(chain, publicUrl), undefined, elsewhere);
+      assert.equal(findLocalNode(chain, publicUrl), undefined, elsewhere);
     }
-    assert.equal(localNodeOf({ chainId: local.chainId }, publicUrl), undefined);
+    assert.equal(findLocalNode({ chainId: local.chainId }, publicUrl), undefined);
   });
 
   test("the node of the local chain, on this machine", () => {
     for (const here of [publicUrl, "http://localhost:8080"])
-      assert.equal(localNodeOf(local, here), rpcUrl);
+      assert.equal(findLocalNode(local, here), rpcUrl);
   });
 });

@@ -6,8 +6,8 @@ import type { Intent } from "executable-address";
 import { InvalidError, parseAddress } from "executable-address";
 import { partiesOf } from "executable-address/payment";
 import { z } from "zod";
-import { isPlainName } from "../../../accounts/names.ts";
-import type { Labels } from "../../parts.ts";
+import { isPlainName } from "../../accounts/names.ts";
+import type { Labels } from "../parts.ts";
 
 /** The file is not what it should be; the message is one sentence for the operator. */
 class LabelsError extends Error {

@@ -1,5 +1,5 @@
-// The built pages of web/, read once at the start and served from memory: no request ever names a
-// file to read, and each is compressed once.
+// Serves the built pages of web/ from memory: no request names a file to read, because all are read
+// at the start. Each is compressed once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,9 @@ import { isKnown, jsonType } from "../headers.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
-import type { FindPreview } from "./preview/preview.ts";
+import type { Statuses } from "../status/status.ts";
+import { findLocalNode } from "./local-node.ts";
+import { type FindPreview, openPreviews } from "./preview.ts";
 
 /** `npm run build -w web` puts them there. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
@@ -81,7 +83,7 @@ type File = ReturnType<typeof bodyOf> & { headers: Record<string, string> };
 
 type Reached = {
   shop?: string | undefined;
-  /** URLs, of reach/local-node.ts. */
+  /** URLs that {@link findLocalNode} returns. */
   localNodes?: readonly string[] | undefined;
 };
 
@@ -95,8 +97,20 @@ type Served = Pick<Parts, "publicUrl"> &
 /** Pages kept compressed: whoever is sent the link asks for the same one again soon. */
 const previewsKept = 1_000;
 
-/** If no pages were built, there is only the API. */
-export function mountPages(
+/** Mounts the dashboard, the payment page with its link previews, receipts, and the docs. */
+export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuses): void {
+  const { publicUrl, chains, limits, metrics } = parts;
+  const served = {
+    publicUrl,
+    localNodes: chains.known.flatMap((chain) => findLocalNode(chain, publicUrl) ?? []),
+    pagesInFlightMax: limits.lookupsInFlightMax,
+    onShed: () => metrics.shed.inc({ route: "page" }),
+  };
+  app.register(async (scope) => servePages(scope, served, openPreviews(parts, statuses)));
+}
+
+/** Serves the files of `directory`; if there are none, only the API is available. */
+export function servePages(
   app: FastifyInstance,
   { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
   findPreview: FindPreview,

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import zlib, { gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
-import { mountPages } from "./pages.ts";
+import { servePages } from "./pages.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pages-"));
 mkdirSync(join(directory, "assets"));
@@ -29,9 +29,9 @@ before(async () => {
   });
   const preview = async (address: string) =>
     address === "0xheld" ? "<title>25 &amp; $1</title>" : undefined;
-  mountPages(app, { publicUrl }, preview, directory);
+  servePages(app, { publicUrl }, preview, directory);
   onHttps = Fastify();
-  mountPages(onHttps, { publicUrl: "https://pay.example" }, preview, directory);
+  servePages(onHttps, { publicUrl: "https://pay.example" }, preview, directory);
 });
 after(async () => {
   await app.close();
@@ -65,7 +65,7 @@ describe("the pages", () => {
 
   test("404 with a sentence where the pages are not built; the start does not fail", async () => {
     const bare = Fastify();
-    mountPages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
+    servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
     assert.match(answer.body, /not built/);
     await bare.close();
@@ -108,7 +108,7 @@ describe("the pages", () => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
-    mountPages(many, { publicUrl }, async (address) => `<title>${address}</title>`, directory);
+    servePages(many, { publicUrl }, async (address) => `<title>${address}</title>`, directory);
     await many.ready();
     assert.equal(mock.callCount(), 0, "a start waits for none");
     const headers = { "accept-encoding": "gzip" };
@@ -137,7 +137,7 @@ describe("the pages", () => {
     const few = Fastify();
     let shed = 0;
     const bound = { pagesInFlightMax: 1, onShed: () => void shed++ };
-    mountPages(few, { publicUrl, ...bound }, () => preview, directory);
+    servePages(few, { publicUrl, ...bound }, () => preview, directory);
     await few.ready();
     const first = few.inject({ url: "/a/0x1" });
     await new Promise(setImmediate);
@@ -170,7 +170,7 @@ describe("the pages", () => {
   test("the dashboard alone may ask a local chain's node, where there is one", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
-    mountPages(local, { publicUrl, localNodes }, async () => undefined, directory);
+    servePages(local, { publicUrl, localNodes }, async () => undefined, directory);
     const connectAt = async (to: FastifyInstance, url: string) =>
       (await to.inject({ url })).headers["content-security-policy"]
         ?.toString()
@@ -218,7 +218,7 @@ describe("the pages", () => {
   test("a start that finds a file of an unknown kind says which", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
-    const mount = () => mountPages(Fastify(), { publicUrl }, async () => undefined, odd);
+    const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
     assert.throws(mount, /page\.php is of no kind/);
     rmSync(odd, { recursive: true });
   });

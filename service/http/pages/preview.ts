@@ -4,11 +4,11 @@
 import type { Hex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
-import { findName } from "../../../accounts/names.ts";
-import { within } from "../../../flow/within.ts";
-import { findCreators } from "../../../store/held.ts";
-import type { Parts } from "../../parts.ts";
-import type { Statuses } from "../../status/status.ts";
+import { findName } from "../../accounts/names.ts";
+import { within } from "../../flow/within.ts";
+import { findCreators } from "../../store/held.ts";
+import type { Parts } from "../parts.ts";
+import type { Statuses } from "../status/status.ts";
 import { askerOf, labelsOf } from "./labels.ts";
 
 type PreviewParts = Pick<

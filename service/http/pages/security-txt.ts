@@ -1,9 +1,9 @@
 // GET /.well-known/security.txt (RFC 9116): where to report a weakness of this service. It is
 // there where the operator has named a contact.
 
-import { dayMs, toIso } from "../flow/days.ts";
-import type { Parts } from "./parts.ts";
-import type { Route } from "./routes.ts";
+import { dayMs, toIso } from "../../flow/days.ts";
+import type { Parts } from "../parts.ts";
+import type { Route } from "../routes.ts";
 
 /** The RFC asks for less than a year. The text is made anew each day, so it does not run out. */
 const daysValid = 180;
