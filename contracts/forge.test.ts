@@ -1,12 +1,12 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
-// `npm test` runs as many cases of each as the trials of mutants do (proof/mutation/trial.ts), so
+// `npm test` runs as many cases of each as the trials of mutants do (assurance/mutation/trial.ts), so
 // what those killed is killed here; `npm run test:long` as many as foundry.toml says. Deeper, as
 // many times as one likes: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { runForge } from "./build.ts";
-import { shortRuns } from "./proof/mutation/trial.ts";
+import { shortRuns } from "./assurance/mutation/trial.ts";
 
 const isLong = process.env.TESTS === "long";
 const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;

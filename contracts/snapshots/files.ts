@@ -5,7 +5,7 @@ import { concat, type Hex, keccak256, size, slice } from "viem";
 import { type Artifact, readArtifact } from "../build.ts";
 import { create2Address } from "../deploy.ts";
 import { factorySalt } from "../deployer.ts";
-import { readSources, standardInput } from "../proof/published/standard-input.ts";
+import { readSources, standardInput } from "../assurance/published/standard-input.ts";
 
 /** The files of snapshots/ by name, as the artifacts under `out` would have them. */
 export function snapshotFiles(out: string): Record<string, string> {
