@@ -4,6 +4,7 @@
 import {
   type Account,
   type Address,
+  type BaseError,
   type Client,
   concat,
   getContractAddress,
@@ -13,8 +14,11 @@ import {
   zeroHash,
 } from "viem";
 import {
+  estimateGas,
   getBalance,
+  getBlock,
   getCode,
+  getTransactionCount,
   sendRawTransaction,
   sendTransaction,
   waitForTransactionReceipt,
@@ -37,7 +41,11 @@ export const create2Address = (creationCode: Hex, salt: Hex = zeroHash): Address
 export const deployFactory = (sender: Sender): Promise<Address> =>
   deployOnce(sender, factoryCreationCode, factorySalt);
 
-/** Deploys by the deployer, which has to be there. Repeating it changes nothing. */
+/**
+ * Deploys by the deployer. Repeating it changes nothing.
+ *
+ * @throws if the deployer is missing, or if the address has no code afterwards
+ */
 export async function deployOnce(
   sender: Sender,
   creationCode: Hex,
@@ -45,22 +53,85 @@ export async function deployOnce(
 ): Promise<Address> {
   const address = create2Address(creationCode, salt);
   if (await getCode(sender, { address })) return address;
-  const data = concat([salt, creationCode]);
-  const hash = await sendTransaction(sender, { to: deterministicDeployer.address, data });
+  const deployer = deterministicDeployer.address;
+  // A transaction to an address without code succeeds and deploys nothing.
+  if (!(await getCode(sender, { address: deployer }))) {
+    throw new Error(`${deployer} has no code: the deployer has to be there first`);
+  }
+  const hash = await sendTransaction(sender, { to: deployer, data: concat([salt, creationCode]) });
   const { status } = await waitForTransactionReceipt(sender, { hash });
   if (status !== "success") throw new Error(`${address} was not created: ${hash} failed`);
+  if (!(await getCode(sender, { address }))) {
+    throw new Error(`${address} has no code, although ${hash} succeeded`);
+  }
   return address;
 }
 
-/** Brings the deployer to a chain that lacks it. Repeating it changes nothing. */
+/**
+ * Brings the deployer to a chain that lacks it. Repeating it changes nothing.
+ *
+ * A chain has one chance: the transaction is signed for a fixed gas limit and price, and a failed
+ * one uses up its nonce. So nothing is funded or sent unless an estimate shows that it succeeds.
+ *
+ * @throws a sentence that says why not, and what to do instead
+ */
 export async function bringDeployer(sender: Sender): Promise<void> {
-  const { address, sender: nobody, fundingWei, transaction } = deterministicDeployer;
-  if (await getCode(sender, { address })) return;
+  const { address, fundingWei, sender: nobody, transaction } = deterministicDeployer;
+  const code = await getCode(sender, { address });
+  if (code === deterministicDeployer.code) return;
+  if (code)
+    throw new Error(`${address} has other code than the deployer's: this chain is unsuited`);
+  await assertWouldSucceed(sender);
   const missing = fundingWei - (await getBalance(sender, { address: nobody }));
   if (missing > 0n) {
-    const funding = await sendTransaction(sender, { to: nobody, value: missing });
-    await waitForTransactionReceipt(sender, { hash: funding });
+    const hash = await sendTransaction(sender, { to: nobody, value: missing });
+    const { status } = await waitForTransactionReceipt(sender, { hash });
+    if (status !== "success") throw new Error(`${nobody} was not funded: ${hash} failed`);
   }
-  const hash = await sendRawTransaction(sender, { serializedTransaction: transaction });
-  await waitForTransactionReceipt(sender, { hash });
+  const hash = await sendRawTransaction(sender, { serializedTransaction: transaction }).catch(
+    (error: BaseError) => {
+      // Some nodes refuse transactions that name no chain (before EIP-155).
+      throw new Error(`the deployer's transaction was refused: ${error.details}. ${alternatives}`);
+    },
+  );
+  const { status } = await waitForTransactionReceipt(sender, { hash });
+  if (status !== "success" || !(await getCode(sender, { address }))) {
+    throw new Error(
+      `the deployer was not created: ${hash} failed, and has no second chance. ${alternatives}`,
+    );
+  }
+}
+
+const alternatives =
+  "Ask the chain's operators for the deployer's code at its address: by EIP-7997, or as a " +
+  "genesis predeploy";
+
+async function assertWouldSucceed(sender: Sender): Promise<void> {
+  const { address, creationCode, sender: nobody, gasMax, gasPrice } = deterministicDeployer;
+  if ((await getTransactionCount(sender, { address: nobody })) > 0) {
+    throw new Error(
+      `the deployer's transaction was sent before, and ${address} has no code. ${alternatives}`,
+    );
+  }
+  const { baseFeePerGas } = await getBlock(sender);
+  if (baseFeePerGas && baseFeePerGas > gasPrice) {
+    throw new Error(
+      `the base fee is ${baseFeePerGas} wei, and the deployer's transaction pays ${gasPrice}: ` +
+        "try again when it is lower",
+    );
+  }
+  const needed = await estimateGas(sender, {
+    account: nobody,
+    data: creationCode,
+    prepare: false,
+  }).catch((error: BaseError) => {
+    const reason = error.details || error.shortMessage;
+    throw new Error(`the deployer's transaction would fail here: ${reason}. ${alternatives}`);
+  });
+  if (needed > gasMax) {
+    throw new Error(
+      `the deployer needs ${needed} gas here, and its transaction is signed for ${gasMax}. ` +
+        alternatives,
+    );
+  }
 }

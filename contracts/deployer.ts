@@ -5,16 +5,22 @@
 
 const mask = `7f${"ff".repeat(31)}e0`;
 const body = "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3";
-const code = `604580600e600039806000f350fe${mask}${body}`;
+const runtimeCode = `${mask}${body}`;
+const creationCode = `604580600e600039806000f350fe${runtimeCode}`;
 const twos = "22".repeat(32);
 
 export const deterministicDeployer = {
   address: "0x4e59b44847b379578588920cA78FbF26c0B4956C",
+  code: `0x${runtimeCode}`,
+  creationCode: `0x${creationCode}`,
   /** Has to hold the cost of the transaction before it is sent. */
   sender: "0x3fAB184622Dc19b6109349B94811493BF2a45362",
   fundingWei: 10_000_000_000_000_000n,
-  /** Broadcast as it is where the deployer is missing: gas price 100 gwei, gas 100,000, v 27. */
-  transaction: `0xf8a58085174876e800830186a08080b853${code}1ba0${twos}a0${twos}`,
+  /** The limit and the price, in wei, that the transaction is signed for. */
+  gasMax: 100_000n,
+  gasPrice: 100_000_000_000n,
+  /** Broadcast as it is where the deployer is missing; v is 27. */
+  transaction: `0xf8a58085174876e800830186a08080b853${creationCode}1ba0${twos}a0${twos}`,
 } as const;
 
 /**

@@ -1,12 +1,17 @@
 // From nothing to a paid shop, on a local chain: the deployer, the factory, the demo contracts.
 
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, describe, type TestContext, test } from "node:test";
 import {
   concat,
+  createWalletClient,
   encodeAbiParameters,
   encodeFunctionData,
   getAddress,
+  type Hex,
+  http,
   keccak256,
   parseAbiParameters,
   parseEventLogs,
@@ -16,6 +21,7 @@ import {
   type TransactionSerializedLegacy,
   zeroHash,
 } from "viem";
+import { anvilChain } from "./anvil.ts";
 import { bringDeployer, deployFactory } from "./deploy.ts";
 import {
   closedCodeHash,
@@ -30,28 +36,112 @@ import {
   paymentFactoryAbi,
   vaultCodeBytes,
 } from "./index.ts";
-import { addressOf, openChain, toFactory } from "./testing/local-chain.ts";
+import { addressOf, type Chain, openChain, toFactory } from "./testing/local-chain.ts";
 
 const bare = await openChain(["--hardfork", "prague", "--disable-default-create2-deployer"]);
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
   test("its transaction was signed by nobody: the sender is what recovers from it", async () => {
-    const { sender, fundingWei } = deterministicDeployer;
+    const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
     assert.equal(recovered, sender);
     const { gas, gasPrice } = parseTransaction(transaction);
-    assert.equal(gas! * gasPrice!, fundingWei);
+    assert.deepEqual([gas, gasPrice], [gasMax, deterministicDeployer.gasPrice]);
+    assert.equal(gasMax * deterministicDeployer.gasPrice, fundingWei);
   });
 
   test("comes to a chain that lacks it by that transaction alone", async () => {
     const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
     await bringDeployer(bare.client);
-    assert.ok(await bare.client.getCode({ address }));
+    assert.equal(await bare.client.getCode({ address }), deterministicDeployer.code);
   });
 });
+
+describe("bringDeployer on a chain where the keyless transaction would fail", () => {
+  const { address, sender: nobody } = deterministicDeployer;
+  const open = async (t: TestContext, args: string[] = []) => {
+    const chain = await openChain(["--disable-default-create2-deployer", ...args]);
+    t.after(() => chain.anvil.stop());
+    return chain;
+  };
+  /** Nothing was spent: the chance is still there. */
+  const assertUnspent = async ({ client }: Chain) => {
+    assert.equal(await client.getBalance({ address: nobody }), 0n);
+    assert.equal(await client.getTransactionCount({ address: nobody }), 0);
+    assert.equal(await client.getBlockNumber(), 0n);
+  };
+
+  test("refuses if its creation fails, before anything is spent", async (t) => {
+    const chain = await open(t);
+    // A used nonce at the address makes CREATE burn all the gas there.
+    await chain.client.setNonce({ address, nonce: 1 });
+    await assert.rejects(bringDeployer(chain.client), /would fail.*EIP-7997.*genesis/s);
+    await assertUnspent(chain);
+  });
+
+  test("refuses if the chain charges more than its 100,000 gas", async (t) => {
+    const chain = await open(t);
+    const expensive = await startExpensive(chain.anvil.rpcUrl, "0x29c90");
+    t.after(expensive.stop);
+    const client = createWalletClient({
+      account: chain.client.account,
+      chain: anvilChain,
+      transport: http(expensive.rpcUrl),
+    });
+    const wanted = /needs 171152 gas here, and its transaction is signed for 100000.*EIP-7997/s;
+    await assert.rejects(bringDeployer(client), wanted);
+    await assertUnspent(chain);
+  });
+
+  test("refuses while the base fee is above its gas price", async (t) => {
+    const chain = await open(t, ["--base-fee", "100000000001"]);
+    await assert.rejects(
+      bringDeployer(chain.client),
+      /base fee is 100000000001 wei.*100000000000/s,
+    );
+    await assertUnspent(chain);
+  });
+
+  test("refuses if the transaction was already sent and failed", async (t) => {
+    const chain = await open(t);
+    await chain.client.setNonce({ address: nobody, nonce: 1 });
+    await assert.rejects(bringDeployer(chain.client), /was sent before.*EIP-7997.*genesis/s);
+    assert.equal(await chain.client.getBalance({ address: nobody }), 0n);
+  });
+
+  test("refuses other code at the address", async (t) => {
+    const chain = await open(t);
+    await chain.client.setCode({ address, bytecode: "0x00" });
+    await assert.rejects(bringDeployer(chain.client), /other code/);
+    await assertUnspent(chain);
+  });
+
+  test("deployOnce sends nothing to an address without the deployer's code", async (t) => {
+    const chain = await open(t);
+    await assert.rejects(deployFactory(chain.client), /0x4e59.* has no code/);
+    assert.equal(await chain.client.getBlockNumber(), 0n);
+  });
+});
+
+/** Starts an endpoint before `rpcUrl` that answers every estimate with `gas`. */
+async function startExpensive(rpcUrl: string, gas: Hex) {
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const { id, method } = JSON.parse(body);
+    const answer = { jsonrpc: "2.0", id, result: gas };
+    const headers = { "content-type": "application/json" };
+    if (method === "eth_estimateGas") return void response.end(JSON.stringify(answer));
+    const passed = await fetch(rpcUrl, { method: "POST", headers, body });
+    response.end(await passed.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { rpcUrl: `http://127.0.0.1:${port}`, stop: () => void server.close() };
+}
 
 describe("the factory", () => {
   test("comes through the deployer to its address, with the code of the snapshot", async () => {

@@ -1,12 +1,12 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
-// `npm test` runs as many cases of each as the trials of mutants do (assurance/mutation/trial.ts), so
-// what those killed is killed here; `npm run test:long` as many as foundry.toml says. Deeper, as
-// many times as one likes: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
+// `npm test` runs as many cases of each as a trial of a mutant does (assurance/mutation/trial.ts),
+// so it finds what those trials find; `npm run test:long` runs as many as foundry.toml says. To
+// go deeper: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { runForge } from "./build.ts";
 import { shortRuns } from "./assurance/mutation/trial.ts";
+import { runForge } from "./build.ts";
 
 const isLong = process.env.TESTS === "long";
 const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
