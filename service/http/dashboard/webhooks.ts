@@ -31,30 +31,11 @@ import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
 import { refuseIdempotencyKey } from "../headers.ts";
 import { parseInput } from "../input/schema.ts";
+import { endpointInput, replayInput } from "../input/webhooks.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
-export const endpointInput = z.strictObject({
-  url: z.string().max(500).describe("An `https` URL whose every address is public."),
-  types: z
-    .array(z.string().max(100).meta({ enum: eventTypes }))
-    .max(20)
-    .default([])
-    .describe("The event types to send; empty or absent means all."),
-});
-export const replayInput = z.union([
-  z.strictObject({ eventId: z.string().max(100).describe("One event.") }),
-  z
-    .strictObject({
-      from: z.iso.datetime({ offset: true }).describe("Inclusive."),
-      until: z.iso.datetime({ offset: true }).describe("Exclusive."),
-    })
-    .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
-      path: ["until"],
-      message: "expected a time after `from`",
-    }),
-]);
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
   /** Null: the chain's own. A node keeps the state of some 128 blocks. */

@@ -25,7 +25,7 @@ import {
 } from "executable-address/shapes";
 import type { z } from "zod";
 import { createInput } from "../create/reference.ts";
-import { endpointInput, replayInput } from "../dashboard/webhooks.ts";
+import { endpointInput, replayInput } from "../input/webhooks.ts";
 import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";
