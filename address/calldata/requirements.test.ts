@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { periphery } from "executable-address-contracts";
 import { type Abi, encodeFunctionData } from "viem";
-import { type Call, encodeCall, type Hex, toHex } from "../index.ts";
+import { type Call, encodeCall, type Hex, makeRecord, toHex } from "../index.ts";
+import { sample } from "../test/samples.ts";
 import {
   requireBalance,
   requireClosed,
@@ -13,6 +14,15 @@ import {
 
 const one: Hex = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913";
 const other: Hex = "0x00000000000000000000000000000000000c0ffe";
+
+const closed = { address: one, intent: { ...makeRecord(sample).intent, chainId: 1 } };
+
+test("requireClosed refuses a record of another chain, where anyone could close it", () => {
+  assert.throws(() => requireClosed(closed, 8453), {
+    name: "InvalidError",
+    message: /expected a record of chain 8453, found one of chain 1/,
+  });
+});
 
 describe("requirementOf", () => {
   test("nothing for another contract, another function, or one of the other contract", () => {
@@ -26,7 +36,7 @@ describe("requirementOf", () => {
 
   test("what each builder asks for, however the parameters are called", () => {
     assert.deepEqual(requirementOf(requireExecuted(one)), { of: "executed", vault: one });
-    assert.deepEqual(requirementOf(requireClosed(one)), { of: "closed", vault: one });
+    assert.deepEqual(requirementOf(requireClosed(closed, 1)), { of: "closed", vault: one });
     assert.deepEqual(requirementOf(requireGas(7n)), { of: "gas", gas: 7n });
     const wanted = { of: "balance", token: one, holder: other, min: 5n };
     const call = requireBalance(one, other, 5n);
@@ -40,7 +50,7 @@ test("each builder calls the contract as viem does by its ABI", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
     [requireExecuted(one), conditions, "requireExecuted", [one]],
-    [requireClosed(one), conditions, "requireClosed", [one]],
+    [requireClosed(closed, 1), conditions, "requireClosed", [one]],
     [requireGas(7n), guards, "requireGas", [7n]],
     [requireBalance(one, other, 5n), guards, "requireBalance", [one, other, 5n]],
   ];

@@ -2,8 +2,9 @@
 // that is not met fails, and with it the whole execution, which may be tried again until expiry.
 
 import { conditionsAddress, guardsAddress } from "../deployment.ts";
+import { InvalidError } from "../errors.ts";
 import { isSame } from "../hex.ts";
-import type { Call, Hex } from "../intent/intent.ts";
+import type { AddressRecord, Call, Hex } from "../intent/intent.ts";
 
 /** Addresses in lower case; `min` in base units of `token`, the zero address for native coin. */
 export type Requirement =
@@ -19,14 +20,27 @@ export const requireExecuted = (vault: Hex): Call => ({
 });
 
 /**
- * The intent runs only after the intent at `vault` was closed without running, on the same chain.
- * Somebody has to close it once it has expired, by `recover`; anyone may.
+ * Returns a call that passes only after `record` was closed without running. Closing needs a
+ * `recover` after the expiry, which anyone can send.
+ *
+ * @param chainId the chain of the intent that gets the call
+ * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
+ * any time, so the call would pass whatever happens on the record's own chain
  */
-export const requireClosed = (vault: Hex): Call => ({
-  target: conditionsAddress,
-  function: "requireClosed(address vault)",
-  args: [vault],
-});
+export function requireClosed(
+  { address, intent }: Pick<AddressRecord, "address" | "intent">,
+  chainId: number,
+): Call {
+  if (intent.chainId !== chainId) {
+    const message = `expected a record of chain ${chainId}, found one of chain ${intent.chainId}`;
+    throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
+  }
+  return {
+    target: conditionsAddress,
+    function: "requireClosed(address vault)",
+    args: [address],
+  };
+}
 
 /** The calls behind this one run only if at least `gas` is left for them. */
 export const requireGas = (gas: bigint): Call => ({

@@ -22,7 +22,8 @@ contract Conditions {
 
     /// @notice Passes only if the intent at `vault` was closed on this chain without running.
     /// @dev That an intent expired is not enough: somebody has to `recover` it, even with no money
-    /// there. Anyone may.
+    /// there. Anyone may. An intent of another chain can be closed here at once, whatever becomes
+    /// of it there: `vault` must be of an intent of this chain.
     function requireClosed(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Closed) revert NotClosed(vault, found);

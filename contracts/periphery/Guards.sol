@@ -16,7 +16,8 @@ contract Guards {
 
     /// @notice Passes only if at least `gas` is left for this call, so 64/63 of it before the call.
     /// @dev For a target that reads `gasleft()` and does less where that is low: put it in front of
-    /// the call. What the factory keeps for itself between two calls is less than 2,000 gas.
+    /// the call. Between two calls the factory itself spends gas that grows with the arguments of
+    /// the second: less than 2,000 for short ones, 6,681 measured with 23,000 bytes.
     function requireGas(uint256 gas) external view {
         uint256 found = gasleft();
         if (found < gas) revert TooLittleGas(gas, found);

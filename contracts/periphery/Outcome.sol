@@ -5,8 +5,10 @@ import {CLOSED_CODE_HASH, EXECUTED_CODE_HASH} from "./VaultCode.sol";
 
 /// @notice What became of an intent, as the code at its vault tells.
 /// `Never`: neither, up to now. Before the intent expires that is no answer for good.
-/// `Executed`: its calls ran, once. `Closed`: they did not and never can.
-/// The last two are for ever, and the same on every chain.
+/// `Executed`: its calls ran, once. `Closed`: on this chain they did not and never can.
+/// The last two are permanent, and their code hashes are the same on every chain. But only the
+/// intent's own chain decides: on any other one, anybody can close its vault at any time, also
+/// while the intent is open, or after it was executed, on its own chain.
 enum Fate {
     Never,
     Executed,

@@ -77,7 +77,9 @@ struct Intent {
 ///    may be 24 hours behind and 1 hour ahead: there leave that much room before an expiry. A
 ///    chain that halts past the expiry closes the vault.
 /// 10. `recovery` can receive: else the token, or coin, stays in the vault, and other tokens leave.
-///     A contract that is `recovery` can still move it by {rescue}.
+///     A contract that is `recovery` can still move it by {rescue}. The floor of {TooLittleGas} is
+///     of calls only: whoever recovers chooses the gas, so a token, or a `recovery` that takes coin
+///     and tolerates a failure within, can be given too little for its own inner work.
 ///
 /// Not protected: a token other than the intent's, sent while OPEN, waits for execution or expiry.
 /// NFTs leave only by {rescue}. Whoever gains by the calls may complete a partial payment before

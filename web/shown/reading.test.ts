@@ -165,7 +165,7 @@ describe("what a call does, in words", () => {
     };
     assert.equal(said(requireExecuted(other)), `Goes on only if ${other} was executed`);
     assert.equal(
-      said(requireClosed(other)),
+      said(requireClosed({ ...makeRecord(intentOf(approve("1"))), address: other }, 1)),
       `Goes on only if ${other} was closed without being executed`,
     );
     assert.equal(
