@@ -38,6 +38,20 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
+    /// @dev The words from there decode as well, since each fits the type of the field before it.
+    function test_NotCanonical_atAnyOffsetBelow32() public {
+        Intent memory intent = plainIntent();
+        for (uint256 offset = 0; offset < 32; ++offset) {
+            bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
+            assembly {
+                mstore(add(data, 36), offset)
+            }
+            (bool ok, bytes memory answer) = address(factory).staticcall(data);
+            bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (4 + offset, data.length));
+            check(!ok && keccak256(answer) == keccak256(wanted), vm.toString(offset));
+        }
+    }
+
     /// @dev Such an address would execute, or wait, and could never be recovered from.
     function test_aRecoveryOrExpiryBeyondItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());

@@ -7,6 +7,14 @@ import {Errors} from "./Errors.sol";
 import {vm} from "./Vm.sol";
 import {Shop} from "./targets/Shop.sol";
 import {HalfToken, LyingToken} from "./tokens/OddTokens.sol";
+import {PlainToken} from "./tokens/PlainToken.sol";
+
+/// @notice Pays whoever calls it.
+contract Giver {
+    function give(PlainToken token, uint256 amount) external {
+        token.mint(msg.sender, amount);
+    }
+}
 
 contract ExecuteTest is Fixture {
     function test_WrongChain_onAnyOtherChain(uint64 other) public {
@@ -36,6 +44,19 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
         factory.recover(intent, list(address(token)));
         holds(vault, 0, 0);
+    }
+
+    function test_WrongChain_whereOnlyTheLowBitsAreThisChains() public {
+        uint256[5] memory widths = [uint256(8), 16, 64, 128, 255];
+        for (uint256 i = 0; i < widths.length; ++i) {
+            Intent memory intent = plainIntent();
+            intent.chainId = 2 ** widths[i] + 1;
+            address vault = funded(intent, AMOUNT);
+            vm.expectRevert(abi.encodeCall(Errors.WrongChain, (intent.chainId, 1)));
+            factory.execute(intent);
+            factory.recover(intent, list(address(token)));
+            holds(vault, 0, 0);
+        }
     }
 
     /// @dev Nor the other way round: on a chain whose id needs more than 32 bits.
@@ -252,6 +273,23 @@ contract ExecuteTest is Fixture {
         emit IPaymentFactory.Executed(vault, address(token), AMOUNT + 7, 7);
         check(factory.execute(intent) == vault, "answers with the vault");
         holds(vault, 7, AMOUNT);
+    }
+
+    function test_anAmountOfZero_runsTheCalls() public {
+        Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
+        intent.amount = 0;
+        factory.execute(intent);
+        equal(shop.visits(), 1, "visits");
+    }
+
+    function test_saysWhatIsLeft_thoughItIsMoreThanBefore() public {
+        Giver giver = new Giver();
+        bytes memory args = abi.encode(token, 5);
+        Intent memory intent = intentOf(plainCall(address(giver), "give(address,uint256)", args));
+        address vault = funded(intent, AMOUNT);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Executed(vault, address(token), AMOUNT, AMOUNT + 5);
+        factory.execute(intent);
     }
 
     function test_leaves41Bytes_whichTellThatTheCallsRan() public {

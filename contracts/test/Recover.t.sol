@@ -274,6 +274,19 @@ contract RecoverTest is Fixture {
         return abi.encodeCall(token.transfer, (MERCHANT, 0));
     }
 
+    function test_Closed_isToldOfEveryChain_withAndWithoutCalls() public {
+        vm.warp(EXPIRY + 1);
+        for (uint256 i = 0; i < 8; ++i) {
+            Intent memory intent = i % 2 == 0 ? plainIntent() : intentOf(new Call[](0));
+            if (i / 2 % 2 == 0) intent.chainId = 2;
+            if (i / 4 == 0) intent.amount = 0;
+            address vault = factory.addressOf(intent);
+            vm.expectEmit(true, true, true, true, address(factory));
+            emit IPaymentFactory.Closed(vault);
+            factory.recover(intent, list(address(token)));
+        }
+    }
+
     function test_executedOrClosed_aVaultDoesTheSameForEverAfter(
         address caller,
         bytes calldata data

@@ -1,19 +1,28 @@
-// What the last mutation run found is of the contracts as they are. The run itself is
-// `npm run mutate -w contracts`: it takes too long for every test run.
+// Checks that a mutation run starts, and that the report of the last complete one is of these
+// contracts. A complete run, `npm run mutate -w contracts`, takes too long for every test run.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { keccak256 } from "viem";
 import { factoryCreationCode } from "../../index.ts";
-import { readSources } from "../published/standard-input.ts";
+import { contractsRoot, readSources } from "../published/standard-input.ts";
 import { mutantsByHand } from "./by-hand.ts";
 import { mutantsOf, nameOf } from "./mutants.ts";
 import { readReport } from "./report.ts";
+import { openLaboratory } from "./trial.ts";
 
 const report = readReport();
 const sources = readSources();
 const byHand = mutantsByHand(sources).map(nameOf);
 const names = new Set([...mutantsOf(sources).map(nameOf), ...byHand]);
+
+test("a run starts, and kills a mutant", () => {
+  const laboratory = openLaboratory(join(contractsRoot, "out/mutation/test"), sources);
+  const [mutant] = mutantsByHand(sources).filter(({ to }) => to === "held + 1 < intent.amount");
+  const { file, source } = mutant!;
+  assert.equal(laboratory.try({ ...sources, [file]: source }).is, "killed");
+});
 
 describe("report.json", () => {
   test("is of the committed creation code and of what the operators make of the sources", () => {
