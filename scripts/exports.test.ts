@@ -23,10 +23,11 @@ const exported: Record<string, string> = {
   "executable-address/proof/parts": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction headersOf vaultCodes`,
   "executable-address/status": `
-    RpcError StatusError addEvents addressStates decodeFactoryEvent executedTopic executionReverted
-    findBlock findFirstBlock fromQuantity httpRpc invalidParameters isNativeToken isOpenState isSame
-    lowerHex noPast parseVaultEvents readStatus stateOf statusOf toQuantity topicOf transferOf
-    transferTopic vaultEventFilter withoutCoinParams`,
+    RpcError StatusError addEvents addressStates decodeFactoryEvent executedTopic
+    executionReverted findBlock findFirstBlock fromQuantity httpRpc invalidParameters
+    isNativeToken isOpenState isSame lowerHex noPast parseVaultEvents readStatus recoveredTopic
+    stateOf statusOf toQuantity topicOf transferOf transferTopic vaultEventFilter
+    withoutCoinParams`,
   "executable-address-element/page": `
     PaymentRefused addressGroups ask coinDecimals coins coversPayment drawIdenticon drawQr
     elementWords fill findChains findKept findKnownToken findSimulation followStatus followWallets

@@ -35,6 +35,7 @@ const mayImport: Record<string, readonly string[]> = {
   ],
   "address/payment": ["address", "address/abi", "address/intent"],
   "address/webhook": [
+    "address/abi",
     "address",
     "address/intent",
     "address/status",

@@ -48,7 +48,7 @@ export async function applyFact(
       returned: { ...now.returned, [fact.transactionHash]: amount },
     }));
   }
-  if (fact.fact === "reverted" && deliveredFor !== null && fact.state !== "executed")
+  if (fact.fact === "reverted" && deliveredFor !== null)
     warn(`${reference}: the chain took back a payment whose goods have left`);
 }
 

@@ -23,7 +23,12 @@ import type { AddressStatus, BlockReference } from "./shape.ts";
 
 export { fromQuantity, isSame, lowerHex, toQuantity } from "../hex.ts";
 export { findFirstBlock } from "./events.ts";
-export { decodeFactoryEvent, executedTopic, type FactoryEvent } from "./factory-event.ts";
+export {
+  decodeFactoryEvent,
+  executedTopic,
+  type FactoryEvent,
+  recoveredTopic,
+} from "./factory-event.ts";
 export {
   executionReverted,
   findBlock,

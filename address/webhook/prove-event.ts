@@ -1,8 +1,9 @@
 // Proves what a receiver may act on: an event says where to look, and nodes of the receiver's say
 // what is so. No fact is taken from the event.
 
+import { isAddress, parseAddress } from "../abi/checksum.ts";
 import { UnprovenError, WebhookError } from "../client/errors.ts";
-import { proveEventShape, type ServiceEvent } from "../client/lists.ts";
+import { eventTypes, proveEventShape, type ServiceEvent } from "../client/lists.ts";
 import { factoryAddress } from "../deployment.ts";
 import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -31,6 +32,10 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  * - `held`: of a payment without a log (native coin) there is no proof but what is there now
  * - `notYet`: it is so, or may be, above the depth asked for: have it delivered again
  * - `outdated`: it may have been so and is no longer: there is nothing to do
+ * - `unknown`: a later version of the service added the type: nothing is proved, there is nothing
+ *   to do, and no reason to refuse the event
+ * - `reverted`: the state of an address that is neither executed nor recovered; that it once was,
+ *   only your own records show
  *
  * It has no reference: the chain knows none. Find the order by `address`.
  */
@@ -66,6 +71,7 @@ export type ProvedEvent = { readonly address: Hex } & (
   | { readonly fact: "reverted"; readonly state: AddressState; readonly depth: number }
   | { readonly fact: "notYet" }
   | { readonly fact: "outdated" }
+  | { readonly fact: "unknown" }
 );
 
 /** `confirmations`: how many blocks must stand upon it before it is a fact. */
@@ -88,6 +94,7 @@ export async function proveEvent(
 ): Promise<ProvedEvent> {
   if (options.confirmations === undefined)
     throw new TypeError("confirmations: say how many blocks must stand upon a fact");
+  if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
   const { type, data } = checked(event);
   const record = await recordOf(data.address, of, options);
   const { chainId } = record.intent;
@@ -122,6 +129,12 @@ async function isOf({ number, hash }: BlockReference, { rpcs, ...options }: Prov
   const block = await agree(rpcs, number, parseAgreement(rpcs, options).quorum);
   if (block) return block.hash === hash.toLowerCase();
   throw new ProofError("no_quorum", `the endpoints agree on no block ${number}`);
+}
+
+/** Whether a later version of the service added the type; its data may have another form. */
+function isOfLaterType(event: ServiceEvent): boolean {
+  const { type, data } = (event ?? {}) as Partial<ServiceEvent>;
+  return typeof type === "string" && !eventTypes.includes(type) && isAddress(data?.address);
 }
 
 function checked(event: ServiceEvent): ServiceEvent {
@@ -204,6 +217,8 @@ const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undef
   },
   async "address.reverted"(asked) {
     const { state } = await heldAt(asked);
+    // Only a chain that has taken back the execution or the recovery shows another state.
+    if (state === "executed" || state === "recovered") return undefined;
     if (state !== asked.claimed.status.state) return undefined;
     return { fact: "reverted", state, depth: depthOf(asked) };
   },

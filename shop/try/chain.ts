@@ -8,6 +8,7 @@ import {
   fromHex,
   type Hex,
   keccak256,
+  recoverCalldata,
   toHex,
   zeroAddress,
 } from "executable-address";
@@ -26,6 +27,7 @@ import {
   executedTopic,
   type Rpc,
   RpcError,
+  recoveredTopic,
   toQuantity,
   transferTopic,
 } from "executable-address/status";
@@ -54,9 +56,9 @@ export function openTryChain(chainId: number) {
   const trouble = { heldUntil: Promise.resolve(), isSilent: false };
 
   /** @param transaction what it does: one at most in a block */
-  function mine(state: State = blocks.at(-1)!.state, transaction?: Transaction): void {
-    const number = blocks.length;
-    blocks.push(makeBlock({ number, fork: forks, parent: blocks.at(-1), state, transaction }));
+  function mine(state = blocks.at(-1)!.state, transaction?: Transaction, notBefore = 0): void {
+    const place = { number: blocks.length, fork: forks, parent: blocks.at(-1) };
+    blocks.push(makeBlock({ ...place, state, transaction, notBefore }));
   }
   const change = (record: AddressRecord, account: Account): State =>
     new Map(blocks.at(-1)!.state).set(record.address.toLowerCase(), account);
@@ -94,6 +96,20 @@ export function openTryChain(chainId: number) {
       const input = toHex(executeCalldata(record.terms));
       mine(change(record, { code, balance: left }), { input, log });
     },
+    /** Sends back what it holds, after its expiry, without running its calls. */
+    recover(record: AddressRecord): void {
+      const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
+      const code = vaultCodes(record.factory).closed;
+      const topics = [
+        recoveredTopic,
+        `0x${word(record.address)}`,
+        `0x${word(record.intent.token)}`,
+      ];
+      const log = { address: record.factory, topics, data: `0x${word(held)}` };
+      const input = toHex(recoverCalldata(record.terms, [record.intent.token]));
+      const afterExpiry = record.intent.expirationTimestamp + 1;
+      mine(change(record, { code, balance: 0n }), { input, log }, afterExpiry);
+    },
     /** The newest `count` blocks never were; what is mined from now on is another chain. */
     takeBack(count: number): void {
       blocks.splice(-count);
@@ -118,9 +134,11 @@ type Content = {
   parent: Block | undefined;
   state: State;
   transaction: Transaction | undefined;
+  /** Unix seconds. */
+  notBefore: number;
 };
 
-function makeBlock({ number, fork, parent, state, transaction }: Content): Block {
+function makeBlock({ number, fork, parent, state, transaction, notBefore }: Content): Block {
   const made = transaction && transactionOf(number, fork, transaction);
   const first = (value: Uint8Array) =>
     buildProof([{ key: encodeRlp(encodeCount(0)), value }], encodeRlp(encodeCount(0)), keccak256);
@@ -137,7 +155,7 @@ function makeBlock({ number, fork, parent, state, transaction }: Content): Block
     number: toQuantity(number),
     gasLimit: "0x1c9c380",
     gasUsed: made ? "0x15f90" : "0x0",
-    timestamp: toQuantity(Math.max(nowSeconds(), timeOf(parent) + 1)),
+    timestamp: toQuantity(Math.max(nowSeconds(), timeOf(parent) + 1, notBefore)),
     extraData: toHex(encodeCount(fork)),
     mixHash: zeros(32),
     nonce: zeros(8),

@@ -1,10 +1,8 @@
 #!/usr/bin/env node
-// The program `executable-address-shop`: `try-receiver` on this process and its HTTP server.
+// The program `executable-address-shop`: the command `try-receiver`.
 
-import { createServer } from "node:http";
-import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
-import { type Serve, tryReceiver } from "./try-receiver.ts";
+import { tryReceiver } from "./try-receiver.ts";
 
 const usage = `usage: executable-address-shop try-receiver URL [options]
 
@@ -30,24 +28,6 @@ const options = {
 
 class Misuse extends Error {}
 
-const serve: Serve = async (port, answer) => {
-  const server = createServer(async (request, response) => {
-    const { method = "GET", url = "/" } = request;
-    const { status, body } = await answer({ method, url, body: await text(request) });
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((done, failed) => {
-    server.on("error", failed);
-    server.listen(port, "127.0.0.1", done);
-  });
-  return {
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-};
-
 /** @returns the exit status */
 async function run(args: readonly string[]): Promise<number> {
   try {
@@ -60,7 +40,7 @@ async function run(args: readonly string[]): Promise<number> {
     if (command !== "try-receiver") throw new Misuse("expected the command try-receiver");
     if (rest.length > 0) throw new Misuse(`expected one URL, found ${rest.length + 1}`);
     const { order, form = "", goods } = values;
-    const where = { url: parseUrl(url), port: parsePort(values.port), serve };
+    const where = { url: parseUrl(url), port: parsePort(values.port) };
     const say = (line: string) => process.stderr.write(`${line}\n`);
     const score = await tryReceiver({ ...where, order, form, goods, say });
     const percent = Math.round((100 * score.passed) / score.tried);

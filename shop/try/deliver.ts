@@ -7,7 +7,10 @@ export type Spoiled = {
   /** Another secret than the receiver's. */
   readonly secret?: string;
   readonly secondsAgo?: number;
-  readonly signature?: string;
+  /** Given the right signature, returns the header that is sent. */
+  readonly signature?: (right: string) => string;
+  /** Given the event, returns the body that is signed and sent; default `JSON.stringify`. */
+  readonly write?: (event: ServiceEvent) => string;
   /** `webhook-id`, in place of the event's. */
   readonly id?: string;
   /** This body is sent in place of the signed one. */
@@ -28,7 +31,7 @@ export async function deliver(
   event: ServiceEvent,
   spoiled: Spoiled = {},
 ): Promise<Taken> {
-  const body = JSON.stringify(event);
+  const body = (spoiled.write ?? JSON.stringify)(event);
   const id = spoiled.id ?? event.id;
   const timestamp = String(Math.floor(Date.now() / 1000) - (spoiled.secondsAgo ?? 0));
   const key = Buffer.from((spoiled.secret ?? secret).slice("whsec_".length), "base64");
@@ -40,7 +43,7 @@ export async function deliver(
       "content-type": "application/json",
       "webhook-id": id,
       "webhook-timestamp": timestamp,
-      "webhook-signature": spoiled.signature ?? `v1,${mac}`,
+      "webhook-signature": spoiled.signature?.(`v1,${mac}`) ?? `v1,${mac}`,
     },
     body: spoiled.body ?? body,
     signal: AbortSignal.timeout(patienceMs),

@@ -17,7 +17,12 @@ import type { TryChain } from "./chain.ts";
 export type Asked = { readonly method: string; readonly url: string; readonly body: string };
 export type Answered = { readonly status: number; readonly body: unknown };
 
-export type Made = { readonly record: AddressRecord; readonly reference: string | null };
+export type Made = {
+  readonly record: AddressRecord;
+  readonly reference: string | null;
+  /** A stranger made it with the client ID of the shop's page. */
+  readonly isStrange?: boolean;
+};
 
 /** @param made is told of each address that is created for the first time */
 export function openTryService(chain: TryChain, given: Given, made: (order: Made) => void) {
@@ -46,7 +51,10 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: answer };
   }
 
-  return async function answer({ method, url, body }: Asked): Promise<Answered> {
+  /** Has a record that the shop did not make, as the real service has. */
+  const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
+
+  async function answer({ method, url, body }: Asked): Promise<Answered> {
     const { pathname, searchParams } = new URL(url, "http://try");
     if (pathname === "/rpc") return call(body);
     if (pathname === "/v1/chains") return { status: 200, body: chainsOf(given) };
@@ -62,7 +70,9 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     }
     const record = records.get(pathname.replace("/v1/address/", "").toLowerCase());
     return record ? { status: 200, body: record } : refused(404, "not_found");
-  };
+  }
+
+  return { answer, know };
 }
 
 type Call = { id: unknown; method: string; params?: readonly unknown[] };

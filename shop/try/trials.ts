@@ -11,15 +11,15 @@ export type Hands = {
   readonly chain: TryChain;
   /** Has the shop make an order. */
   order(): Promise<Made>;
-  /** An address of the account that the shop did not make, under a reference of the shop's. */
+  /** An address that a stranger made, under a reference of the shop's. The service has it too. */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
   /** One attempt. */
   send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
   /** Sends the event again until it is taken, as the service does. */
-  deliver(event: ServiceEvent): Promise<void>;
-  /** Whether so many goods left for the order in the end. */
-  goodsAre(made: Made, count: number): Promise<boolean>;
+  deliver(event: ServiceEvent, spoiled?: Spoiled): Promise<void>;
+  /** Whether `count` goods left for the order in the end, waiting up to `withinMs` for them. */
+  goodsAre(made: Made, count: number, withinMs?: number): Promise<boolean>;
 };
 
 export type Trial = {
@@ -44,6 +44,14 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
   return { ...event, data: { ...event.data, address, reference: made.reference, status } };
 }
 
+/** A true event of a stranger's address, paid and executed, under the reference of `made`. */
+async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
+  const other = strange(made.reference);
+  chain.pay(other.record, BigInt(other.record.intent.amount));
+  chain.execute(other.record);
+  return eventOf(other, "address.executed");
+}
+
 const renamed = (event: ServiceEvent): ServiceEvent => ({ ...event, id: `${event.id}_again` });
 
 const refuses = (name: string, spoiled: Spoiled): Trial => ({
@@ -58,9 +66,10 @@ const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGood
 
 /** A delivery is refused if it is not the service's; if it is, it is taken whatever its type. */
 const ofDeliveries: readonly Trial[] = [
-  refuses("a delivery without a right signature", { signature: "v1,AAAA" }),
+  refuses("a delivery without a right signature", { signature: () => "v1,AAAA" }),
   refuses("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
   refuses("a delivery signed ten minutes ago", { secondsAgo: 600 }),
+  refuses("a delivery signed ten minutes ahead", { secondsAgo: -600 }),
   refuses("a body that was changed", { body: '{"type":"address.executed"}' }),
   refuses("an event under another's id", { id: "evt_another" }),
   {
@@ -75,6 +84,29 @@ const ofDeliveries: readonly Trial[] = [
 
 /** True events come more than once and in any order, and the goods leave once. */
 const ofTruths: readonly Trial[] = [
+  withGoods(
+    "delivers for a body with spaces, whose bytes are signed as they are",
+    async (hands) => {
+      const made = await paid(hands);
+      const write = (event: ServiceEvent) => JSON.stringify(event, null, 1);
+      await hands.deliver(await hands.eventOf(made, "address.executed"), { write });
+      return hands.goodsAre(made, 1);
+    },
+  ),
+  withGoods("delivers for two signatures, as during a rotation of the secret", async (hands) => {
+    const made = await paid(hands);
+    const signature = (right: string) => `v1,${btoa("x".repeat(32))} v1a,AAAA ${right}`;
+    await hands.deliver(await hands.eventOf(made, "address.executed"), { signature });
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers once, though the event comes again later under its id", async (hands) => {
+    const made = await paid(hands);
+    const event = await hands.eventOf(made, "address.executed");
+    await hands.deliver(event);
+    if (!(await hands.goodsAre(made, 1))) return false;
+    await hands.deliver(event);
+    return hands.goodsAre(made, 1);
+  }),
   withGoods("delivers what is paid, once", async (hands) => {
     const made = await paid(hands);
     await hands.deliver(await hands.eventOf(made, "address.executed"));
@@ -116,6 +148,35 @@ const ofTruths: readonly Trial[] = [
 
 /** Events say what the chain does not show, or make no sense. */
 const ofLies: readonly Trial[] = [
+  withGoods("delivers nothing for an order that is funded and not executed", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.deliver(await hands.eventOf(made, "address.funded"));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for an order whose money went back", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    hands.chain.recover(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.recovered"));
+    const isRight = await hands.goodsAre(made, 0);
+    // The clock of the chain is behind the expiry, which orders to come must not find.
+    hands.chain.takeBack(1);
+    return isRight;
+  }),
+  withGoods("delivers nothing for an event of an execution that was reverted", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.deliver(await hands.eventOf(made, "address.reverted"));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for an order that a true event of another names", async (hands) => {
+    const [made, other] = [await hands.order(), await paid(hands)];
+    const event = structuredClone(await hands.eventOf(other, "address.executed"));
+    event.data.reference = made.reference;
+    await hands.send(event);
+    return hands.goodsAre(made, 0);
+  }),
   withGoods("delivers nothing for a payment alone", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
@@ -143,15 +204,21 @@ const ofLies: readonly Trial[] = [
   }),
   withGoods("delivers nothing for a payment to a stranger under its reference", async (hands) => {
     const made = await hands.order();
-    const strange = hands.strange(made.reference);
-    hands.chain.pay(strange.record, BigInt(strange.record.intent.amount));
-    hands.chain.execute(strange.record);
-    await hands.send(await hands.eventOf(strange, "address.executed"));
+    await hands.send(await strangeEvent(hands, made));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for a stranger that is told as the shop's own", async (hands) => {
+    const made = await hands.order();
+    const event = structuredClone(await strangeEvent(hands, made));
+    const { reference } = made;
+    Object.assign(event.data, { reference, claimedReference: null, createdBy: "api_key" });
+    await hands.send(event);
     return hands.goodsAre(made, 0);
   }),
   withGoods("delivers what is paid after a lie about it", async (hands) => {
     const made = await hands.order();
     await hands.send(await borrowed(hands, made, await paid(hands)));
+    if (!(await hands.goodsAre(made, 0))) return false;
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     hands.chain.execute(made.record);
     await hands.deliver(await hands.eventOf(made, "address.executed"));
@@ -192,9 +259,21 @@ const ofChains: readonly Trial[] = [
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     hands.chain.trouble.isSilent = true;
-    await hands.send(event);
+    const taken = await hands.send(event);
     hands.chain.trouble.isSilent = false;
-    await hands.deliver(renamed(event));
+    // The service does not repeat what was answered with 2xx.
+    if (!isTaken(taken)) await hands.deliver(event);
+    return hands.goodsAre(made, 1, 30_000);
+  }),
+  withGoods("delivers once what was delivered, taken back and executed again", async (hands) => {
+    const made = await paid(hands);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    if (!(await hands.goodsAre(made, 1))) return false;
+    hands.chain.takeBack(1);
+    hands.chain.mine();
+    await hands.deliver(await hands.eventOf(made, "address.reverted"));
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
     return hands.goodsAre(made, 1);
   }),
   withGoods("answers before its node does", async (hands) => {

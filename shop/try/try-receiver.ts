@@ -1,6 +1,8 @@
 // `try-receiver URL`: stands in for the service and for a node of a chain, has the receiver's shop
 // make orders, and scores what it does with what it is told.
 
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { drawSalt, formatAddress, fromHex, makeRecord } from "executable-address";
 import { readStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
@@ -8,12 +10,6 @@ import { openTryChain } from "./chain.ts";
 import { deliver, isTaken, type Taken } from "./deliver.ts";
 import { type Answered, type Asked, type Made, openTryService } from "./service.ts";
 import { type Hands, trials } from "./trials.ts";
-
-/** Answers HTTP on loopback until it is closed. */
-export type Serve = (
-  port: number,
-  answer: (asked: Asked) => Promise<Answered>,
-) => Promise<{ close(): void }>;
 
 export type TryOptions = {
   readonly url: string;
@@ -23,7 +19,8 @@ export type TryOptions = {
   readonly form: string;
   /** This URL answers with a number: how many goods left for `{address}`. */
   readonly goods: string | undefined;
-  readonly serve: Serve;
+  /** The names of the checks to run; default all. */
+  readonly only?: readonly string[];
   say(line: string): void;
 };
 
@@ -51,24 +48,31 @@ export async function tryReceiver(options: TryOptions): Promise<Score> {
   const chain = openTryChain(given.chainId);
   const orders: Made[] = [];
   const service = openTryService(chain, given, (made) => orders.push(made));
-  const server = await options.serve(port, service);
+  const close = await serve(port, service.answer);
   try {
     const settings = Object.entries(settingsAt(port)).map(([name, value]) => `${name}=${value}`);
     say(`Start your receiver with these:\n\n  ${settings.join(" \\\n  ")}\n`);
     await awaitReceiver(url);
     const taken: Taken[] = [];
-    const results = await runTrials(handsOf(options, { chain, orders, taken }), options);
+    const results = await runTrials(
+      handsOf(options, { chain, orders, taken, know: service.know }),
+      options,
+    );
     const slowestMs = Math.round(Math.max(...taken.map(({ ms }) => ms)));
     return { passed: results.filter(Boolean).length, tried: results.length, slowestMs };
   } finally {
-    server.close();
+    close();
   }
 }
 
-async function runTrials(hands: Hands, { order, goods, say }: TryOptions): Promise<boolean[]> {
+async function runTrials(
+  hands: Hands,
+  { order, goods, only, say }: TryOptions,
+): Promise<boolean[]> {
   const results: boolean[] = [];
   for (const { name, needsGoods, run } of trials) {
     if (needsGoods && !(order && goods)) continue;
+    if (only && !only.includes(name)) continue;
     let why = "";
     const isPassed = await run(hands).catch((error: Error) => {
       why = ` (${error.message})`;
@@ -80,9 +84,13 @@ async function runTrials(hands: Hands, { order, goods, say }: TryOptions): Promi
   return results;
 }
 
-type World = Pick<Hands, "chain"> & { readonly orders: Made[]; readonly taken: Taken[] };
+type World = Pick<Hands, "chain"> & {
+  readonly orders: Made[];
+  readonly taken: Taken[];
+  know(record: Made["record"]): void;
+};
 
-function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
+function handsOf(options: TryOptions, { chain, orders, taken, know }: World): Hands {
   const { url, order, form, goods } = options;
   const secret = settingsAt(options.port).WEBHOOK_SECRET!;
   let events = 0;
@@ -99,7 +107,11 @@ function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
   return {
     chain,
     send,
-    strange: strangeOrder,
+    strange(reference) {
+      const made = strangeOrder(reference);
+      know(made.record);
+      return made;
+    },
     async order() {
       const before = orders.length;
       const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -110,11 +122,11 @@ function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
       return made;
     },
     eventOf: async (made, type) => eventOf(made, type, chain, ++events),
-    async deliver(event) {
-      await until(patienceMs, async () => isTaken(await send(event)));
+    async deliver(event, spoiled) {
+      await until(patienceMs, async () => isTaken(await send(event, spoiled)));
     },
-    async goodsAre(made, count) {
-      if (count > 0) await until(patienceMs, async () => (await goodsOf(made)) >= count);
+    async goodsAre(made, count, withinMs = patienceMs) {
+      if (count > 0) await until(withinMs, async () => (await goodsOf(made)) >= count);
       await wait(settleMs);
       return (await goodsOf(made)) === count;
     },
@@ -122,7 +134,7 @@ function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
 }
 
 async function eventOf(
-  { record, reference }: Made,
+  { record, reference, isStrange }: Made,
   type: ServiceEvent["type"],
   chain: Hands["chain"],
   sequence: number,
@@ -133,15 +145,13 @@ async function eventOf(
   const news = { kind: "asked" as const, isLate: false, isLast: false };
   const payment = type === "address.payment" && paid ? { ...paid, ...news } : null;
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
-  const transactionHash = (payment ?? status.execution)?.transactionHash ?? null;
-  const said = {
-    address,
-    reference,
-    claimedReference: null,
-    createdBy: "api_key" as const,
-    sequence,
-    recordUrl,
-  };
+  const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
+  const transactionHash = (payment ?? settled)?.transactionHash ?? null;
+  // What a client ID names is a claim of whoever reads the page.
+  const names = isStrange
+    ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
+    : { reference, claimedReference: null, createdBy: "api_key" as const };
+  const said = { address, ...names, sequence, recordUrl };
   const payments = type === "address.executed" && paid ? [paid] : [];
   return {
     id: `evt_try${sequence}_${drawSalt().slice(2, 10)}`,
@@ -155,7 +165,7 @@ async function eventOf(
   };
 }
 
-/** An address that pays its maker: anybody can make one and call it as the shop's order. */
+/** An address that pays its maker. Anybody can make one and name it after the shop's order. */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
   const pay = "transfer(address to, uint256 amount)";
@@ -164,7 +174,24 @@ function strangeOrder(reference: string | null): Made {
     calls: [{ target: token, function: pay, args: [stranger, "1"] }],
     expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
   });
-  return { record, reference };
+  return { record, reference, isStrange: true };
+}
+
+/** Answers HTTP on 127.0.0.1. @returns how to close it */
+async function serve(port: number, answer: (asked: Asked) => Promise<Answered>) {
+  const server = createServer(async (request, response) => {
+    const { method = "GET", url = "/" } = request;
+    const { status, body } = await answer({ method, url, body: await text(request) });
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((done, failed) => {
+    server.on("error", failed);
+    server.listen(port, "127.0.0.1", done);
+  });
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
 }
 
 async function awaitReceiver(url: string): Promise<void> {

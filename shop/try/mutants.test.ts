@@ -1,0 +1,375 @@
+// Receivers with one flaw each, by which a shop loses money, goods or orders. Each must fail the
+// check that is made for its flaw, and pass the plain delivery unless the flaw prevents that.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test } from "node:test";
+import type { AddressRecord } from "executable-address";
+import { createClient } from "executable-address/client";
+import {
+  type ProvedEvent,
+  proveEvent,
+  type ServiceEvent,
+  verifyWebhook,
+  WebhookError,
+} from "executable-address/webhook";
+import { type Headers, type Receiver, serveReceiver } from "../test/receiver.ts";
+import { tryReceiver } from "./try-receiver.ts";
+
+type Order = { readonly reference: string; readonly record: AddressRecord };
+
+/** What a receiver does in each of its steps. */
+type Steps = {
+  verify(body: string, headers: Headers): Promise<ServiceEvent>;
+  /** Called before the answer: what it throws is answered with 400. */
+  accept(event: ServiceEvent): unknown;
+  find(event: ServiceEvent): Order | undefined;
+  prove(event: ServiceEvent, order: Order): Promise<ProvedEvent>;
+  /** Whether goods leave for the proved fact. */
+  isPaid(fact: ProvedEvent, event: ServiceEvent): boolean;
+  deliver(order: Order, fact: ProvedEvent, event: ServiceEvent): unknown;
+};
+
+type Tools = {
+  readonly orders: readonly Order[];
+  readonly secret: string;
+  readonly proof: { readonly rpcs: readonly string[]; readonly confirmations: number };
+  readonly client: ReturnType<typeof createClient>;
+  /** Counts goods without asking whether they have left before. */
+  send(order: Order): void;
+  /** Whether `key` is given for the first time. */
+  isNew(key: string): boolean;
+  /** Works on an event; throws if it has to be done again. */
+  handle(event: ServiceEvent): Promise<void>;
+};
+
+const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** A correct receiver in memory, with the steps of `flaw` in place of its own. */
+function openReceiver(settings: Record<string, string>, flaw: Flaw): Receiver {
+  const { BASE: baseUrl = "", API_KEY: apiKey = "", WEBHOOK_SECRET: secret = "" } = settings;
+  const orders: Order[] = [];
+  const goods = new Map<string, number>();
+  const inbox = new Map<string, ServiceEvent>();
+  const keys = new Set<string>();
+  const tools: Tools = {
+    ...{ orders, secret, client: createClient({ baseUrl, apiKey }) },
+    proof: { rpcs: [settings.RPC_URL!], confirmations: 0 },
+    send: ({ record }) => goods.set(record.address, (goods.get(record.address) ?? 0) + 1),
+    isNew: (key) => !keys.has(key) && Boolean(keys.add(key)),
+    async handle(event) {
+      const order = steps.find(event);
+      if (!order) return;
+      const fact = await steps.prove(event, order);
+      if (fact.fact === "notYet") throw new Error("not deep enough yet");
+      if (steps.isPaid(fact, event)) steps.deliver(order, fact, event);
+    },
+  };
+  const steps: Steps = {
+    verify: (body, headers) => verifyWebhook(body, headers, { secret }),
+    accept: (event) => inbox.set(event.id, event),
+    find: ({ data }) => orders.find(({ record }) => record.address === data.address),
+    prove: (event, { record }) => proveEvent(event, record, tools.proof),
+    isPaid: ({ fact }) => fact === "executed",
+    deliver: (order) => tools.isNew(order.record.address) && tools.send(order),
+    ...flaw(tools),
+  };
+  let isOpen = true;
+  async function work() {
+    for (; isOpen; await wait(50))
+      for (const [id, event] of inbox) {
+        inbox.delete(id);
+        await tools.handle(event).catch((error) => {
+          if (!(error instanceof WebhookError)) inbox.set(id, event);
+        });
+      }
+  }
+  const worked = work();
+  return {
+    async order(reference, intent) {
+      orders.push({ reference, record: await tools.client.create(intent, { reference }) });
+    },
+    receive: async (body, headers) => steps.accept(await steps.verify(body, headers)),
+    goodsOf: (address) => goods.get(address) ?? 0,
+    close() {
+      isOpen = false;
+      return worked;
+    },
+  };
+}
+
+type Flaw = (tools: Tools) => Partial<Steps>;
+
+const plain = "delivers what is paid, once";
+const isReferenceOf =
+  ({ data }: ServiceEvent) =>
+  (order: Order) =>
+    order.reference === (data.reference ?? data.claimedReference);
+
+/** By flaw: the check that finds it, and whether the plain delivery fails too. */
+const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
+  "believes what is signed": {
+    fails: "delivers nothing for an unpaid order that is told as executed",
+    flaw: () => ({
+      prove: async ({ type, data }) =>
+        ({ address: data.address, fact: type.replace("address.", "") }) as ProvedEvent,
+    }),
+  },
+  "finds the order by the reference that an event names": {
+    fails: "delivers nothing for a payment to a stranger under its reference",
+    flaw: ({ orders, client, proof }) => ({
+      find: (event) => orders.find(isReferenceOf(event)),
+      prove: (event) => proveEvent(event, client, proof),
+    }),
+  },
+  "finds the order by reference if the API key is said to have made the address": {
+    fails: "delivers nothing for a stranger that is told as the shop's own",
+    flaw: ({ orders, client, proof }) => ({
+      find: (event) =>
+        event.data.createdBy === "api_key" ? orders.find(isReferenceOf(event)) : undefined,
+      prove: (event) => proveEvent(event, client, proof),
+    }),
+  },
+  "proves the event's address and delivers the order that it names": {
+    fails: "delivers nothing for an order that a true event of another names",
+    flaw: ({ orders, isNew, send }) => ({
+      deliver(_, __, event) {
+        const order = orders.find(isReferenceOf(event));
+        if (order && isNew(order.record.address)) send(order);
+      },
+    }),
+  },
+  "proves before it answers, and answers 2xx when its node is down": {
+    fails: "delivers once its node answers again",
+    flaw: ({ handle }) => ({ accept: (event) => handle(event).catch(() => {}) }),
+  },
+  "proves before it answers": {
+    fails: "answers before its node does",
+    flaw: ({ handle }) => ({ accept: handle }),
+  },
+  "delivers when the money is there": {
+    fails: "delivers nothing for an order that is funded and not executed",
+    flaw: () => ({ isPaid: ({ fact }) => fact === "funded" || fact === "executed" }),
+  },
+  "delivers for a proved payment": {
+    fails: "delivers nothing for a payment alone",
+    flaw: () => ({ isPaid: ({ fact }) => fact === "payment" || fact === "executed" }),
+  },
+  "delivers for an address that is over, whatever became of it": {
+    fails: "delivers nothing for an order whose money went back",
+    flaw: () => ({ isPaid: ({ fact }) => fact === "recovered" || fact === "executed" }),
+  },
+  "delivers for any fact that is proved": {
+    fails: "delivers nothing for an event of an execution that was reverted",
+    flaw: () => ({ isPaid: ({ fact }) => fact !== "outdated" && fact !== "unknown" }),
+  },
+  "delivers for each event": {
+    fails: "delivers once, though the event comes again later under its id",
+    flaw: ({ send }) => ({ deliver: send }),
+  },
+  "remembers ids of events, and not what it delivered": {
+    fails: "delivers once, though the fact comes under two ids",
+    flaw: ({ isNew, send }) => ({ deliver: (order, _, { id }) => isNew(id) && send(order) }),
+  },
+  "remembers transactions, and not what it delivered": {
+    fails: "delivers once what was delivered, taken back and executed again",
+    flaw: ({ isNew, send }) => ({
+      deliver: (order, fact) =>
+        isNew(String("transactionHash" in fact && fact.transactionHash)) && send(order),
+    }),
+  },
+  "looks whether goods have left, and sends them later": {
+    fails: "delivers once, though the event comes five times at once",
+    flaw({ handle, send }) {
+      const gone = new Set<string>();
+      return {
+        accept: (event) => void handle(event),
+        async deliver(order) {
+          if (gone.has(order.record.address)) return;
+          await wait(200);
+          gone.add(order.record.address);
+          send(order);
+        },
+      };
+    },
+  },
+  "is done with an address after its first event": {
+    fails: "takes payments, and delivers once though each is told",
+    flaw: ({ orders, isNew }) => ({
+      find: ({ data }) =>
+        isNew(`first ${data.address}`)
+          ? orders.find(({ record }) => record.address === data.address)
+          : undefined,
+    }),
+  },
+  "is done with an order after a lie about it": {
+    fails: "delivers what is paid after a lie about it",
+    flaw: ({ isNew, proof }) => ({
+      async prove(event, { record }) {
+        if (!isNew(`lie ${record.address}`)) throw new WebhookError("there was a lie about it");
+        const fact = await proveEvent(event, record, proof);
+        return fact;
+      },
+    }),
+  },
+  "waits for funded before executed": {
+    fails: "delivers once, though executed comes before funded",
+    failsPlain: true,
+    flaw: ({ isNew }) => {
+      const funded = new Set<string>();
+      return {
+        isPaid({ address, fact }, { type }) {
+          if (type === "address.funded") funded.add(address);
+          return fact === "executed" && funded.has(address) && isNew(`paid ${address}`);
+        },
+      };
+    },
+  },
+  "works on events in order, and stops at one that fails": {
+    fails: "delivers what stands behind events that it cannot use",
+    flaw: ({ handle }) => {
+      let before = Promise.resolve();
+      return {
+        accept(event) {
+          before = before.then(() => handle(event));
+          before.catch(() => {});
+        },
+      };
+    },
+  },
+  "refuses types that it does not know": {
+    fails: "takes an event of a type that it does not know",
+    flaw: ({ secret }) => ({
+      async verify(body, headers) {
+        const event = await verifyWebhook(body, headers, { secret });
+        if ((event.type as string) === "address.later") throw new Error("what is this?");
+        return event;
+      },
+    }),
+  },
+  "does not verify": {
+    fails: "refuses a delivery without a right signature",
+    flaw: () => ({ verify: async (body) => JSON.parse(body) }),
+  },
+  "verifies, and reads another id": {
+    fails: "refuses an event under another's id",
+    flaw: ({ secret }) => ({
+      async verify(body, headers) {
+        const event: ServiceEvent = JSON.parse(body);
+        await verifyWebhook(body, headers, { secret }).catch((error: Error) => {
+          if (!error.message.startsWith("wanted event")) throw error;
+        });
+        return event;
+      },
+    }),
+  },
+  "takes signatures of an hour ago": {
+    fails: "refuses a delivery signed ten minutes ago",
+    flaw: ({ secret }) => ({
+      verify: (body, headers) => verifyWebhook(body, headers, { secret, toleranceSeconds: 3600 }),
+    }),
+  },
+  "takes signatures of times to come": {
+    fails: "refuses a delivery signed ten minutes ahead",
+    flaw: ({ secret }) => ({
+      verify(body, headers) {
+        const now = Math.max(Date.now(), Number(headers["webhook-timestamp"]) * 1000);
+        return verifyWebhook(body, headers, { secret, now });
+      },
+    }),
+  },
+  "verifies what it has parsed and written again": {
+    fails: "delivers for a body with spaces, whose bytes are signed as they are",
+    flaw: ({ secret }) => ({
+      verify: (body, headers) =>
+        verifyWebhook(JSON.stringify(JSON.parse(body)), headers, { secret }),
+    }),
+  },
+  "reads the first signature only": {
+    fails: "delivers for two signatures, as during a rotation of the secret",
+    flaw: ({ secret }) => ({
+      verify(body, headers) {
+        const [first = ""] = headers["webhook-signature"]!.split(" ");
+        return verifyWebhook(body, { ...headers, "webhook-signature": first }, { secret });
+      },
+    }),
+  },
+};
+
+/** Runs the checks named in `only`, or all. @returns the checks that fail */
+async function tryAll(
+  open: (settings: Record<string, string>) => Receiver,
+  only?: readonly string[],
+) {
+  const { close, ...where } = await serveReceiver(open);
+  const lines: string[] = [];
+  const say = (line: string) => lines.push(line);
+  const { passed, tried } = await tryReceiver({ ...where, form: "", say, ...(only && { only }) });
+  await close();
+  const failed = lines.filter((line) => line.startsWith("NO ")).map((line) => line.slice(5));
+  assert.equal(tried - passed, failed.length);
+  if (only) assert.equal(tried, only.length, "every name is that of a check");
+  return failed;
+}
+
+describe("try-receiver", { concurrency: true }, () => {
+  for (const [name, { fails, flaw, failsPlain }] of Object.entries(mutants))
+    test(`finds one that ${name}`, async () => {
+      const only = [...new Set([plain, fails])];
+      const failed = await tryAll((settings) => openReceiver(settings, flaw), only);
+      assert.deepEqual(failed, failsPlain ? [plain, fails] : [fails]);
+    });
+
+  test("passes the receiver that the flaws are put into", async () => {
+    const failed = await tryAll((settings) => openReceiver(settings, () => ({})));
+    assert.deepEqual(failed, []);
+  });
+
+  test("passes the receiver of docs/webhooks.md, as it is printed there", async () => {
+    assert.deepEqual(await tryAll(openDocumented), []);
+  });
+
+  test("has at least 15 receivers to find, and none shares its check with another", () => {
+    const checks = Object.values(mutants).map(({ fails }) => fails);
+    assert.ok(checks.length >= 15);
+    assert.equal(new Set(checks).size, checks.length);
+  });
+});
+
+/** The module that the page prints, with its caller: a timer, and a table of goods. */
+function openDocumented(settings: Record<string, string>): Receiver {
+  const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
+  const [, code = ""] = /```js\n(import \{ proveEvent[\s\S]*?)```/.exec(page) ?? [];
+  const [, names] = /^import \{(.*)\} from "executable-address\/webhook";\n/.exec(code) ?? [];
+  const body = code.replace(/^import .*\n/, "").replace("export function", "return function");
+  const open = new Function(names!, body)(proveEvent, verifyWebhook, WebhookError);
+  const client = createClient({ baseUrl: settings.BASE!, apiKey: settings.API_KEY! });
+  const records = new Map<string, AddressRecord>();
+  const goods = new Set<string>();
+  const receiver = open({
+    ...{ db: new DatabaseSync(":memory:"), secret: settings.WEBHOOK_SECRET },
+    ...{ rpcs: [settings.RPC_URL], confirmations: 0 },
+    findOrder: (address: string) =>
+      records.has(address) ? { record: records.get(address) } : undefined,
+    deliver({ record }: { record: AddressRecord }) {
+      goods.add(record.address);
+    },
+  });
+  let isOpen = true;
+  const worked = (async () => {
+    for (; isOpen; await wait(50)) await receiver.work();
+  })();
+  return {
+    async order(reference, intent) {
+      const record = await client.create(intent, { reference });
+      records.set(record.address, record);
+    },
+    receive: receiver.receive,
+    goodsOf: (address) => Number(goods.has(address)),
+    close() {
+      isOpen = false;
+      return worked;
+    },
+  };
+}
