@@ -7,7 +7,7 @@ import type { Client, NewIntent } from "executable-address/client";
 import { ServiceError } from "executable-address/client/parts";
 import { parseReference, saltForOrder } from "executable-address/reference";
 import type { ProveEventOptions } from "executable-address/webhook";
-import { assertSame, keptAs, newOrder } from "./order.ts";
+import { assertSame, newOrder, requireKept } from "./order.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
@@ -45,7 +45,7 @@ export function openCheckout(parts: CheckoutParts) {
     const made =
       (await store.findByReference(name)) ??
       (await store.saveOrder(newOrder(name, record, "made"))) ??
-      (await keptAs(store, name));
+      (await requireKept(store, name));
     return create(assertSame(made, record));
   }
 
@@ -60,7 +60,7 @@ export function openCheckout(parts: CheckoutParts) {
       return assertSame(await parts.adopt(reference, address), record);
     }
     // It may have been paid and worked off while the service answered.
-    return (await store.saveOrder({ ...order, state: "open" })) ?? keptAs(store, reference);
+    return (await store.saveOrder({ ...order, state: "open" })) ?? requireKept(store, reference);
   }
 
   return {

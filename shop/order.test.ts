@@ -5,18 +5,20 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { makeRecord } from "executable-address";
 import { sample, shop } from "../address/test/samples.ts";
-import { assertSame, keptAs, newOrder } from "./order.ts";
+import { assertSame, newOrder, requireKept } from "./order.ts";
 import { sqliteStore } from "./shop.ts";
 
 const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
-describe("keptAs", () => {
+describe("requireKept", () => {
   test("Error where the store lost the reference, else the order that is kept", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
-    await assert.rejects(keptAs(store, "order-1"), { message: "order-1 is gone from the store" });
+    await assert.rejects(requireKept(store, "order-1"), {
+      message: "order-1 is gone from the store",
+    });
     const kept = await store.saveOrder(order);
-    assert.deepEqual(await keptAs(store, "order-1"), kept);
+    assert.deepEqual(await requireKept(store, "order-1"), kept);
   });
 });
 

@@ -13,7 +13,7 @@ export function newOrder(
 }
 
 /** The order that another save has put in the place of what was known. */
-export async function keptAs(store: ShopStore, reference: string): Promise<ShopOrder> {
+export async function requireKept(store: ShopStore, reference: string): Promise<ShopOrder> {
   const kept = await store.findByReference(reference);
   if (kept) return kept;
   throw new Error(`${reference} is gone from the store`);

@@ -7,7 +7,7 @@ import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
 import { verifyReference } from "executable-address/reference";
 import type { ProveEventOptions } from "executable-address/webhook";
-import { keptAs, newOrder } from "./order.ts";
+import { newOrder, requireKept } from "./order.ts";
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 type RestoreParts = Pick<ProveEventOptions, "factory"> & {
@@ -44,7 +44,7 @@ export function openRestore(parts: RestoreParts) {
     const { version = 0 } = kept ?? {};
     const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
     const saved = await store.saveOrder(restored);
-    if (!saved) return keptAs(store, reference);
+    if (!saved) return requireKept(store, reference);
     await parts.onRestored?.(saved);
     return saved;
   }

@@ -51,9 +51,9 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
       const saved = isNew ? statement.add.get(...row) : statement.save.get(...row, order.version);
       return saved ? next : undefined;
     },
-    findByAddress: (address) => orderOf(statement.byAddress.get(addressKey(address))),
-    findByReference: (reference) => orderOf(statement.byReference.get(reference)),
-    findMade: () => statement.byState.all("made").flatMap((row) => orderOf(row) ?? []),
+    findByAddress: (address) => parseOrder(statement.byAddress.get(addressKey(address))),
+    findByReference: (reference) => parseOrder(statement.byReference.get(reference)),
+    findMade: () => statement.byState.all("made").flatMap((row) => parseOrder(row) ?? []),
     keepEvents(events, cursor) {
       db.exec("begin immediate");
       try {
@@ -114,7 +114,7 @@ function prepareIn(db: SqliteDatabase) {
 
 type EventRow = { id: string; address: string; body: string; attempts: number };
 
-function orderOf(row: unknown): ShopOrder | undefined {
+function parseOrder(row: unknown): ShopOrder | undefined {
   const found = row as { body: string } | null | undefined;
   return found ? (JSON.parse(found.body) as ShopOrder) : undefined;
 }

@@ -96,7 +96,7 @@ export async function proveEvent(
     throw new TypeError("confirmations: say how many blocks must stand upon a fact");
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
   const { type, data } = checked(event);
-  const record = await recordOf(data.address, of, options);
+  const record = await findRecord(data.address, of, options);
   const { chainId } = record.intent;
   if (data.status.chainId !== chainId)
     throw new WebhookError(`the event is of chain ${data.status.chainId}, not ${chainId}`);
@@ -113,7 +113,7 @@ export async function proveEvent(
   if (newest !== agreed && (await rule({ ...asked, agreed: newest })))
     return { address, fact: "notYet" };
   if (claimed.number > newest.number) return { address, fact: "notYet" };
-  if (isLasting(event) && (await isOf(claimed, options)))
+  if (isLasting(event) && (await isCanonical(claimed, options)))
     throw new WebhookError(`${address}: the chain does not have what the event says`);
   return { address, fact: "outdated" };
 }
@@ -125,7 +125,10 @@ const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
     : type === "address.executed" || type === "address.recovered";
 
 /** Whether the block that the event names is still of the chain. @throws {ProofError} */
-async function isOf({ number, hash }: BlockReference, { rpcs, ...options }: ProveEventOptions) {
+async function isCanonical(
+  { number, hash }: BlockReference,
+  { rpcs, ...options }: ProveEventOptions,
+) {
   const block = await agree(rpcs, number, parseAgreement(rpcs, options).quorum);
   if (block) return block.hash === hash.toLowerCase();
   throw new ProofError("no_quorum", `the endpoints agree on no block ${number}`);
@@ -146,7 +149,7 @@ function checked(event: ServiceEvent): ServiceEvent {
   }
 }
 
-async function recordOf(address: Hex, of: AddressRecord | Lookup, options: ProveEventOptions) {
+async function findRecord(address: Hex, of: AddressRecord | Lookup, options: ProveEventOptions) {
   const found = "lookup" in of ? await of.lookup(address) : of;
   if (!found) throw new WebhookError(`the service has no record of ${address}`);
   const record = verifyRecord(found, { ...options, factory: options.factory ?? factoryAddress });
@@ -161,7 +164,7 @@ type Fact = ProvedEvent extends infer Each
     : never
   : never;
 
-type Asked = {
+type RuleInput = {
   readonly record: AddressRecord;
   readonly options: ProveEventOptions;
   readonly claimed: ServiceEvent["data"];
@@ -169,12 +172,12 @@ type Asked = {
 };
 
 /** For each type, the fact that is so at the agreed block; undefined where it is not so there. */
-const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undefined>> = {
+const rules: Record<ServiceEvent["type"], (asked: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(asked) {
     const { payment } = asked.claimed;
     if (!payment) return undefined;
     const { token, transactionHash, blockNumber } = payment;
-    if (transactionHash === null) return holdingOf(asked, token);
+    if (transactionHash === null) return readHolding(asked, token);
     const { record, agreed, options } = asked;
     if (blockNumber > agreed.number) return undefined;
     const found = await findPayment(record, { token, transactionHash, blockNumber }, options);
@@ -184,13 +187,13 @@ const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undef
     return { fact: "payment", transactionHash: found.transactionHash, token, payments, depth };
   },
   async "address.executed"(asked) {
-    if ((await outcomeAt(asked)) !== "executed") return undefined;
+    if ((await proveOutcomeAt(asked)) !== "executed") return undefined;
     const { record, agreed, options } = asked;
     const { transactionHash, held, left, block } = await findExecution(record, agreed, options);
     return { fact: "executed", transactionHash, held, left, depth: agreed.head - block.number };
   },
   async "address.recovered"(asked) {
-    const outcome = await outcomeAt(asked);
+    const outcome = await proveOutcomeAt(asked);
     if (outcome !== "executed" && outcome !== "closed") return undefined;
     const { record, agreed, options, claimed } = asked;
     const last = claimed.status.recoveries.at(-1)?.transactionHash ?? claimed.transactionHash;
@@ -202,21 +205,21 @@ const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undef
     return { fact: "recovered", transactionHash, recoveries, depth: agreed.head - block.number };
   },
   async "address.expired"(asked) {
-    if ((await outcomeAt(asked)) !== "never") return undefined;
+    if ((await proveOutcomeAt(asked)) !== "never") return undefined;
     return { fact: "expired", depth: depthOf(asked) };
   },
   async "address.funded"(asked) {
-    const { state, balance } = await heldAt(asked);
+    const { state, balance } = await readStateAt(asked);
     return state === "funded" ? { fact: "funded", balance, depth: depthOf(asked) } : undefined;
   },
   async "address.surplus"(asked) {
-    const { state, recoverable } = await heldAt(asked);
+    const { state, recoverable } = await readStateAt(asked);
     const isOver = state === "executed" || state === "recovered";
     if (!isOver || recoverable.length === 0) return undefined;
     return { fact: "surplus", recoverable, depth: depthOf(asked) };
   },
   async "address.reverted"(asked) {
-    const { state } = await heldAt(asked);
+    const { state } = await readStateAt(asked);
     // Only a chain that has taken back the execution or the recovery shows another state.
     if (state === "executed" || state === "recovered") return undefined;
     if (state !== asked.claimed.status.state) return undefined;
@@ -224,19 +227,19 @@ const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undef
   },
 };
 
-async function holdingOf(asked: Asked, token: Hex): Promise<Fact | undefined> {
-  const status = await heldAt(asked);
+async function readHolding(asked: RuleInput, token: Hex): Promise<Fact | undefined> {
+  const status = await readStateAt(asked);
   const held = [...status.recoverable, { token: status.token, amount: status.balance }];
   const found = held.find((each) => isSame(each.token, token));
   if (!found || found.amount === "0") return undefined;
   return { fact: "held", token: found.token, amount: found.amount, depth: depthOf(asked) };
 }
 
-const depthOf = ({ agreed }: Asked) => agreed.head - agreed.number;
+const depthOf = ({ agreed }: RuleInput) => agreed.head - agreed.number;
 
-async function outcomeAt({ record, agreed, options }: Asked) {
+async function proveOutcomeAt({ record, agreed, options }: RuleInput) {
   const { found } = await fromAny(options.rpcs, (rpc) => askOutcome(rpc, record, agreed, options));
   return found.outcome;
 }
 
-const heldAt = ({ record, agreed, options }: Asked) => readAgreed(record, agreed, options);
+const readStateAt = ({ record, agreed, options }: RuleInput) => readAgreed(record, agreed, options);

@@ -49,15 +49,15 @@ export async function verifyWebhook(
     throw new TypeError(
       `expected a secret or a publicKey, found ${secret === undefined ? "neither" : "both"}`,
     );
-  const id = headerOf(headers, "webhook-id");
-  const timestamp = headerOf(headers, "webhook-timestamp");
+  const id = readHeader(headers, "webhook-id");
+  const timestamp = readHeader(headers, "webhook-timestamp");
   if (!/^[1-9][0-9]{0,11}$/.test(timestamp))
     throw new WebhookError(`webhook-timestamp: wanted seconds, found ${plainOf(timestamp)}`);
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const content = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
-  const signatures = headerOf(headers, "webhook-signature").split(" ").slice(0, 10);
+  const signatures = readHeader(headers, "webhook-signature").split(" ").slice(0, 10);
   const isRight =
     publicKey === undefined
       ? await isHmac(content, signatures, [secret ?? []].flat())
@@ -77,7 +77,7 @@ function parse(text: string): ServiceEvent | undefined {
   }
 }
 
-function headerOf(headers: HeaderSource, name: string): string {
+function readHeader(headers: HeaderSource, name: string): string {
   const value =
     typeof (headers as Headers).get === "function"
       ? (headers as Headers).get(name)
@@ -89,9 +89,9 @@ function headerOf(headers: HeaderSource, name: string): string {
 async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   for (const secret of secrets) {
-    const bytes = bytesOf(secret, "whsec_");
+    const bytes = decodeKey(secret, "whsec_");
     const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
-    for (const signature of valuesOf(signatures, "v1")) {
+    for (const signature of readSignatures(signatures, "v1")) {
       if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
     }
   }
@@ -100,9 +100,9 @@ async function isHmac(content: Bytes, signatures: string[], secrets: readonly st
 
 async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly string[]) {
   for (const publicKey of publicKeys) {
-    const bytes = bytesOf(publicKey, "whpk_");
+    const bytes = decodeKey(publicKey, "whpk_");
     const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
-    for (const signature of valuesOf(signatures, "v1a")) {
+    for (const signature of readSignatures(signatures, "v1a")) {
       if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
     }
   }
@@ -111,7 +111,7 @@ async function isEd25519(content: Bytes, signatures: string[], publicKeys: reado
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-const valuesOf = (signatures: string[], version: string): Bytes[] =>
+const readSignatures = (signatures: string[], version: string): Bytes[] =>
   signatures.flatMap((signature) => {
     const [found, text = ""] = signature.split(",");
     try {
@@ -121,7 +121,7 @@ const valuesOf = (signatures: string[], version: string): Bytes[] =>
     }
   });
 
-function bytesOf(text: string, prefix: string): Bytes {
+function decodeKey(text: string, prefix: string): Bytes {
   if (!text.startsWith(prefix)) throw new TypeError(`expected ${prefix} and base64`);
   return base64(text.slice(prefix.length));
 }

@@ -14,8 +14,8 @@ import { RpcError } from "executable-address/status";
 import type { TryChain } from "./chain.ts";
 
 /** An HTTP request, its body read. */
-export type Asked = { readonly method: string; readonly url: string; readonly body: string };
-export type Answered = { readonly status: number; readonly body: unknown };
+export type TryRequest = { readonly method: string; readonly url: string; readonly body: string };
+export type TryAnswer = { readonly status: number; readonly body: unknown };
 
 export type Made = {
   readonly record: AddressRecord;
@@ -28,7 +28,7 @@ export type Made = {
 export function openTryService(chain: TryChain, given: Given, made: (order: Made) => void) {
   const records = new Map<string, AddressRecord>();
 
-  function create(body: string, reference: string | null): Answered {
+  function create(body: string, reference: string | null): TryAnswer {
     const { intent } = encodeNewIntent(JSON.parse(body) as Intent);
     const record = makeRecord(intent);
     const key = record.address.toLowerCase();
@@ -37,7 +37,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: record };
   }
 
-  async function call(body: string): Promise<Answered> {
+  async function call(body: string): Promise<TryAnswer> {
     const asked = JSON.parse(body) as Call | Call[];
     const one = async ({ id, method, params }: Call) => {
       try {
@@ -54,10 +54,10 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
   /** Has a record that the shop did not make, as the real service has. */
   const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
 
-  async function answer({ method, url, body }: Asked): Promise<Answered> {
+  async function answer({ method, url, body }: TryRequest): Promise<TryAnswer> {
     const { pathname, searchParams } = new URL(url, "http://try");
     if (pathname === "/rpc") return call(body);
-    if (pathname === "/v1/chains") return { status: 200, body: chainsOf(given) };
+    if (pathname === "/v1/chains") return { status: 200, body: listChains(given) };
     if (pathname === "/v1/events")
       return { status: 200, body: { items: [], next: "0", hasMore: false } };
     if (pathname === "/v1/addresses") return { status: 200, body: { items: [], next: null } };
@@ -80,12 +80,12 @@ type Call = { id: unknown; method: string; params?: readonly unknown[] };
 /** The one chain and token of this service. */
 export type Given = { readonly chainId: number; readonly token: Hex; readonly symbol: string };
 
-const chainsOf = ({ chainId, token, symbol }: Given) => ({
+const listChains = ({ chainId, token, symbol }: Given) => ({
   factory: factoryAddress,
   chains: [{ chainId, name: "Trial", tokens: [{ symbol, address: token, decimals: 6 }] }],
 });
 
-const refused = (status: number, code: string, issues: readonly unknown[] = []): Answered => ({
+const refused = (status: number, code: string, issues: readonly unknown[] = []): TryAnswer => ({
   status,
   body: { error: { code, message: code, issues } },
 });

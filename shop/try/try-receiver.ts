@@ -8,7 +8,7 @@ import { readStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
 import { openTryChain } from "./chain.ts";
 import { deliver, isTaken, type Taken } from "./deliver.ts";
-import { type Answered, type Asked, type Made, openTryService } from "./service.ts";
+import { type Made, openTryService, type TryAnswer, type TryRequest } from "./service.ts";
 import { type Hands, trials } from "./trials.ts";
 
 export type TryOptions = {
@@ -55,7 +55,7 @@ export async function tryReceiver(options: TryOptions): Promise<Score> {
     await awaitReceiver(url);
     const taken: Taken[] = [];
     const results = await runTrials(
-      handsOf(options, { chain, orders, taken, know: service.know }),
+      openHands(options, { chain, orders, taken, know: service.know }),
       options,
     );
     const slowestMs = Math.round(Math.max(...taken.map(({ ms }) => ms)));
@@ -90,7 +90,7 @@ type World = Pick<Hands, "chain"> & {
   know(record: Made["record"]): void;
 };
 
-function handsOf(options: TryOptions, { chain, orders, taken, know }: World): Hands {
+function openHands(options: TryOptions, { chain, orders, taken, know }: World): Hands {
   const { url, order, form, goods } = options;
   const secret = settingsAt(options.port).WEBHOOK_SECRET!;
   let events = 0;
@@ -99,7 +99,7 @@ function handsOf(options: TryOptions, { chain, orders, taken, know }: World): Ha
     taken.push(answer);
     return answer;
   };
-  const goodsOf = async ({ record }: Made) => {
+  const readGoods = async ({ record }: Made) => {
     const answer = await fetch(goods!.replaceAll("{address}", record.address));
     if (!answer.ok) throw new Error(`${goods}: HTTP ${answer.status}`);
     return Number(await answer.text());
@@ -126,9 +126,9 @@ function handsOf(options: TryOptions, { chain, orders, taken, know }: World): Ha
       await until(patienceMs, async () => isTaken(await send(event, spoiled)));
     },
     async goodsAre(made, count, withinMs = patienceMs) {
-      if (count > 0) await until(withinMs, async () => (await goodsOf(made)) >= count);
+      if (count > 0) await until(withinMs, async () => (await readGoods(made)) >= count);
       await wait(settleMs);
-      return (await goodsOf(made)) === count;
+      return (await readGoods(made)) === count;
     },
   };
 }
@@ -178,7 +178,7 @@ function strangeOrder(reference: string | null): Made {
 }
 
 /** Answers HTTP on 127.0.0.1. @returns how to close it */
-async function serve(port: number, answer: (asked: Asked) => Promise<Answered>) {
+async function serve(port: number, answer: (asked: TryRequest) => Promise<TryAnswer>) {
   const server = createServer(async (request, response) => {
     const { method = "GET", url = "/" } = request;
     const { status, body } = await answer({ method, url, body: await text(request) });
