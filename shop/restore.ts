@@ -118,7 +118,9 @@ async function* ownAddresses(service: Client) {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? {} : { cursor };
-    const page = await service.addresses({ order: "newest", limit: 100, ...query });
+    // What strangers create with the client ID would be read at each start, however much it is.
+    const ours = { createdBy: "api_key", order: "newest", limit: 100 } as const;
+    const page = await service.addresses({ ...ours, ...query });
     yield page.items;
     cursor = page.next ?? undefined;
   } while (cursor !== undefined);
