@@ -39,13 +39,12 @@ export { InvalidError, type Issue, type Path } from "./errors.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
 export { parseJson } from "./intent/json.ts";
 export {
+  drawSalt,
   encodeNewIntent,
   findCautions,
   type NewIntentOptions,
-  parseIntent,
-  type TermsOptions,
-} from "./intent/parse.ts";
-export { drawSalt } from "./intent/salt.ts";
+} from "./intent/new-intent.ts";
+export { parseIntent, type TermsOptions } from "./intent/parse.ts";
 export { decodeTerms, encodeTerms } from "./intent/terms.ts";
 export { type Keccak, keccak256 } from "./keccak/keccak.ts";
 export { makeRecord, verifyRecord } from "./record.ts";

@@ -17,7 +17,7 @@ import { factoryAddress } from "../deployment.ts";
 import { InvalidError, type Issue, lineOf } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
-import { findCautions } from "../intent/parse.ts";
+import { findCautions } from "../intent/new-intent.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
 import { type Actor, act } from "./act.ts";

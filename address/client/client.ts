@@ -7,7 +7,7 @@ import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { type ChainList, proveChains, proveSimulation, proveStatus } from "./answers.ts";
 import type { Check } from "./check.ts";
-import { type CallOptions, type CreateOptions, creating, type NewIntent } from "./create.ts";
+import type { CallOptions, CreateOptions, NewIntent } from "./create.ts";
 import { type Endpoints, endpointsOf } from "./endpoints.ts";
 import {
   type AddressPage,
@@ -19,15 +19,14 @@ import {
   proveEventOf,
   proveEventPage,
   proveListed,
-  queryOf,
   type ServiceEvent,
 } from "./lists.ts";
 import { lookupIn, orNothing } from "./mirrors.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";
-import { type Proved, type ProvedWait, type ProveOptions, proving } from "./prove.ts";
-import { send } from "./request.ts";
+import type { Proved, ProvedWait, ProveOptions } from "./prove.ts";
+import { loadCode, queryOf, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
-import { type WatchOptions, watchStatus } from "./watch.ts";
+import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch.ts";
 
 export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
@@ -157,8 +156,17 @@ export function createClient(options: ClientOptions): Client {
   const lookup: Client["lookup"] = async (address, { signal } = {}) =>
     lookUp(parse(address), signal);
 
+  const source = { get, lookup, trust };
+
   return {
-    ...creating(settings),
+    create: async (intent, options) => {
+      const { createAddress } = await loadCode(import("./create.ts"));
+      return createAddress(settings, intent, options);
+    },
+    check: async (intent, options) => {
+      const { checkIntent } = await loadCode(import("./create.ts"));
+      return checkIntent(settings, intent, options);
+    },
     lookup,
     chains: async (options) => proveChains(await get("/chains", options), trust),
     status: (address, options) => find(address, "/status", options, proveStatus),
@@ -174,7 +182,20 @@ export function createClient(options: ClientOptions): Client {
       yield* watchStatus(transport, parse(address), options);
     },
     webhooks: endpointsOf(settings),
-    ...proving({ get, lookup, parse, transport, trust }),
+    // Loaded when needed, because most pages never prove.
+    prove: async (of, options) => {
+      const { prove } = await loadCode(import("./prove.ts"));
+      return prove(source, of, options);
+    },
+    async waitFor(address, state, { proof, ...options } = {}) {
+      const asked = parse(address);
+      const wanted = typeof state === "string" ? [state] : state;
+      const claimed = (more: WaitOptions) =>
+        waitForState(transport, asked, wanted, { ...options, ...more });
+      if (!proof) return claimed({});
+      const { prove, waitForProof } = await loadCode(import("./prove.ts"));
+      return waitForProof(claimed, () => prove(source, asked, proof), wanted, options);
+    },
   };
 }
 

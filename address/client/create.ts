@@ -3,13 +3,12 @@
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
-import { encodeNewIntent } from "../intent/parse.ts";
+import { encodeNewIntent } from "../intent/new-intent.ts";
 import { proveCheck, proveRecord, proveSalted } from "./answers.ts";
 import type { Check } from "./check.ts";
 import { ClientError } from "./errors.ts";
-import { queryOf } from "./lists.ts";
 import type { Settings } from "./options.ts";
-import { send } from "./request.ts";
+import { queryOf, send } from "./request.ts";
 
 /** An intent to create; without a salt, a random one is drawn. */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
@@ -29,50 +28,65 @@ export type CreateOptions = CallOptions & {
   readonly signature?: Hex;
 };
 
-/** The two methods of a client that post an intent. */
-export function creating({ trust, credential, transport }: Settings) {
-  const submit = (path: string, intent: object, { signal }: CallOptions) => {
-    const headers = { "Content-Type": "application/json", ...credential };
-    return send(transport, { method: "POST", path, headers, body: JSON.stringify(intent), signal });
-  };
-
-  /** Posts an intent, and gives what `prove` makes of the answer. */
-  async function post<T>(
-    path: string,
-    intent: NewIntent,
-    options: CallOptions,
-    prove: (answer: unknown, address: Hex) => T,
-  ): Promise<T> {
-    // A salt drawn here and not by the service: sending it again is the same address.
-    const { intent: wanted, terms } = encodeNewIntent(intent, trust);
-    const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
-    try {
-      return prove(await submit(path, wanted, options), address);
-    } catch (error) {
-      if (error instanceof ClientError) error.intent = wanted;
-      throw error;
-    }
-  }
-
-  /** The salt is the service's, which knows the account's reference key. */
-  async function createSalted(path: string, intent: NewIntent, options: CallOptions) {
+/** Creates the address of an intent, as `Client.create` promises. */
+export async function createAddress(
+  settings: Settings,
+  intent: NewIntent,
+  options: CreateOptions = {},
+): Promise<AddressRecord> {
+  const { trust, credential } = settings;
+  const { reference, signature, again } = options;
+  const query = queryOf({ reference, signature, again: again ? "true" : undefined });
+  const path = `/address/create${query}`;
+  // A server's reference makes the salt of an intent without one.
+  const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
+  if (isSaltMade && "Authorization" in credential) {
+    // The salt is the service's, which knows the account's reference key.
     const { salt: _, ...wanted } = encodeNewIntent(intent, trust).intent;
-    return proveSalted(await submit(path, wanted, options), wanted, trust);
+    return proveSalted(await submit(settings, path, wanted, options), wanted, trust);
   }
+  return submitSalted(settings, path, intent, options, (answer, address) =>
+    proveRecord(answer, address, trust),
+  );
+}
 
-  return {
-    async create(intent: NewIntent, options: CreateOptions = {}): Promise<AddressRecord> {
-      const { reference, signature, again } = options;
-      const query = queryOf({ reference, signature, again: again ? "true" : undefined });
-      const path = `/address/create${query}`;
-      // A server's reference makes the salt of an intent without one.
-      const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
-      if (isSaltMade && "Authorization" in credential) return createSalted(path, intent, options);
-      return post(path, intent, options, (answer, address) => proveRecord(answer, address, trust));
-    },
-    check: (intent: NewIntent, options: CallOptions = {}): Promise<Check> =>
-      post("/address/check", intent, options, (answer, address) =>
-        proveCheck(answer, address, trust),
-      ),
-  };
+/** Checks an intent, as `Client.check` promises. */
+export function checkIntent(
+  settings: Settings,
+  intent: NewIntent,
+  options: CallOptions = {},
+): Promise<Check> {
+  return submitSalted(settings, "/address/check", intent, options, (answer, address) =>
+    proveCheck(answer, address, settings.trust),
+  );
+}
+
+/** Posts an intent with a salt, and returns what `prove` makes of the answer. */
+async function submitSalted<T>(
+  settings: Settings,
+  path: string,
+  intent: NewIntent,
+  options: CallOptions,
+  prove: (answer: unknown, address: Hex) => T,
+): Promise<T> {
+  const { trust } = settings;
+  // The salt is drawn here and not by the service, so that sending it again is the same address.
+  const { intent: wanted, terms } = encodeNewIntent(intent, trust);
+  const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
+  try {
+    return prove(await submit(settings, path, wanted, options), address);
+  } catch (error) {
+    if (error instanceof ClientError) error.intent = wanted;
+    throw error;
+  }
+}
+
+function submit(
+  { credential, transport }: Settings,
+  path: string,
+  intent: object,
+  { signal }: CallOptions,
+) {
+  const headers = { "Content-Type": "application/json", ...credential };
+  return send(transport, { method: "POST", path, headers, body: JSON.stringify(intent), signal });
 }

@@ -216,14 +216,6 @@ export const testEvent = object({
 });
 export type TestEvent = TypeOf<typeof testEvent>;
 
-/** `?name=value&…` of what is defined, or nothing. */
-export function queryOf(query: Readonly<Record<string, string | number | undefined>>): string {
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
-  );
-  return pairs.length > 0 ? `?${pairs.join("&")}` : "";
-}
-
 /** @throws {UnprovenError} also for another address than `asked` */
 export function proveListed(answer: unknown, asked: Hex): ListedAddress {
   return ofAddress(shaped(listedAddress, answer, "row of an address"), asked);

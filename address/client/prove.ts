@@ -16,12 +16,12 @@ import {
   type Rpcs,
 } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
-import { type GatherOptions, proveAt } from "../proof/gather.ts";
+import type { GatherOptions } from "../proof/gather.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { ClientError, UnprovenError, WaitError } from "./errors.ts";
-import type { Settings } from "./options.ts";
-import { sleep } from "./request.ts";
-import { type WaitOptions, waitForState } from "./watch.ts";
+import type { Trust } from "./options.ts";
+import { loadCode, sleep } from "./request.ts";
+import type { WaitOptions } from "./watch.ts";
 import { startBound } from "./within.ts";
 
 /** An outcome with its proof and record, by which anybody can verify it again. */
@@ -37,33 +37,23 @@ export type ProveOptions = AgreementOptions & { readonly rpcs: Rpcs };
 /** `proof`: nodes of the caller's that prove the status before it is given. */
 export type ProvedWait = WaitOptions & { readonly proof?: ProveOptions };
 
-type Source = Pick<Settings, "transport" | "trust"> & {
+/** The parts of a client that proving uses. */
+export type ProofSource = {
+  readonly trust: Trust;
+  /** Requests a path of the service. */
   readonly get: (path: string) => Promise<unknown>;
   readonly lookup: (address: Hex) => Promise<AddressRecord | undefined>;
-  readonly parse: (address: Hex) => Hex;
 };
 
-/** The two methods of a client that prove. */
-export function proving({ get, lookup, parse, transport, trust }: Source) {
-  const prove = async (of: Hex | AddressRecord, options: ProveOptions) => {
-    const record = typeof of === "string" ? await lookup(of) : of;
-    if (!record) throw new UnprovenError(`the service has no record of ${of}`);
-    return proveWith(get, record, { ...options, ...trust });
-  };
-  return {
-    prove,
-    async waitFor(
-      address: Hex,
-      state: AddressState | readonly AddressState[],
-      { proof, ...options }: ProvedWait = {},
-    ): Promise<ServiceStatus & { readonly proved?: Proved }> {
-      const wanted = typeof state === "string" ? [state] : state;
-      const claimed = (more: WaitOptions) =>
-        waitForState(transport, parse(address), wanted, { ...options, ...more });
-      if (!proof) return claimed({});
-      return waitForProof(claimed, () => prove(address, proof), wanted, options);
-    },
-  };
+/** Proves what became of an address, as `Client.prove` promises. */
+export async function prove(
+  { get, lookup, trust }: ProofSource,
+  of: Hex | AddressRecord,
+  options: ProveOptions,
+): Promise<Proved> {
+  const record = typeof of === "string" ? await lookup(of) : of;
+  if (!record) throw new UnprovenError(`the service has no record of ${of}`);
+  return proveWith(get, record, { ...options, ...trust });
 }
 
 /**
@@ -86,6 +76,8 @@ async function proveWith(
     return await verified((await get(path)) as AddressProof);
   } catch (error) {
     if (!(error instanceof ClientError || error instanceof ProofError)) throw error;
+    // Most services give a proof that verifies, so making one from nodes is loaded when needed.
+    const { proveAt } = await loadCode(import("../proof/gather.ts"));
     return verified(await proveAt(record, agreed, options));
   }
 }
@@ -115,9 +107,9 @@ const outcomeOf: Readonly<Partial<Record<AddressState, ProvedAddress["outcome"]>
  *
  * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
  */
-async function waitForProof(
+export async function waitForProof(
   claimed: (more: WaitOptions) => Promise<ServiceStatus>,
-  prove: () => Promise<Proved>,
+  provenNow: () => Promise<Proved>,
   wanted: readonly AddressState[],
   { signal, timeoutMs = 600_000, pollMs = 5_000 }: WaitOptions,
 ): Promise<ServiceStatus & { readonly proved: Proved }> {
@@ -129,7 +121,7 @@ async function waitForProof(
   try {
     for (;;) {
       seen = await claimed({ signal: bound.signal });
-      const proved = await prove().catch((error) => {
+      const proved = await provenNow().catch((error) => {
         if (error instanceof ProofError) return undefined;
         throw error;
       });

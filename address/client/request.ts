@@ -118,6 +118,17 @@ export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined
   };
 }
 
+/**
+ * Waits for a part of the library that is loaded when it is needed.
+ *
+ * @throws {NetworkError} `unreachable` if a page cannot load it
+ */
+export async function loadCode<Code>(code: Promise<Code>): Promise<Code> {
+  return code.catch((cause) => {
+    throw new NetworkError("unreachable", "a part of the library cannot be loaded", { cause });
+  });
+}
+
 export function withRequestId(error: unknown, response: Response | undefined): unknown {
   const id = response?.headers.get("X-Request-Id");
   if (error instanceof ClientError && id && /^[!-~]{1,200}$/.test(id)) error.requestId = id;
@@ -144,6 +155,14 @@ export async function readText(response: Response): Promise<string> {
     text += decoder.decode(value, { stream: true });
   }
   return text + decoder.decode();
+}
+
+/** `?name=value&…` of what is defined, or nothing. */
+export function queryOf(query: Readonly<Record<string, string | number | undefined>>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
 export function parseJson(text: string): unknown {

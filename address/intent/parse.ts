@@ -5,20 +5,10 @@ import { cacheOf } from "../abi/cache.ts";
 import type { AbiFunction } from "../abi/type.ts";
 import { withWriter } from "../abi/writer.ts";
 import { parseFactory } from "../derive.ts";
-import {
-  addFaults,
-  type Fault,
-  InvalidError,
-  type Issue,
-  noFaults,
-  throwFaults,
-} from "../errors.ts";
-import { cautionsOf } from "../function/cautions.ts";
-import { readFunction } from "../function/function.ts";
+import { type Fault, InvalidError, type Issue, noFaults, throwFaults } from "../errors.ts";
 import { type Keccak, keccakOf } from "../keccak/keccak.ts";
 import { readFields } from "./fields.ts";
 import type { Hex, Intent } from "./intent.ts";
-import { drawSalt } from "./salt.ts";
 import { writeIntent } from "./write.ts";
 
 export type TermsOptions = {
@@ -26,14 +16,6 @@ export type TermsOptions = {
   readonly factory?: Hex;
   readonly keccak?: Keccak;
 };
-
-export type NewIntentOptions = TermsOptions & {
-  /** Further rules, on the fields that are right in themselves; told with the other issues. */
-  readonly check?: (fields: Partial<Intent>) => readonly Issue[];
-};
-
-/** An intent and its terms, made in one walk. */
-type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
  * The intent that `value` is, by the rules that are frozen: spec/terms.md §1.
@@ -45,38 +27,11 @@ export function parseIntent(value: unknown, options: TermsOptions = {}): Intent 
   return useIntent(value, options, (intent) => intent);
 }
 
-/**
- * A new intent and its terms: as {@link parseIntent}, but what {@link findCautions} finds is
- * refused with the rest, and a salt is drawn where there is none.
- *
- * @throws {InvalidError} with every fault found, up to 100
- */
-export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}): Encoded {
-  const asNew = { drawSalt, cautionsOf, check: options.check };
-  return useIntent(value, options, (intent, terms) => ({ intent, terms: terms.slice() }), asNew);
-}
-
-/**
- * Finds what a reader of `intent` should be warned of and {@link encodeNewIntent} refuses, though
- * such terms are valid for good: names that Solidity keeps for itself (`reserved_word`), and
- * selectors of well-known functions under another signature (`selector_clash`). The lists may grow.
- */
-export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
-  const cache = cacheOf(keccakOf(options));
-  const faults = noFaults();
-  for (const [index, call] of parseIntent(intent, options).calls.entries()) {
-    faults.path.push("calls", index, "function");
-    addFaults(faults, cautionsOf(readFunction(faults, call.function, cache)!));
-    faults.path.length = 0;
-  }
-  return faults.issues;
-}
-
-/** Rules for new intents alone. */
+/** Rules for new intents only, which `new-intent.ts` adds. */
 type AsNew = {
   readonly drawSalt: () => Hex;
   readonly cautionsOf: (found: AbiFunction) => readonly Fault[];
-  readonly check: NewIntentOptions["check"] | undefined;
+  readonly check: ((fields: Partial<Intent>) => readonly Issue[]) | undefined;
 };
 
 /** Gives what `use` makes of the intent and of its terms, which it must not keep. */

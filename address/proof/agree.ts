@@ -71,17 +71,6 @@ export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   );
 }
 
-/** @throws {ProofError} `unproved` unless `quorum` of `rpcs` have the block of that hash there */
-export async function assertAgreed(
-  rpcs: Rpcs,
-  { blockNumber, blockHash }: { readonly blockNumber: number; readonly blockHash: string },
-  quorum: number,
-): Promise<void> {
-  const block = await agree(rpcs, blockNumber, quorum);
-  if (block?.hash !== blockHash)
-    throw new ProofError("unproved", `block ${blockNumber} is not one that others have`);
-}
-
 /** Its newest block's number, or why it has no say. */
 async function headOf(rpc: Rpc, chainId: number): Promise<number | string> {
   try {

@@ -16,7 +16,7 @@ import type { AddressProof } from "./address-proof.ts";
 import {
   type AgreedBlock,
   type AgreementOptions,
-  assertAgreed,
+  agree,
   blockHashOf,
   callOf,
   parseAgreement,
@@ -215,4 +215,15 @@ export async function rebuild(
       throw new ProofError("unproved", `${transactionHash} does not call the factory itself`);
     return decodeExecutions(hexOf(json.input, "input"), options);
   });
+}
+
+/** @throws {ProofError} `unproved` unless `quorum` of `rpcs` have the block of that hash there */
+export async function assertAgreed(
+  rpcs: Rpcs,
+  { blockNumber, blockHash }: { readonly blockNumber: number; readonly blockHash: string },
+  quorum: number,
+): Promise<void> {
+  const block = await agree(rpcs, blockNumber, quorum);
+  if (block?.hash !== blockHash)
+    throw new ProofError("unproved", `block ${blockNumber} is not one that others have`);
 }

@@ -8,6 +8,6 @@ export {
   headersOf,
   type Json,
 } from "./build/fields.ts";
+export { buildProof, type TrieEntry } from "./build/trie.ts";
 export { encodeCount, encodeRlp } from "./rlp.ts";
-export { buildProof, type TrieEntry } from "./trie.ts";
 export { vaultCodes } from "./vault-code.ts";

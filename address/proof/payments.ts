@@ -6,18 +6,11 @@ import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { topicOf, transferOf, transferTopic } from "../status/transfer.ts";
-import {
-  type AgreedBlock,
-  agree,
-  assertAgreed,
-  callOf,
-  parseAgreement,
-  type Rpcs,
-} from "./agree.ts";
+import { type AgreedBlock, agree, callOf, parseAgreement, type Rpcs } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
-import { findProved, fromAny, type GatherOptions } from "./gather.ts";
+import { assertAgreed, findProved, fromAny, type GatherOptions } from "./gather.ts";
 
 /** `amount` of the intent's token, in base units, came from `from` in one transaction. */
 export type PaymentProof = {

@@ -7,9 +7,10 @@ import { RLP } from "@ethereumjs/rlp";
 import { toHex } from "../abi/hex.ts";
 import { keccak256 } from "../keccak/keccak.ts";
 import { randomFrom } from "../test/random.ts";
+import { buildProof } from "./build/trie.ts";
 import { readReceiptLogs } from "./execution.ts";
 import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
-import { buildProof, proveInTrie } from "./trie.ts";
+import { proveInTrie } from "./trie.ts";
 
 const isLong = process.env.TESTS === "long";
 

@@ -4,7 +4,7 @@
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import { invalidProof } from "./error.ts";
-import { bytesOf, decodeRlp, encodeRlp, type Rlp, sameBytes } from "./rlp.ts";
+import { bytesOf, decodeRlp, type Rlp, sameBytes } from "./rlp.ts";
 
 /**
  * The value that the trie with this `root` has at `key`, undefined where it has none.
@@ -76,7 +76,7 @@ function valueIn(item: Rlp | undefined): Uint8Array | undefined {
   return value.length > 0 ? value : undefined;
 }
 
-function nibblesOf(bytes: Uint8Array): number[] {
+export function nibblesOf(bytes: Uint8Array): number[] {
   return Array.from(bytes).flatMap((byte) => [byte >> 4, byte & 15]);
 }
 
@@ -86,59 +86,4 @@ function partOf(item: Rlp | undefined): [boolean, number[]] {
   if (flags === undefined || flags > 3 || (flags % 2 === 0 && rest[0] !== 0))
     throw invalidProof("trie: a path of no known kind");
   return [flags >= 2, flags % 2 === 0 ? rest.slice(1) : rest];
-}
-
-/** One entry of a trie that is built whole. No key may be the beginning of another. */
-export type TrieEntry = { readonly key: Uint8Array; readonly value: Uint8Array };
-
-/**
- * The root of the trie of all `entries`, and the nodes that {@link proveInTrie} takes for `key`.
- *
- * @param entries at least one; none with an empty value
- */
-export function buildProof(
-  entries: readonly TrieEntry[],
-  key: Uint8Array,
-  keccak: Keccak,
-): { root: Uint8Array; nodes: Uint8Array[] } {
-  const way = nibblesOf(key);
-  const nodes: Uint8Array[] = [];
-  const leaves = entries.map(({ key, value }) => ({ path: nibblesOf(key), value }));
-  const root = keccak(encoded(build(leaves, 0), 0, true));
-  return { root, nodes: nodes.reverse() };
-
-  function encoded(node: { item: Rlp; path: readonly number[] }, at: number, isRoot = false) {
-    const bytes = encodeRlp(node.item);
-    const isOnWay = node.path.slice(0, at).every((nibble, index) => nibble === way[index]);
-    if (isOnWay && (isRoot || bytes.length >= 32)) nodes.push(bytes);
-    return bytes;
-  }
-
-  function reference(leaves: readonly Leaf[], at: number): Rlp {
-    const node = build(leaves, at);
-    const bytes = encoded(node, at);
-    return bytes.length < 32 ? node.item : keccak(bytes);
-  }
-
-  function build(leaves: readonly Leaf[], at: number): { item: Rlp; path: readonly number[] } {
-    const { path, value } = leaves[0]!;
-    if (leaves.length === 1) return { item: [pathBytes(path.slice(at), true), value], path };
-    let end = at;
-    while (leaves.every((leaf) => leaf.path[end] === path[end])) end += 1;
-    if (end > at)
-      return { item: [pathBytes(path.slice(at, end), false), reference(leaves, end)], path };
-    const slots = Array.from({ length: 16 }, (_, nibble): Rlp => {
-      const below = leaves.filter((leaf) => leaf.path[at] === nibble);
-      return below.length > 0 ? reference(below, at + 1) : new Uint8Array();
-    });
-    return { item: [...slots, new Uint8Array()], path };
-  }
-}
-
-type Leaf = { readonly path: readonly number[]; readonly value: Uint8Array };
-
-function pathBytes(nibbles: readonly number[], isLeaf: boolean): Uint8Array {
-  const flags = (isLeaf ? 2 : 0) + (nibbles.length % 2);
-  const all = nibbles.length % 2 === 1 ? [flags, ...nibbles] : [flags, 0, ...nibbles];
-  return Uint8Array.from({ length: all.length / 2 }, (_, i) => all[2 * i]! * 16 + all[2 * i + 1]!);
 }

@@ -15,8 +15,8 @@ import {
   type TrustedBlock,
 } from "../outcome.ts";
 import { encodeCount, encodeRlp } from "../rlp.ts";
-import { buildProof } from "../trie.ts";
 import { encodeReceipt, encodeTransaction, headersOf, type Json } from "./fields.ts";
+import { buildProof } from "./trie.ts";
 
 /**
  * The proof of what became of `record` at `block`, and what it proves.
