@@ -3,11 +3,10 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
-
-const root = resolve(import.meta.dirname, "..");
+import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } from "./tree.ts";
 
 /** A room may import these besides itself. Tests and benches may bring up anything. */
 const mayImport: Record<string, readonly string[]> = {
@@ -129,42 +128,22 @@ const packages: Record<string, string> = {
   "executable-address-contracts": "contracts",
 };
 
-const skipped = /(^|\/)(node_modules|dist|out|cache|snapshots|\.git|\.data)$/;
-
-const walk = (folder: string): string[] =>
-  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return skipped.test(path) ? [] : walk(path);
-    return [path];
-  });
-
-const files = walk("");
-const sources = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
-const textOf = new Map(sources.map((path) => [path, readFileSync(join(root, path), "utf8")]));
-const isTest = (path: string) =>
-  /\.(test|bench)\.tsx?$|\/(bench|test|testing)\/|(^|\/)bench\.ts$|^e2e\//.test(path);
-
 const roomOf = (path: string) => {
   const rooms = Object.keys(mayImport).sort((a, b) => b.length - a.length);
   return rooms.find((room) => path.startsWith(`${room}/`));
 };
 
-const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
-
 type Import = { room: string | undefined; file?: string };
 
 /** The files and rooms a source file imports, as paths from the root. */
 const importsOf = (path: string): Import[] =>
-  [...textOf.get(path)!.matchAll(importPattern)].flatMap(([, imported, opened]) => {
-    const specifier = imported ?? opened;
-    if (specifier!.startsWith(".")) {
-      const target = relative(root, resolve(root, dirname(path), specifier!))
-        .split(sep)
-        .join("/");
-      return [{ room: roomOf(target), file: target }];
+  readSpecifiers(path).flatMap((specifier) => {
+    if (specifier.startsWith(".")) {
+      const file = resolveImport(path, specifier);
+      return [{ room: roomOf(file), file }];
     }
     const name = Object.keys(packages).find(
-      (p) => specifier === p || specifier!.startsWith(`${p}/`),
+      (p) => specifier === p || specifier.startsWith(`${p}/`),
     );
     return name === undefined ? [] : [{ room: packages[name] }];
   });
@@ -307,22 +286,6 @@ describe("tables", () => {
 });
 
 describe("the tree", () => {
-  test("no folder shows more than 25 entries", () => {
-    const shown = new Map<string, Set<string>>();
-    for (const path of files) {
-      const parts = path.split("/");
-      for (let depth = 0; depth < parts.length; depth++) {
-        // `ls` does not list what begins with a dot.
-        if (parts[depth]!.startsWith(".")) break;
-        const folder = parts.slice(0, depth).join("/");
-        const entries = shown.get(folder) ?? new Set();
-        shown.set(folder, entries.add(parts[depth]!));
-      }
-    }
-    const wrong = [...shown].filter(([, entries]) => entries.size > 25).map(([folder]) => folder);
-    assert.deepEqual(wrong, []);
-  });
-
   test("every source file is a test, an entry point, or imported by another", () => {
     const workspaces = ["contracts", "address", "element", "shop", "service", "web"];
     const named = ["package.json", ...workspaces.map((name) => `${name}/package.json`)]
@@ -370,29 +333,6 @@ describe("the tree", () => {
         !files.some((path) => `/${path.replace(".long.", ".")}`.endsWith(`/${name}.test.ts`)),
     );
     assert.deepEqual(missing, []);
-  });
-
-  test("no file is named for nothing in particular", () => {
-    const vague = files.filter((path) =>
-      /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
-    );
-    assert.deepEqual(vague, []);
-  });
-
-  test("no line is longer than 100 columns and none is a reminder", () => {
-    const wrong = files
-      .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
-      .flatMap((path) =>
-        readFileSync(join(root, path), "utf8")
-          .split("\n")
-          .flatMap((line, at) => {
-            const long = line.length > 100 && !/https?:\/\/|["'`][^ ]{60,}["'`]/.test(line);
-            return long || /\b(TO(?=DO)DO|FIX(?=ME)ME|X{3})\b/.test(line)
-              ? [`${path}:${at + 1}`]
-              : [];
-          }),
-      );
-    assert.deepEqual(wrong, []);
   });
 });
 

@@ -1,0 +1,101 @@
+// Rules about files as a reader meets them: a folder can be taken in at a glance, and a file has a
+// subject that is worth opening.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } from "./tree.ts";
+
+const production = sources.filter((path) => !isTest(path) && !path.startsWith("examples/"));
+const countLines = (path: string) => textOf.get(path)!.split("\n").length - 1;
+
+/** The production files that import each file. */
+const importers = Map.groupBy(
+  production.flatMap((path) =>
+    readSpecifiers(path)
+      .filter((specifier) => specifier.startsWith("."))
+      .map((specifier) => ({ path, target: resolveImport(path, specifier) })),
+  ),
+  ({ target }) => target,
+);
+const countImporters = (path: string) =>
+  new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
+
+/**
+ * Files of at most 60 lines with one importer, and why a reader looks for each by name. Any other is
+ * merged into its importer.
+ */
+const smallFiles: Readonly<Record<string, string>> = {};
+
+describe("files", () => {
+  test("a file of at most 60 lines with one importer has a reason in the list above", () => {
+    const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
+    assert.deepEqual(small.toSorted(), Object.keys(smallFiles).toSorted());
+  });
+
+  test("no file has more than 450 lines", () => {
+    const long = production.filter((path) => countLines(path) > 450);
+    assert.deepEqual(long, []);
+  });
+
+  test("at most three exported types share a name", () => {
+    const names = production.flatMap((path) =>
+      [...textOf.get(path)!.matchAll(/^export (?:type|interface) (\w+)[ =<{]/gm)].map(
+        ([, name]) => ({ name: name!, path }),
+      ),
+    );
+    const shared = [...Map.groupBy(names, ({ name }) => name)].filter(
+      ([, places]) => places.length > 3,
+    );
+    assert.deepEqual(
+      shared.map(([name, places]) => `${name}: ${places.map(({ path }) => path).join(", ")}`),
+      [],
+    );
+  });
+
+  test("the root has at most 10 configuration files", () => {
+    const atRoot = files.filter((path) => !path.includes("/"));
+    const configuration = atRoot.filter((path) => !/^(.*\.md|LICENSE)$/.test(path));
+    assert.ok(configuration.length <= 10, configuration.join(", "));
+  });
+
+  test("no folder shows more than 25 entries", () => {
+    const shown = new Map<string, Set<string>>();
+    for (const path of files) {
+      const parts = path.split("/");
+      for (let depth = 0; depth < parts.length; depth++) {
+        // `ls` does not list what begins with a dot.
+        if (parts[depth]!.startsWith(".")) break;
+        const folder = parts.slice(0, depth).join("/");
+        const entries = shown.get(folder) ?? new Set();
+        shown.set(folder, entries.add(parts[depth]!));
+      }
+    }
+    const wrong = [...shown].filter(([, entries]) => entries.size > 25).map(([folder]) => folder);
+    assert.deepEqual(wrong, []);
+  });
+
+  test("no file is named for nothing in particular", () => {
+    const vague = files.filter((path) =>
+      /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
+    );
+    assert.deepEqual(vague, []);
+  });
+
+  test("no line is longer than 100 columns and none is a reminder", () => {
+    const wrong = files
+      .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
+      .flatMap((path) =>
+        readFileSync(join(root, path), "utf8")
+          .split("\n")
+          .flatMap((line, at) => {
+            const long = line.length > 100 && !/https?:\/\/|["'`][^ ]{60,}["'`]/.test(line);
+            return long || /\b(TO(?=DO)DO|FIX(?=ME)ME|X{3})\b/.test(line)
+              ? [`${path}:${at + 1}`]
+              : [];
+          }),
+      );
+    assert.deepEqual(wrong, []);
+  });
+});

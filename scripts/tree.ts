@@ -1,0 +1,40 @@
+// The files of the repository and what they import, for the tests of the layout.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+
+export const root = resolve(import.meta.dirname, "..");
+
+const skipped = /(^|\/)(node_modules|dist|out|cache|snapshots|\.git|\.data)$/;
+
+const walk = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return skipped.test(path) ? [] : walk(path);
+    return [path];
+  });
+
+/** Every file, as a path from the root; without what is installed, built or a snapshot. */
+export const files: readonly string[] = walk("");
+
+export const sources: readonly string[] = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
+
+export const textOf: ReadonlyMap<string, string> = new Map(
+  sources.map((path) => [path, readFileSync(join(root, path), "utf8")]),
+);
+
+/** Whether a file belongs to tests or benches, which no room may import. */
+export const isTest = (path: string): boolean =>
+  /\.(test|bench)\.tsx?$|\/(bench|test|testing)\/|(^|\/)bench\.ts$|^e2e\//.test(path);
+
+const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
+
+/** The module specifiers of a source file's imports, also of the programs that it opens by URL. */
+export const readSpecifiers = (path: string): string[] =>
+  [...textOf.get(path)!.matchAll(importPattern)].map(([, imported, opened]) => imported ?? opened!);
+
+/** The file that a relative specifier of `path` names, as a path from the root. */
+export const resolveImport = (path: string, specifier: string): string =>
+  relative(root, resolve(root, dirname(path), specifier))
+    .split(sep)
+    .join("/");
