@@ -153,7 +153,8 @@ function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
 }
 
 /** Text that says nothing but itself: any is of its kind. */
-const free = /(^|\.)(reason|name|symbol|reference|recordUrl|id|next|message|cure) "/;
+const free =
+  /(^|\.)(reason|name|symbol|reference|claimedReference|recordUrl|id|next|message|cure) "/;
 
 let server: Served;
 let lie: Lie;
