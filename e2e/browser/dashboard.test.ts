@@ -419,7 +419,7 @@ describe("lists", () => {
     const downloaded = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download as CSV" }).click();
     const file = readFileSync(await (await downloaded).path(), "utf8");
-    assert.match(file, /^address,reference,created/);
+    assert.match(file, /^address,reference,claimed reference,created/);
     assert.match(file, /,"order 42, the =first",/);
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
   });
