@@ -5,9 +5,9 @@ import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
 import { keccak256, numberToHex } from "viem/utils";
 import type { Chain } from "./chains.ts";
+import { encodeViewCall } from "./rpc/call-at.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
-import { viewCall } from "./rpc/view-call.ts";
 
 export type Verdict =
   | { kind: "right" }
@@ -89,7 +89,7 @@ async function tokenFault(
   { symbol, address, decimals }: Chain["tokens"][number],
 ): Promise<string | undefined> {
   try {
-    const call = viewCall(address, "decimals()");
+    const call = encodeViewCall(address, "decimals()");
     const found = hexData(await rpc.request("eth_call", [call, "latest"]));
     if (found === numberToHex(decimals, { size: 32 })) return undefined;
     if (found.length !== 66) throw new CallRefused({ code: 3, message: "not a word" });

@@ -4,10 +4,16 @@
 
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
-import { agreed, saidBy, textOf } from "./rpc/alike.ts";
 import { type Endpoint, type EndpointChain, httpEndpoint } from "./rpc/endpoint.ts";
-import { type Answer, type Block, blockCall, blockOf, type Call } from "./rpc/json-rpc.ts";
-import { logOf } from "./rpc/log.ts";
+import {
+  type Answer,
+  type Block,
+  blockCall,
+  blockOf,
+  type Call,
+  parseLog,
+} from "./rpc/json-rpc.ts";
+import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
  * `finalizedBlock` null: it does not serve the tag. `differsOn` names methods, `refuses` the words
@@ -128,13 +134,13 @@ async function readLogBlocks(
 
 /** Logs are compared by what is read of them, as blocks are. */
 function comparable(method: string, answer: Answer): string | undefined {
-  if (method !== "eth_getLogs" || !("result" in answer)) return textOf(method, answer);
+  if (method !== "eth_getLogs" || !("result" in answer)) return comparableText(method, answer);
   try {
-    return JSON.stringify((answer.result as Record<string, unknown>[]).map(logOf)).toLowerCase();
+    return JSON.stringify((answer.result as Record<string, unknown>[]).map(parseLog)).toLowerCase();
   } catch {
-    return textOf(method, answer);
+    return comparableText(method, answer);
   }
 }
 
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
-  saidBy([answers], place, blockOf)[0];
+  readAnswers([answers], place, blockOf)[0];

@@ -16,7 +16,7 @@ const recoveriesMax = 30;
 /** Raised when a field goes or changes its meaning; new fields and types do not raise it. */
 export const eventVersion = 1;
 
-type Told = {
+type EventParts = {
   id: string;
   change: Change;
   atMs: number;
@@ -26,21 +26,21 @@ type Told = {
 };
 
 /** JSON of at most {@link eventBytesMax} bytes. */
-export function eventBody(told: Told, status: AddressStatus, paid: Paid): string {
+export function eventBody(parts: EventParts, status: AddressStatus, paid: Paid): string {
   const { address, recoveries } = status;
-  const { type, payment = null } = told.change;
+  const { type, payment = null } = parts.change;
   const newest = recoveries.slice(-recoveriesMax);
   const body: ServiceEvent = {
-    id: told.id,
+    id: parts.id,
     type,
     version: eventVersion,
-    timestamp: toIso(told.atMs),
+    timestamp: toIso(parts.atMs),
     data: {
       address,
-      ...told.named,
-      sequence: told.sequence,
-      recordUrl: `${told.publicUrl}/v1/address/${address}`,
-      transactionHash: transactionOf(told.change, status),
+      ...parts.named,
+      sequence: parts.sequence,
+      recordUrl: `${parts.publicUrl}/v1/address/${address}`,
+      transactionHash: transactionOf(parts.change, status),
       payment,
       ...listPayments(type, status, paid),
       status: { ...status, recoveries: newest },

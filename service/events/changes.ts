@@ -35,9 +35,9 @@ export const nothingKnown: KnownStatus = {
   payments: nothingTold,
 };
 
-type Place = { transactionHash: string; blockHash: string; logIndex: number };
-const keyOf = (place: Place | null | undefined) =>
-  place ? `${place.transactionHash} ${place.blockHash} ${place.logIndex}` : null;
+type LogPosition = { transactionHash: string; blockHash: string; logIndex: number };
+const keyOf = (position: LogPosition | null | undefined) =>
+  position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
 /** `payment` goes with `address.payment` alone. */
 export type Change = { type: EventType; payment?: PaymentNews };

@@ -26,9 +26,8 @@ import { eventBytesMax } from "./body.ts";
 import { setConfirmations } from "./confirmations.ts";
 import { listEvents, pruneEvents } from "./list.ts";
 import { markObservedAbove, markWatches } from "./mark.ts";
-import { listMoney } from "./money.ts";
+import { listMoney, readPace } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
-import { readPace } from "./pace.ts";
 import { forgetPaymentsAbove, keepPayments, paymentsMax } from "./payments.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {

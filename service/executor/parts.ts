@@ -3,12 +3,11 @@
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
-import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../chain/rpc/endpoint-record.ts";
+import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
-import type { Network } from "../chain/rpc/network.ts";
-import type { Relays } from "../chain/rpc/relays.ts";
+import type { Network, Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
 import type { Created } from "../store/created.ts";

@@ -2,9 +2,8 @@
 // settle what is final, resend or replace what is not mined, work on due jobs, then look at new
 // records. After each step the ledger is complete, so that a process killed there loses nothing.
 
-import { openBlockPace } from "../chain/rpc/block-pace.ts";
-import { openNetwork } from "../chain/rpc/network.ts";
-import { openRelays } from "../chain/rpc/relays.ts";
+import { openBlockPace } from "../chain/rpc/heads.ts";
+import { openNetwork, openRelays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { freshFollowMemory } from "../follow/parts.ts";

@@ -11,11 +11,11 @@ import {
   type Call,
   ChainUnavailable,
   hexData,
+  parseLog,
   quantity,
   resultOf,
   unlike,
 } from "../chain/rpc/json-rpc.ts";
-import { logOf } from "../chain/rpc/log.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
@@ -174,7 +174,7 @@ function logsIn(result: unknown): unknown[] {
 function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Payment[] {
   if (!Array.isArray(logs)) throw unlike("a list of logs", logs);
   return (logs as Record<string, unknown>[]).flatMap((entry) => {
-    const log = logOf(entry);
+    const log = parseLog(entry);
     const transfer = transferOf(log);
     if (!transfer || transfer.amount === 0n || !tokens.includes(log.address)) return [];
     const blockNumber = Number(quantity(entry.blockNumber));

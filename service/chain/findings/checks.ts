@@ -1,11 +1,26 @@
-// Checks of one chain: each a simulation of its own and what is found besides.
+// Checks an intent before anybody pays its address: it is simulated as if it were paid, and the
+// token, the contracts and the node are asked what may go wrong. Each finding has its place in the
+// intent and a cure. spec/service.md, "Check", lists the kinds.
 
+import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
 import { readAtNewest } from "../rpc/heads.ts";
 import { unread } from "../rpc/json-rpc.ts";
-import { openSimulations } from "../simulation/reader.ts";
-import { type CheckedChain, findFindings } from "./find.ts";
+import { findFunding } from "../simulation/funding.ts";
+import { openSimulations, type SimulatedChain } from "../simulation/simulation.ts";
+import { askPaused, notesOf, readCodes } from "./contracts.ts";
+import { type Ceiling, findGas } from "./gas.ts";
+import { type Depths, executors, findLater, findNearExpiry } from "./later.ts";
+import { findAllowances, findFailure, findLeftOver, findWallets } from "./outcome.ts";
+import { findLost, receiversOf } from "./receivers.ts";
+import {
+  askToken,
+  findBlocked,
+  findTokenDoubts,
+  findWrongDecimals,
+  type TokenAnswers,
+} from "./token.ts";
 
 type Checked = { simulation: Simulation; findings: Finding[]; notes: Note[] };
 
@@ -22,4 +37,106 @@ export function openChecks(chain: CheckedChain): CheckSubject {
         return { simulation, ...(await findFindings(chain, subject, simulation)) };
       },
     ).catch(unread);
+}
+
+export type CheckedChain = SimulatedChain & Depths & Ceiling;
+
+/**
+ * Up to eleven calls of the node and one for each contract that is named; where it has no
+ * eth_simulateV1 up to 29 and two for each contract, and no allowance or fee is found.
+ *
+ * @param simulation of `subject`; everything is asked at its block
+ * @throws {ChainUnavailable} when the chain cannot be read
+ */
+async function findFindings(
+  chain: CheckedChain,
+  subject: StatusSubject,
+  simulation: Simulation,
+): Promise<{ findings: Finding[]; notes: Note[] }> {
+  const { intent } = subject;
+  const { block, outcome, state, reason } = simulation;
+  if (outcome === "impossible") {
+    const message = `the address is ${state}: ${reason}`;
+    const cure = "take another salt: an address serves once";
+    return { findings: [{ path: ["salt"], code: "address_is_over", message, cure }], notes: [] };
+  }
+  const { rpc } = chain;
+  const assumed = await assumeFunding(chain, subject, simulation);
+  const receivers = receiversOf(subject, simulation);
+  const targets = intent.calls.map(({ target }) => target);
+  const contracts = [intent.token, ...targets, ...receivers.map(({ account }) => account)];
+  const [isRun, paid] = [outcome === "succeeds", assumed?.state ?? {}];
+  const [codes, pausable, answers, allowances, nearExpiry, later, gas] = await Promise.all([
+    readCodes(rpc, block, contracts),
+    askPaused(rpc, block, [intent.token, ...targets]),
+    assumed && askToken(rpc, block, subject, assumed),
+    isRun ? findAllowances(chain, block, subject, paid) : [],
+    findNearExpiry(rpc, block, subject, chain),
+    isRun ? findLater(chain, simulation, subject, paid) : [],
+    isRun ? findGas(chain, simulation, subject, paid, executors[0]) : [],
+  ]);
+  const blocked = await findBlockedPlaces(chain, subject, simulation, answers);
+  const isPaused = pausable.get(intent.token) === true;
+  const doubts = answers ? findTokenDoubts(subject, answers, blocked, isPaused) : [];
+  const isExplained = doubts.some(
+    ({ code, path: [field] }) =>
+      code === "token_paused" ||
+      code === "token_refuses_transfers" ||
+      (code === "token_blocks_address" && field === "calls"),
+  );
+  const token = chain.tokens.find(({ address }) => address === intent.token);
+  const findings = [
+    ...findFailure(simulation, isExplained),
+    ...doubts,
+    ...(token ? findWrongDecimals(intent.amount, token) : []),
+    ...nearExpiry,
+    ...later,
+    ...findLost(subject, receivers, chain.factory, codes),
+    ...findWallets(subject, codes),
+    ...findLeftOver(simulation, subject),
+    ...allowances,
+    // Another sender's failure would be taken for one of gas.
+    ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
+  ];
+  return { findings, notes: notesOf(subject, codes, pausable) };
+}
+
+/** The state in which the address has one unit more than the amount, or what it has already. */
+async function assumeFunding(
+  chain: CheckedChain,
+  { address, intent }: StatusSubject,
+  { block, fundingAssumed, state }: Simulation,
+) {
+  const amount = BigInt(intent.amount);
+  if (!fundingAssumed && state === "funded") return { state: {}, held: amount };
+  const wanted = { token: intent.token, owner: address, amount: amount + 1n };
+  const assumed = await findFunding(chain.rpc, block, wanted);
+  return assumed && { state: assumed, held: amount + 1n };
+}
+
+/** The most addresses of one call that the token is asked about. */
+const blockedAskedMax = 4;
+
+/** Asks the token, where something fails, whether it blocks one of the parties. */
+async function findBlockedPlaces(
+  { rpc }: CheckedChain,
+  { intent }: StatusSubject,
+  { block, outcome, failedCall }: Simulation,
+  answers: TokenAnswers | undefined,
+): Promise<(string | number)[][]> {
+  const places: { account: Hex; path: (string | number)[] }[] = [];
+  if (answers?.canReturn === false) places.push({ account: intent.recovery, path: ["recovery"] });
+  if (outcome === "fails" && failedCall !== null) {
+    const { target, args } = intent.calls[failedCall]!;
+    places.push({ account: target, path: ["calls", failedCall, "target"] });
+    args.forEach((arg, index) => {
+      if (!isAddress(arg)) return;
+      places.push({ account: arg, path: ["calls", failedCall, "args", index] });
+    });
+  }
+  if (places.length === 0) return [];
+  const asked = places.slice(0, blockedAskedMax);
+  const accounts = [...new Set(asked.map(({ account }) => account))];
+  const blocked = await findBlocked(rpc, block, intent.token, accounts);
+  return asked.filter(({ account }) => blocked.has(account)).map(({ path }) => path);
 }

@@ -1,15 +1,15 @@
-// Finds calls that succeed now and would fail later: at the expiry, or when somebody else executes
-// them with other gas.
+// Finds what may fail later: calls that succeed now and would fail at the expiry, or when somebody
+// else executes them with other gas; and an expiry so near that a payment cannot become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
-import type { BlockReference, StatusSubject } from "executable-address/status";
-import { toQuantity } from "executable-address/status";
+import { type BlockReference, type StatusSubject, toQuantity } from "executable-address/status";
 import { isHex } from "viem/utils";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
-import { revertOf } from "../rpc/json-rpc.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { blockCall, blockOf, revertOf } from "../rpc/json-rpc.ts";
 import { callGas } from "../simulation/meter.ts";
-import { failureOf } from "../simulation/revert.ts";
+import { explainFailure } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
 /** Two that nobody has. */
@@ -25,7 +25,7 @@ export async function findLater(
   assumed: StateOverrides,
 ): Promise<Finding[]> {
   const { expirationTimestamp } = subject.intent;
-  const run = (how: How) => reasonOf(chain, block, subject, assumed, how);
+  const run = (how: How) => readFailure(chain, block, subject, assumed, how);
   const [first, second] = executors;
   const [atExpiry, ...byOthers] = await Promise.all([
     run({ from: first, gas: callGas, time: expirationTimestamp }),
@@ -48,7 +48,7 @@ export async function findLater(
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
 /** Why it fails so; undefined where it succeeds, or the node does not say. */
-async function reasonOf(
+async function readFailure(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,
   { intent }: StatusSubject,
@@ -63,6 +63,42 @@ async function reasonOf(
     return undefined;
   } catch (error) {
     const revert = revertOf(error);
-    return isHex(revert?.data) ? failureOf(revert.data).reason : revert?.message;
+    return isHex(revert?.data) ? explainFailure(revert.data).reason : revert?.message;
   }
+}
+
+/** Blocks: of a payment before the executor acts on it, and of what it did until it is final. */
+export type Depths = { paymentConfirmations: number; confirmations: number };
+
+/** A chain's pace is measured over so many blocks. */
+const blocksMeasured = 100;
+/** No listed chain is slower. The bound keeps a chain that stood still from counting as slow. */
+const blockSecondsMax = 30;
+
+export async function findNearExpiry(
+  rpc: ChainRpc,
+  block: BlockReference,
+  { intent }: StatusSubject,
+  { paymentConfirmations, confirmations }: Depths,
+): Promise<Finding[]> {
+  const leftSeconds = intent.expirationTimestamp - block.timestamp;
+  // One block for the payment and one for the execution.
+  const blocks = paymentConfirmations + confirmations + 2;
+  if (leftSeconds > blocks * blockSecondsMax) return [];
+  const seconds = Math.ceil(blocks * (await readSecondsPerBlock(rpc, block)));
+  if (leftSeconds > seconds) return [];
+  const message =
+    `it expires ${leftSeconds} s after the newest block; a payment made now is final after ` +
+    `about ${seconds} s, ${blocks} blocks of this chain`;
+  const cure = `take at least ${block.timestamp + seconds * 2}, and what payers need besides`;
+  return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
+}
+
+/** Seconds a block. */
+async function readSecondsPerBlock(rpc: ChainRpc, block: BlockReference): Promise<number> {
+  const measured = Math.min(blocksMeasured, block.number);
+  if (measured === 0) return blockSecondsMax;
+  const { method, params } = blockCall(block.number - measured);
+  const { timestamp } = blockOf(await rpc.request(method, params));
+  return Math.min(blockSecondsMax, (block.timestamp - timestamp) / measured);
 }

@@ -5,7 +5,7 @@ import { type Hex, type Intent, type Path, zeroAddress } from "executable-addres
 import type { Finding, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
 import { hexToBigInt } from "viem/utils";
-import { type Codes, canMoveTokens, isDelegating } from "./codes.ts";
+import { type Codes, canMoveTokens, isDelegating } from "./contracts.ts";
 
 /** An account is sent a token; the intent names it at `path`. */
 export type Receiver = { readonly account: Hex; readonly path: Path };

@@ -1,13 +1,14 @@
-// Asks what the token would do to a payment and to what is returned, by simulated transfers: tokens
-// have no common way to state their rules, so only their behaviour tells.
+// Finds doubts about the intent's token: what it would do to a payment and to a return, and amounts
+// that were probably written for other decimals. Tokens have no common way to state their rules, so
+// transfers are simulated.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
-import { hexToBigInt, keccak256, size, slice } from "viem/utils";
-import type { StateOverrides } from "../rpc/call-at.ts";
+import { formatUnits, hexToBigInt, keccak256, size, slice } from "viem/utils";
+import type { Token } from "../chains.ts";
+import { encodeViewCall, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { viewCall } from "../rpc/view-call.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
 /** An account that nobody has, another for each address. */
@@ -40,8 +41,8 @@ export async function askToken(
   const nobody = nobodyOf(address);
   const sent = held - 1n;
   const questions: Question[] = [
-    viewCall(token, "totalSupply()"),
-    viewCall(recovery, "totalSupply()"),
+    encodeViewCall(token, "totalSupply()"),
+    encodeViewCall(recovery, "totalSupply()"),
     { from: address, to: recovery, data: "0x", value: 1n },
     { from: address, to: token, data: encodeTransfer(recovery, 1n) },
     { from: address, to: token, data: encodeTransfer(nobody, sent) },
@@ -140,10 +141,42 @@ export async function findBlocked(
   const asked = accounts.flatMap((account) =>
     blockQuestions.map((name) => ({
       account,
-      question: viewCall(token, `${name}(address account)`, [account]),
+      question: encodeViewCall(token, `${name}(address account)`, [account]),
     })),
   );
   const questions = asked.map(({ question }) => question);
   const { replies } = await askAll(rpc, block, questions);
   return new Set(asked.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
+}
+
+/** The decimals that tokens commonly have, and none: whole tokens. */
+const usual = [18, 6, 8, 0];
+
+const isOrdinary = (amount: bigint, decimals: number) =>
+  amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
+
+/** Too little to be worth a transfer of any listed token, of which bitcoin's are the dearest. */
+const isDust = (amount: bigint, decimals: number) =>
+  decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
+
+const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
+
+/** Between a hundredth and ten million tokens with other decimals, and far outside with its own. */
+export function findWrongDecimals(amountText: string, token: Token): Finding[] {
+  const { decimals, symbol } = token;
+  const amount = BigInt(amountText);
+  if (!isDust(amount, decimals) && !isHuge(amount, decimals)) return [];
+  const meant = usual.find((each) => each !== decimals && isOrdinary(amount, each));
+  if (meant === undefined) return [];
+  const wanted = formatUnits(amount, meant);
+  const scaled = amount * 10n ** BigInt(Math.max(0, decimals - meant));
+  const right = scaled / 10n ** BigInt(Math.max(0, meant - decimals));
+  return [
+    {
+      path: ["amount"],
+      code: "amount_decimals",
+      message: `this is ${formatUnits(amount, decimals)} ${symbol}, which has ${decimals} decimals`,
+      cure: `for ${wanted} ${symbol} write ${right}`,
+    },
+  ];
 }

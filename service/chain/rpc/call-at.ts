@@ -1,8 +1,7 @@
 // Asks a node about one block, by the block's hash: a node that has another block there refuses.
 
-import type { Hex } from "executable-address";
-import type { BlockReference } from "executable-address/status";
-import { invalidParameters, toQuantity } from "executable-address/status";
+import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
+import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
 import type { ChainRpc } from "./chain-rpc.ts";
 import { type Answer, type Call, CallRefused, hexData, isRefusal } from "./json-rpc.ts";
 import type { Usable } from "./view.ts";
@@ -79,4 +78,14 @@ export async function askAt(
     if (!(error instanceof CallRefused && error.code === invalidParameters)) throw error;
     return ask(toQuantity(block.number));
   }
+}
+
+/**
+ * Encodes a call of a contract's function, named in the text form of intents. Unlike an intent it
+ * may call any address.
+ *
+ * @param text such as `allowance(address owner, address spender)`; @param args as an intent's
+ */
+export function encodeViewCall(to: Hex, text: string, args: string[] = []): { to: Hex; data: Hex } {
+  return { to, data: toHex(encodeCall({ target: factoryAddress, function: text, args })) };
 }

@@ -1,9 +1,10 @@
 // The newest block of a chain, shared by the whole process. The executor's passes note each block
 // that they see; a reader that needs a newer one requests it, and other readers use the response.
+// The pace of the chain's blocks decides when to look again: a chain whose blocks come evenly is
+// asked when the next one is expected, any other at each poll.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { openBlockPace } from "./block-pace.ts";
 import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts";
 
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
@@ -128,4 +129,52 @@ export async function findBlockAt(
   if (answer === null) return undefined;
   const block = blockOf(answer);
   return { number: block.number, hash: block.hash, timestamp: block.timestamp };
+}
+
+type Seen = { number: number; hash: string; timestamp: number; atMs: number };
+
+export type BlockPace = {
+  /** A head as it was seen; the same one again changes nothing. */
+  note(head: Omit<Seen, "atMs">, nowMs: number): void;
+  /** From when on a new block may be there. */
+  expectedMs(): number;
+  /** The least timestamp that the next block may have, in seconds; 0 where no block was seen. */
+  nextSeconds(): number;
+};
+
+/** Spacings by which a chain is judged, and how much the longest may exceed the shortest. */
+const spacingsMax = 8;
+const unevenMax = 3;
+/** Blocks that come more often than in so many polls are looked for at each poll. */
+const pollsMin = 3;
+/** It looks so much of a poll earlier each time, so that a block is seen soon after it came. */
+const earlier = 0.1;
+
+export function openBlockPace(pollMs: number): BlockPace {
+  let last: Seen | undefined;
+  let spacingsMs: number[] = [];
+  return {
+    note({ number, hash, timestamp }, nowMs) {
+      if (last?.hash === hash) return;
+      const blocks = number - (last?.number ?? number);
+      if (last && blocks > 0) {
+        // By the chain's clock and by this host's: whichever is shorter.
+        const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
+        const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
+        spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);
+      } else spacingsMs = [];
+      last = { number, hash, timestamp, atMs: nowMs };
+    },
+    expectedMs() {
+      const shortest = Math.min(...spacingsMs);
+      const isEven = Math.max(...spacingsMs) <= shortest * unevenMax;
+      const isKnown = spacingsMs.length === spacingsMax && isEven;
+      if (!last || !isKnown || shortest < pollMs * pollsMin) return 0;
+      return last.atMs + shortest - pollMs * earlier;
+    },
+    nextSeconds() {
+      const spacing = spacingsMs.length === 0 ? 0 : Math.min(...spacingsMs);
+      return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
+    },
+  };
 }

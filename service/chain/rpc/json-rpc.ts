@@ -142,3 +142,12 @@ export function unread(error: unknown): never {
   const message = error instanceof Error ? error.message : String(error);
   throw new ChainUnavailable(message, { cause: error });
 }
+
+/** A log, as eth_getLogs and receipts contain it. Lower case. */
+export type Log = { address: Hex; topics: Hex[]; data: Hex };
+
+/** @throws {ChainUnavailable} if `value` is not a log */
+export function parseLog(value: Record<string, unknown>): Log {
+  const topics = Array.isArray(value.topics) ? value.topics.map(hexData) : [];
+  return { address: hexData(value.address), topics, data: hexData(value.data) };
+}

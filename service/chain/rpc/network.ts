@@ -5,9 +5,10 @@
 // alike, so an endpoint that claims later blocks changes nothing. One whose head does not move
 // while another's does counts as silent, and so does one that answers long after enough others. One
 // that was silent for minutes is left out of the count until it answers again.
+//
+// Relays, to which an operator may have transactions sent in place of endpoints, are at the end.
 
 import type { Hex } from "executable-address";
-import { agreed } from "./alike.ts";
 import type { Endpoint } from "./endpoint.ts";
 import {
   ask,
@@ -28,14 +29,16 @@ import {
   willing,
 } from "./endpoint-record.ts";
 import {
+  type Answer,
   type Block,
   blockCall,
   blockOf,
+  type Call,
   ChainUnavailable,
   quantity,
   resultOf,
 } from "./json-rpc.ts";
-import { type View, viewOf } from "./view.ts";
+import { agreed, type View, viewOf } from "./view.ts";
 
 export type Network = {
   /** Asks every endpoint where it is. @throws {ChainUnavailable} when none is on this chain */
@@ -222,4 +225,43 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
     const detail = `${name} has ${head.hash} at ${head.number}, another has ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }
+}
+
+/**
+ * `rpc`: the relay's name. `answers`: undefined if it failed, or if another relay accepted the
+ * transaction first.
+ */
+export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
+
+export type Relays = { count: number; tell(calls: Call[]): Promise<RelayAnswer[]> };
+
+/**
+ * Opens relays. All are asked at the same time, and the first that accepts a transaction is enough,
+ * so a silent relay delays no transaction. One that failed is skipped for some transactions, more
+ * with each failure.
+ */
+export function openRelays(
+  chainId: number,
+  endpoints: readonly Endpoint[],
+  report: (event: NetworkEvent) => void,
+  clock: () => number,
+): Relays {
+  const state = { chainId, all: endpoints.map(openRecord), report, clock };
+  return {
+    count: endpoints.length,
+    async tell(calls) {
+      const asked = willing(state);
+      const told = asked.map(
+        ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
+      );
+      const takes = asked.map(async (record, place) => {
+        const answers = await ask(state, record, calls);
+        told[place]!.answers = answers;
+        if (!answers?.some((answer) => "result" in answer)) throw new Error("not taken");
+      });
+      // Rejects once none has taken it; what each said stands in `told`.
+      await Promise.any(takes).catch(() => {});
+      return told.map((each) => ({ ...each }));
+    },
+  };
 }

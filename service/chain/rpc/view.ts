@@ -1,8 +1,8 @@
 // A view is what one pass works with: the head it believes, reads that enough endpoints answer
-// alike, and answers side by side where each may know something of its own.
+// alike, and answers side by side where each may know something of its own. The functions that
+// compare the endpoints' answers follow below it.
 
 import type { Hex } from "executable-address";
-import { agreed, textOf } from "./alike.ts";
 import {
   ask,
   contradict,
@@ -11,7 +11,7 @@ import {
   recordFailure,
   scoreOf,
 } from "./endpoint-record.ts";
-import { type Answer, type Block, type Call, ChainUnavailable } from "./json-rpc.ts";
+import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
 
 /** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
 export type Usable = (answer: Answer, index: number) => boolean;
@@ -175,7 +175,7 @@ async function several(
 function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
   return calls.map(({ method }, index) =>
     agreed(
-      found.map(({ answers }) => textOf(method, answers[index]!)),
+      found.map(({ answers }) => comparableText(method, answers[index]!)),
       quorum,
     ),
   );
@@ -197,9 +197,70 @@ function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
     const { method } = calls[index]!;
     const isSettled = places && places.length >= told.quorum;
     found.forEach(({ record, answers }, place) => {
-      const isOther = textOf(method, answers[index]!) !== undefined && !places?.includes(place);
+      const isOther =
+        comparableText(method, answers[index]!) !== undefined && !places?.includes(place);
       if (isSettled && isOther) contradict(state, record, method);
     });
     return (places ? found[places[0]!]! : fallback).answers[index]!;
+  });
+}
+
+/**
+ * Returns the same text for answers that say the same, or undefined if there is nothing to compare.
+ * Of a block, only the fields that are used count, since nodes differ in the fields that they add.
+ */
+export function comparableText(method: string, answer: Answer): string | undefined {
+  if (!("result" in answer)) return undefined;
+  const { result } = answer;
+  try {
+    if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
+  } catch {
+    // An answer that is no block is compared as it is.
+  }
+  return JSON.stringify(result).toLowerCase();
+}
+
+const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+
+/**
+ * Finds the value that `quorum` of `votes` have, or all of them where there are fewer; votes
+ * without a value are not counted. @returns its places; undefined where no value has so many
+ */
+export function agreed(votes: readonly (string | undefined)[], quorum: number) {
+  const places = new Map<string, number[]>();
+  votes.forEach((vote, place) => {
+    if (vote !== undefined) places.set(vote, [...(places.get(vote) ?? []), place]);
+  });
+  const [most, next] = [...places.values()].sort((a, b) => b.length - a.length);
+  if (!most || !next) return most;
+  return most.length >= quorum && most.length > next.length ? most : undefined;
+}
+
+/** The middle of several, or the lower of two in the middle: no single one decides. */
+export const middle = (values: readonly bigint[]): bigint | undefined =>
+  ascending(values)[Math.floor((values.length - 1) / 2)];
+
+/** The middle of several, or the higher of two in the middle. */
+export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
+  ascending(values)[Math.floor(values.length / 2)];
+
+const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
+
+/**
+ * Reads each endpoint's answer number `place`; those that cannot be read are left out.
+ */
+export function readAnswers<Value>(
+  lists: readonly (readonly Answer[] | undefined)[],
+  place: number,
+  read: (result: unknown) => Value | undefined,
+): Value[] {
+  return lists.flatMap((list) => {
+    const answer = list?.[place];
+    try {
+      const value = answer && "result" in answer ? read(answer.result) : undefined;
+      return value === undefined ? [] : [value];
+    } catch {
+      return [];
+    }
   });
 }

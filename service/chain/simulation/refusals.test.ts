@@ -10,7 +10,7 @@ import {
 } from "../../testing/chain/simulated.ts";
 import { startWorld } from "../../testing/chain/world.ts";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
-import { openSimulations } from "./reader.ts";
+import { openSimulations } from "./simulation.ts";
 
 let world: SimulatedWorld;
 before(async () => {

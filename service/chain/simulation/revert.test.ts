@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { encodeErrorResult, pad, parseAbi } from "viem";
-import { explainRevert, failureOf } from "./revert.ts";
+import { explainFailure, explainRevert } from "./revert.ts";
 
 const target: Hex = "0x0B306BF915C4d645ff596e518fAf3F9669b97016";
 const reason = encodeErrorResult({
@@ -44,9 +44,12 @@ describe("explainRevert", () => {
 
 describe("failureOf", () => {
   test("which call failed, and what it gave as its reason", () => {
-    assert.deepEqual(failureOf(callFailed(reason)), { call: 1, reason: "shop?[2J closed?" });
-    assert.deepEqual(failureOf(callFailed("0x")), { call: 1, reason: "no reason given" });
-    assert.deepEqual(failureOf(callFailed(pad("0x00"))), { call: 1, reason: "answered false" });
+    assert.deepEqual(explainFailure(callFailed(reason)), { call: 1, reason: "shop?[2J closed?" });
+    assert.deepEqual(explainFailure(callFailed("0x")), { call: 1, reason: "no reason given" });
+    assert.deepEqual(explainFailure(callFailed(pad("0x00"))), {
+      call: 1,
+      reason: "answered false",
+    });
   });
 
   test("a call to an address without code", () => {
@@ -55,11 +58,14 @@ describe("failureOf", () => {
       errorName: "NoCode",
       args: [2n, target],
     });
-    assert.deepEqual(failureOf(data), { call: 2, reason: "no contract is there" });
+    assert.deepEqual(explainFailure(data), { call: 2, reason: "no contract is there" });
   });
 
   test("what names no call is said as it came", () => {
-    assert.deepEqual(failureOf("0x"), { call: null, reason: "no reason given" });
-    assert.deepEqual(failureOf("0xdeadbeef"), { call: null, reason: "reverted with 0xdeadbeef" });
+    assert.deepEqual(explainFailure("0x"), { call: null, reason: "no reason given" });
+    assert.deepEqual(explainFailure("0xdeadbeef"), {
+      call: null,
+      reason: "reverted with 0xdeadbeef",
+    });
   });
 });

@@ -14,7 +14,7 @@ export const noContract = "no contract is there";
 export const tooLittleGas = "it succeeds but leaves less than a quarter of its gas";
 
 /** @param data what the factory's `execute` reverted with */
-export function failureOf(data: Hex): Failure {
+export function explainFailure(data: Hex): Failure {
   try {
     const { errorName, args } = decodeErrorResult({ abi: paymentFactoryAbi, data });
     if (errorName === "CallFailed") {

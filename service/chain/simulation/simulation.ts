@@ -1,22 +1,25 @@
 // Simulates the execution of an address at one block: the chain's node runs it, and balances before
 // and after are compared. An intent may be hostile, so amounts are never taken from logs or from
 // what contracts return. Two limits remain: a contract can detect a simulation, and one node is
-// asked.
+// asked. Requests for the same address within one block share a simulation, and only a few run at
+// the same time, since each may cost the node seconds.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, stateOf } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem/utils";
+import { openGate } from "../../flow/gate.ts";
+import { recalled } from "../../flow/recalled.ts";
+import { within } from "../../flow/within.ts";
 import type { Token } from "../chains.ts";
 import { callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
-import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
-import { fundingOf } from "../status/funding.ts";
+import { ChainUnavailable, isRefusal, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "../status/past.ts";
 import { readHoldings } from "../status/probe.ts";
-import { discover } from "./discover.ts";
+import { findFunding } from "./funding.ts";
 import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";
-import { type AskedPair, pairsToAsk, rolesOf } from "./pairs.ts";
-import { failureOf } from "./revert.ts";
+import { type AskedPair, discover, pairsToAsk, rolesOf } from "./pairs.ts";
+import { explainFailure } from "./revert.ts";
 
 /** A chain to simulate on, and the tokens whose symbols are known there. */
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
@@ -27,7 +30,7 @@ export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
  * @throws {ChainUnavailable} when the chain cannot be read
  * @throws {StatusError} when it contradicts itself, or the token does not answer `balanceOf`
  */
-export async function simulate(
+async function simulate(
   chain: SimulatedChain,
   block: BlockReference,
   subject: StatusSubject,
@@ -45,7 +48,7 @@ export async function simulate(
 
   const fundingAssumed = balance < amount;
   const funded = { token: intent.token, owner: address, amount };
-  const overrides = fundingAssumed ? await fundingOf(chain.rpc, block, funded) : undefined;
+  const overrides = fundingAssumed ? await findFunding(chain.rpc, block, funded) : undefined;
   if (fundingAssumed && !overrides) return { ...start, reason: "the token cannot be assumed paid" };
   const run = await measure(chain, block, subject, overrides);
   if (!run) return { ...start, fundingAssumed, reason: "the node did not run it" };
@@ -108,7 +111,7 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
     // A call is given all but a 64th of what is left (EIP-150).
     const hadGas = gas - gas / 64n > BigInt(callGas);
     if (!hadGas) return { reason: "the node gives too little gas to run it" };
-    const { call, reason } = failureOf(answer);
+    const { call, reason } = explainFailure(answer);
     return { outcome: "fails", reason, failedCall: call };
   }
   if (!isVault(answer, subject.address)) return { reason: "the factory is not on this chain" };
@@ -131,3 +134,38 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
 
 const isVault = (answer: Hex, vault: Hex) =>
   size(answer) === 32 && isAddressEqual(sliceHex(answer, 12), vault);
+
+/**
+ * Simulates at the chain's newest block, or one at most `headMsMax` older.
+ *
+ * @throws {ChainUnavailable} when the chain cannot be read, or not in time
+ */
+export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
+
+/** An address and a block; a dropped one is made again when it is asked for again. */
+const answersMax = 10_000;
+
+const runningMax = 8;
+
+/**
+ * @param options.waitMsMax with the wait for a place; later, the page has been left
+ * @param options.now milliseconds, by a clock that does not go back
+ */
+export function openSimulations(
+  chain: SimulatedChain,
+  { waitMsMax = 15_000, now = () => performance.now() } = {},
+): Simulate {
+  const inTurn = openGate(runningMax);
+  const answered = recalled<Simulation>(answersMax);
+  const at = (block: BlockReference, subject: StatusSubject): Promise<Simulation> =>
+    answered(`${subject.address} ${block.hash}`, () => {
+      const untilMs = now() + waitMsMax;
+      return inTurn(() => {
+        if (now() > untilMs) throw new ChainUnavailable("no place became free in time");
+        return simulate(chain, block, subject);
+      });
+    });
+  const read = (subject: StatusSubject) => chain.rpc.heads.at((block) => at(block, subject));
+  const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
+  return (subject) => within(waitMsMax, read(subject), late).catch(unread);
+}

@@ -4,7 +4,6 @@
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import { saidBy } from "../../chain/rpc/alike.ts";
 import {
   type Answer,
   type CallError,
@@ -13,7 +12,7 @@ import {
   quantity,
 } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import type { Asker } from "../../chain/rpc/view.ts";
+import { type Asker, readAnswers } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
@@ -190,7 +189,7 @@ export function judge(estimates: readonly Estimate[]): Estimate | undefined {
 function readEstimate(answer: Answer | "late"): Estimate {
   if (answer === "late") return { result: "fails", reason: lateReason };
   if ("result" in answer) {
-    const [gas] = saidBy([[answer]], 0, (result) => Number(quantity(result)));
+    const [gas] = readAnswers([[answer]], 0, (result) => Number(quantity(result)));
     return gas === undefined ? { result: "unknown" } : { result: "succeeds", gas };
   }
   const { error } = answer;

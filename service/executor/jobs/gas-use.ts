@@ -4,11 +4,10 @@
 import { executeCalldata, toHex } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { dependsOnGas, gasMargin } from "../../chain/execution-gas.ts";
-import { upperMiddle } from "../../chain/rpc/alike.ts";
 import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
 import { type Answer, type Call, quantity } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import type { Asker } from "../../chain/rpc/view.ts";
+import { type Asker, upperMiddle } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Pass } from "../parts.ts";

@@ -5,9 +5,9 @@
 // https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
-import { upperMiddle } from "../../chain/rpc/alike.ts";
+import { encodeViewCall } from "../../chain/rpc/call-at.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
-import { viewCall } from "../../chain/rpc/view-call.ts";
+import { upperMiddle } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";
 import { max } from "./fees.ts";
 
@@ -19,7 +19,9 @@ const headroom = 2n;
 /** A signed transaction has so many bytes besides its data; the bound adds some to every size. */
 const envelopeBytes = 200;
 
-const boundOfFee = viewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [`${sizeAsked}`]);
+const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [
+  `${sizeAsked}`,
+]);
 
 /** Asks at `at`, a block as JSON-RPC names it. */
 export const dataFeeCall = (at: unknown): Call => ({

@@ -1,7 +1,7 @@
 // Decides what to offer for a transaction, EIP-1559. All amounts are in wei per gas.
 
-import { middle } from "../../chain/rpc/alike.ts";
 import { type Call, quantity } from "../../chain/rpc/json-rpc.ts";
+import { middle } from "../../chain/rpc/view.ts";
 
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 

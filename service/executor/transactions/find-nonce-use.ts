@@ -2,8 +2,8 @@
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import { agreed } from "../../chain/rpc/alike.ts";
 import { hexData, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { agreed } from "../../chain/rpc/view.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 

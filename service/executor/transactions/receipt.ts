@@ -2,8 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent } from "executable-address/status";
-import { hexData, quantity, unlike } from "../../chain/rpc/json-rpc.ts";
-import { type Log, logOf } from "../../chain/rpc/log.ts";
+import { hexData, type Log, parseLog, quantity, unlike } from "../../chain/rpc/json-rpc.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import { dataFeePaid } from "../money/data-fee.ts";
@@ -33,7 +32,7 @@ export function receiptOf(value: unknown): Receipt | undefined {
     succeeded: quantity(receipt.status) === 1n,
     gasUsed: Number(gasUsed),
     paid: gasUsed * quantity(receipt.effectiveGasPrice ?? "0x0") + dataFeePaid(receipt),
-    logs: receipt.logs.map(logOf),
+    logs: receipt.logs.map(parseLog),
   };
 }
 

@@ -3,10 +3,10 @@
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
-import { middle, saidBy, upperMiddle } from "../../chain/rpc/alike.ts";
 import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
+import type { RelayAnswer } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import type { RelayAnswer } from "../../chain/rpc/relays.ts";
+import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import {
   costOf,
@@ -80,16 +80,16 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
     feeHistoryCall,
     ...(isFree(memory.transactions.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
   ]);
-  const balances = saidBy(lists, 0, quantity);
+  const balances = readAnswers(lists, 0, quantity);
   const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
   if (balance === undefined || balanceSure === undefined) {
     throw new ChainUnavailable("no endpoint answers eth_getBalance");
   }
-  const asked = middle(saidBy(lists, 1, priorityAsked)) ?? 0n;
+  const asked = middle(readAnswers(lists, 1, priorityAsked)) ?? 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
-  const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(saidBy(lists, 1, baseFeeAfter)));
+  const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(readAnswers(lists, 1, baseFeeAfter)));
   if (!isFree(memory.transactions.dataFee, nowMs)) {
-    const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
+    const bounds = readAnswers(lists, 2, (result) => dataFeeOf(result) ?? 0n);
     memory.transactions.dataFee = weighDataFee(memory.transactions.dataFee, bounds, {
       quorum: view.quorum,
       nowMs,
@@ -315,7 +315,7 @@ export async function readNonce({ signer, view }: Pass): Promise<number> {
 export async function readNonces({ signer, view }: Pass): Promise<number[]> {
   const params = [signer.address, "latest"];
   const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
-  return saidBy(answers, 0, (result) => Number(quantity(result))).sort((a, b) => b - a);
+  return readAnswers(answers, 0, (result) => Number(quantity(result))).sort((a, b) => b - a);
 }
 
 /**

@@ -4,9 +4,8 @@
 // A nonce counts as taken by another transaction only once that transaction is found.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
-import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
-import type { View } from "../../chain/rpc/view.ts";
+import { agreed, middle, readAnswers, type View } from "../../chain/rpc/view.ts";
 import { midnightAfter } from "../../flow/days.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
@@ -100,7 +99,7 @@ export async function readFinalBlock(
   const deepEnough = view.head.number - confirmations;
   if (finality === "blocks") return deepEnough;
   const lists = await view.readEach([blockCall("finalized")]);
-  const numbers = saidBy(lists, 0, (result) => BigInt(blockOf(result).number));
+  const numbers = readAnswers(lists, 0, (result) => BigInt(blockOf(result).number));
   return numbers.length < view.quorum ? deepEnough : Number(middle(numbers));
 }
 

@@ -4,9 +4,8 @@
 import type { Hex } from "executable-address";
 import { transferOf } from "executable-address/status";
 import { gasMargin } from "../../chain/execution-gas.ts";
-import { agreed, saidBy } from "../../chain/rpc/alike.ts";
 import { quantity } from "../../chain/rpc/json-rpc.ts";
-import type { View } from "../../chain/rpc/view.ts";
+import { agreed, readAnswers, type View } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import { type TipPrices, weiOf } from "../money/tips.ts";
@@ -79,7 +78,9 @@ export async function readGasTaken(
   const method = "debug_traceTransaction";
   const askers = view.askers(0);
   const lists = await Promise.all(askers.map(({ ask }) => ask([{ method, params }], traceMsMax)));
-  const traces = lists.map((list) => saidBy([Array.isArray(list) ? list : undefined], 0, gasOf)[0]);
+  const traces = lists.map(
+    (list) => readAnswers([Array.isArray(list) ? list : undefined], 0, gasOf)[0],
+  );
   const votes = traces.map((gas) => gas && `${gas}`);
   if (votes.filter(Boolean).length < view.quorum) transactions.untracedMs = parts.clock();
   const places = agreed(votes, view.quorum);

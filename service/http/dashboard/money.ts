@@ -4,8 +4,7 @@
 import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { countAsked, listMoney } from "../../events/money.ts";
-import { readPace } from "../../events/pace.ts";
+import { countAsked, listMoney, readPace } from "../../events/money.ts";
 import { dateOf, dayOf } from "../../flow/days.ts";
 import { integerInput, parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";

@@ -6,7 +6,7 @@ import type { Limiter, Policy } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
-import { openSimulations } from "../../chain/simulation/reader.ts";
+import { openSimulations } from "../../chain/simulation/simulation.ts";
 import { addressOf } from "../input/address.ts";
 import type { Limits } from "../limits.ts";
 import { budget } from "../load/budget.ts";

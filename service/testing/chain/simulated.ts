@@ -3,7 +3,7 @@
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
 import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { openSimulations } from "../../chain/simulation/reader.ts";
+import { openSimulations } from "../../chain/simulation/simulation.ts";
 import { type Manner, startNode } from "./node.ts";
 import { deployOdd } from "./odd-contracts.ts";
 import { startWorld } from "./world.ts";

@@ -2,8 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
-import type { Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
-import type { Log } from "../../../chain/rpc/log.ts";
+import type { Log, Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
 import type { UnsignedTransaction } from "../../parts.ts";
 import {
   batch,

@@ -10,7 +10,7 @@ import {
   encodeEventTopics,
   toFunctionSelector,
 } from "viem";
-import type { Log } from "../../../chain/rpc/log.ts";
+import type { Log } from "../../../chain/rpc/json-rpc.ts";
 
 /**
  * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`

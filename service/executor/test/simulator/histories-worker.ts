@@ -9,9 +9,9 @@ import { faultsOf } from "./verdict.ts";
 /** `lie`: one of three endpoints lies; `believing`: the one that lies is the only one asked. */
 type Kind = "real" | "naive" | "lie" | "believing";
 
-export type Asked = { seed: number; kind: Kind; options: Omit<Options, "watch"> };
+export type HistoryRequest = { seed: number; kind: Kind; options: Omit<Options, "watch"> };
 
-export type Told = {
+export type HistoryReport = {
   seed: number;
   faults: string[];
   /** Counts the executors' events by kind. */
@@ -20,28 +20,32 @@ export type Told = {
   silentSecondsMax: number;
 };
 
-parentPort!.on("message", async ({ seed, kind, options }: Asked) => {
+parentPort!.on("message", async ({ seed, kind, options }: HistoryRequest) => {
   parentPort!.postMessage(await tell(seed, kind, options));
 });
 
-function tell(seed: number, kind: Kind, options: Asked["options"]): Promise<Told> {
+function tell(
+  seed: number,
+  kind: Kind,
+  options: HistoryRequest["options"],
+): Promise<HistoryReport> {
   if (kind === "naive") return naively(seed);
   return kind === "real" ? told(seed, options) : lied(seed, kind === "believing");
 }
 
-async function told(seed: number, options: Asked["options"]): Promise<Told> {
+async function told(seed: number, options: HistoryRequest["options"]): Promise<HistoryReport> {
   const { verdict, events, ...rest } = await simulate(seed, options);
-  const counts: Told["counts"] = {};
+  const counts: HistoryReport["counts"] = {};
   for (const { event } of events) counts[event.kind] = (counts[event.kind] ?? 0) + 1;
   return { seed, faults: faultsOf(verdict), counts, ...rest };
 }
 
-async function naively(seed: number): Promise<Told> {
+async function naively(seed: number): Promise<HistoryReport> {
   const { missing, duplicate } = await simulateNaively(seed);
   return { seed, faults: [...missing, ...duplicate], counts: {}, ...unmeasured };
 }
 
-async function lied(seed: number, isControl: boolean): Promise<Told> {
+async function lied(seed: number, isControl: boolean): Promise<HistoryReport> {
   const { faults, waitedMore } = await faultsOfLie(seed, isControl);
   return { seed, faults, counts: {}, ...unmeasured, waitBlocksMax: waitedMore };
 }

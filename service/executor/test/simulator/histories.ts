@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { Asked, Told } from "./histories-worker.ts";
+import type { HistoryReport, HistoryRequest } from "./histories-worker.ts";
 
 const threads = 2;
 
@@ -10,8 +10,8 @@ const threads = 2;
 const idle: Worker[] = [];
 
 /** Gives them in the order of `asked`. @throws what a history threw */
-export async function tellHistories(asked: readonly Asked[]): Promise<Told[]> {
-  const told: Told[] = [];
+export async function tellHistories(asked: readonly HistoryRequest[]): Promise<HistoryReport[]> {
+  const told: HistoryReport[] = [];
   let next = 0;
   const work = async () => {
     const worker = idle.pop() ?? new Worker(new URL("./histories-worker.ts", import.meta.url));
@@ -20,7 +20,7 @@ export async function tellHistories(asked: readonly Asked[]): Promise<Told[]> {
       worker.postMessage(asked[at]);
       // An error in the thread ends it, and rejects this too.
       const [answer] = await once(worker, "message");
-      told[at] = answer as Told;
+      told[at] = answer as HistoryReport;
     }
     // A thread that waits keeps the process from ending only while it is asked.
     worker.unref();

@@ -41,7 +41,7 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
   return wasted;
 }
 
-type Asked = {
+type PriceRequest = {
   world: Pick<Lie, "openWidth" | "startSeconds">;
   lie?: Lie;
   isControl?: boolean;
@@ -55,7 +55,7 @@ type Asked = {
  */
 async function priceOfHistory(
   seed: number,
-  { world: { openWidth, startSeconds }, lie, isControl = false, draw = 0 }: Asked,
+  { world: { openWidth, startSeconds }, lie, isControl = false, draw = 0 }: PriceRequest,
 ): Promise<Price> {
   const scheduler = createScheduler();
   const width = openWidth?.();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { tellHistories } from "./histories.ts";
-import type { Asked } from "./histories-worker.ts";
+import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
@@ -28,8 +28,11 @@ const partsOf = (some: number[]) =>
 const nameOf = (some: number[]) => `seeds ${some[0]} to ${some.at(-1)}`;
 
 /** @param options as {@link simulate} takes them */
-const histories = (some: number[], options: Asked["options"] = {}, kind: Asked["kind"] = "real") =>
-  tellHistories(some.map((seed) => ({ seed, kind, options })));
+const histories = (
+  some: number[],
+  options: HistoryRequest["options"] = {},
+  kind: HistoryRequest["kind"] = "real",
+) => tellHistories(some.map((seed) => ({ seed, kind, options })));
 const faultsOf = (told: Awaited<ReturnType<typeof histories>>) =>
   told.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 

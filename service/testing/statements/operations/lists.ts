@@ -2,8 +2,7 @@
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";
-import { countAsked, listMoney } from "../../../events/money.ts";
-import { readPace } from "../../../events/pace.ts";
+import { countAsked, listMoney, readPace } from "../../../events/money.ts";
 import { accounts, addressOf, began } from "../account.ts";
 import { none, type Operations, someAddresses, type World } from "./world.ts";
 

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Manner } from "../../testing/chain/node.ts";
 import { type SimulatedWorld, startSimulated } from "../../testing/chain/simulated.ts";
-import { openSimulations } from "./reader.ts";
+import { openSimulations } from "./simulation.ts";
 
 let world: SimulatedWorld;
 before(async () => {
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-describe("many readers", () => {
+describe("many simulations", () => {
   test("unavailable where the node takes too long", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {

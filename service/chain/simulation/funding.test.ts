@@ -4,7 +4,7 @@ import { encodeBalanceOf, type Hex } from "executable-address";
 import { getAddress } from "viem";
 import { recovery as owner, startWorld, type World } from "../../testing/chain/world.ts";
 import { callAt } from "../rpc/call-at.ts";
-import { fundingOf } from "./funding.ts";
+import { findFunding } from "./funding.ts";
 
 let world: World;
 before(async () => {
@@ -30,7 +30,7 @@ const known: [string, Hex][] = [
 async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefined> {
   const { rpc } = world.chain;
   const block = await world.chain.rpc.heads.read();
-  const overrides = await fundingOf(rpc, block, { token, owner, amount });
+  const overrides = await findFunding(rpc, block, { token, owner, amount });
   if (!overrides) return undefined;
   const data = encodeBalanceOf(owner);
   return BigInt(await callAt(rpc, block, { to: token, data }, overrides));

@@ -1,13 +1,18 @@
-// Reads from a contract's code, without running it, whose it is, whether another may be put in its
-// place, and whether it could ever move a token.
+// Finds what can be said of the contracts that an intent names. A contract's code, which is read
+// without running it, shows whether it is a proxy and whether it could ever move a token. Notes say
+// what a check cannot promise: somebody may change a contract's answers before the address is paid.
+// That is no fault of the intent, so notes are not findings.
 
 import type { Hex } from "executable-address";
-import type { BlockReference } from "executable-address/status";
-import { askAt } from "../rpc/call-at.ts";
+import type { Note } from "executable-address/client";
+import type { BlockReference, StatusSubject } from "executable-address/status";
+import { size } from "viem/utils";
+import { askAt, encodeViewCall } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
+import { askAll } from "./questions.ts";
 
-/** They stand by address as it was asked for; `0x` where there is none. */
+/** Codes by the address that was asked for; `0x` if it has none. */
 export type Codes = ReadonlyMap<Hex, Hex>;
 
 export async function readCodes(
@@ -67,4 +72,43 @@ function withoutMetadata(bytes: Buffer): Buffer {
   if (bytes.length < 2) return bytes;
   const start = bytes.length - 2 - bytes.readUInt16BE(bytes.length - 2);
   return start > 0 && [0xa1, 0xa2, 0xa3].includes(bytes[start]!) ? bytes.subarray(0, start) : bytes;
+}
+
+/** Contracts that say whether they are paused, which somebody can change: whether each is now. */
+export type Pausable = ReadonlyMap<Hex, boolean>;
+
+export async function askPaused(
+  rpc: ChainRpc,
+  block: BlockReference,
+  contracts: Iterable<Hex>,
+): Promise<Pausable> {
+  const asked = [...new Set(contracts)];
+  const questions = asked.map((contract) => encodeViewCall(contract, "paused()"));
+  const { replies } = await askAll(rpc, block, questions);
+  const said = asked.flatMap((contract, at): [Hex, boolean][] => {
+    const reply = replies[at];
+    const isSaid = reply?.succeeded === true && size(reply.data) === 32;
+    return isSaid ? [[contract, BigInt(reply.data) === 1n]] : [];
+  });
+  return new Map(said);
+}
+
+export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausable): Note[] {
+  const notes: Note[] = [];
+  const isProxied = (contract: Hex) => isProxy(codes.get(contract) ?? "0x");
+  if (isProxied(intent.token) || pausable.has(intent.token)) {
+    const what = isProxied(intent.token)
+      ? "a proxy: its issuer can change what it does"
+      : "one that can pause";
+    const message = `the token is ${what}; a payment may be answered otherwise than this check`;
+    notes.push({ path: ["token"], code: "token_may_change", message });
+  }
+  intent.calls.forEach(({ target }, index) => {
+    if (target === intent.token || !(isProxied(target) || pausable.has(target))) return;
+    const message = isProxied(target)
+      ? "a proxy: its owner can change what this call does before the address is paid"
+      : "one that can pause: its owner can make this call fail before the address is paid";
+    notes.push({ path: ["calls", index, "target"], code: "target_may_change", message });
+  });
+  return notes;
 }

@@ -45,7 +45,7 @@ const firstMark = 0x5eed_0000n;
  *
  * @returns undefined where no layout fits or the node takes no overrides
  */
-export async function fundingOf(
+export async function findFunding(
   rpc: ChainRpc,
   block: BlockReference,
   { token, owner, amount }: { token: Hex; owner: Hex; amount: bigint },

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex, Intent } from "executable-address";
-import { canMoveTokens, isProxy } from "./codes.ts";
-import { notesOf } from "./notes.ts";
+import { canMoveTokens, isProxy, notesOf } from "./contracts.ts";
 
 const [token, target]: [Hex, Hex] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`];
 const slot = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
