@@ -14,6 +14,16 @@ export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: b
 /** Asks what transactions of the last ten blocks offered: the middle offer of each block. */
 export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", "latest", [50]] };
 
+/**
+ * Asks for the price at which a node would send now. Besu answers with at least the minimum price
+ * that it accepts, which no block shows on a chain without transactions.
+ */
+export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
+
+/** Returns the highest price that at least `quorum` endpoints demand, or 0 if fewer answer. */
+export const priceDemanded = (prices: readonly bigint[], quorum: number): bigint =>
+  prices.toSorted((a, b) => (a > b ? -1 : 1))[quorum - 1] ?? 0n;
+
 /** The middle of the blocks that hold transactions. @returns undefined where none does */
 export function priorityAsked(history: unknown): bigint | undefined {
   const { reward, gasUsedRatio } = history as { reward: unknown[][]; gasUsedRatio: number[] };

@@ -21,8 +21,10 @@ import {
   bumpFee,
   type Fee,
   feeHistoryCall,
+  gasPriceCall,
   max,
   nextBaseFeeOf,
+  priceDemanded,
   priorityAsked,
   suggestFee,
 } from "../money/fees.ts";
@@ -75,19 +77,26 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
 async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
-  const lists = await view.readEach([
+  // Asked last, and only once enough endpoints have refused a transaction as too cheap.
+  const isTooCheap = memory.transactions.underpriced.size > 0;
+  const calls = [
     { method: "eth_getBalance", params: [signer.address, view.at] },
     feeHistoryCall,
     ...(isFree(memory.transactions.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
-  ]);
+    ...(isTooCheap ? [gasPriceCall] : []),
+  ];
+  const lists = await view.readEach(calls);
   const balances = readAnswers(lists, 0, quantity);
   const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
   if (balance === undefined || balanceSure === undefined) {
     throw new ChainUnavailable("no endpoint answers eth_getBalance");
   }
-  const asked = middle(readAnswers(lists, 1, priorityAsked)) ?? 0n;
-  const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
-  const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(readAnswers(lists, 1, baseFeeAfter)));
+  const { baseFee } = view.head;
+  const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
+  const demanded = priceDemanded(prices, view.quorum) - baseFee;
+  const asked = max(demanded, middle(readAnswers(lists, 1, priorityAsked)) ?? 0n);
+  const { fee, neededPerGas } = suggestFee(baseFee, asked, parts.chain.fees);
+  const nextBaseFee = nextBaseFeeOf(baseFee, middle(readAnswers(lists, 1, baseFeeAfter)));
   if (!isFree(memory.transactions.dataFee, nowMs)) {
     const bounds = readAnswers(lists, 2, (result) => dataFeeOf(result) ?? 0n);
     memory.transactions.dataFee = weighDataFee(memory.transactions.dataFee, bounds, {

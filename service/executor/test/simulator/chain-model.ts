@@ -269,7 +269,7 @@ export function encodeRaw(transaction: Sent): Hex {
   return stringToHex(JSON.stringify(transaction, plain));
 }
 
-function decodeRaw(raw: Hex): PoolTransaction {
+export function decodeRaw(raw: Hex): PoolTransaction {
   const plain = JSON.parse(hexToString(raw));
   return {
     ...plain,

@@ -8,6 +8,7 @@ import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import type { Response } from "../../../chain/rpc/transport.ts";
 import type { ExecutorEvent, Tuning } from "../../parts.ts";
+import { decodeRaw, priceOf } from "./chain-model.ts";
 import { respond, simulatedEndpoint } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";
 import { longestWait } from "./liveness.ts";
@@ -16,7 +17,8 @@ import { createScheduler, type Random, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds } from "./world.ts";
 
-type Request = { ms: number; random: Random };
+/** `index`: of the endpoint. */
+type Request = { ms: number; random: Random; index: number };
 /** What a provider answers to a call, or to a request as a whole. */
 type Provider = {
   toCall?(call: Call, honest: Answer, request: Request): Answer;
@@ -39,7 +41,7 @@ async function historyWith(
   const endpoints = [0, 1].map((index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
       await scheduler.sleep(5 + random() * 100);
-      const request = { ms: scheduler.now(), random };
+      const request = { ms: scheduler.now(), random, index };
       const whole = toRequest?.(request);
       if (whole) return { status: 200, retryAfter: "", date: "", body: undefined, ...whole };
       return respond(
@@ -59,7 +61,12 @@ async function historyWith(
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
   const count = (kind: ExecutorEvent["kind"]) => events.filter((each) => each.kind === kind).length;
-  return { faults, waitBlocksMax: longestWait(world, 0), count };
+  const mined = world.chain.blocks.flatMap((block) => block.mined);
+  const priorityMax = mined.reduce(
+    (most, { transaction: { priorityFee } }) => (priorityFee > most ? priorityFee : most),
+    0n,
+  );
+  return { faults, waitBlocksMax: longestWait(world, 0), count, priorityMax };
 }
 
 const isSend = ({ method }: Call) => method === "eth_sendRawTransaction";
@@ -139,4 +146,45 @@ test("no transaction that both endpoints call underpriced is replaced for more",
   assert.ok(refusals > 0);
   assert.deepEqual(faults, []);
   assert.equal(count("replaced"), 0);
+});
+
+describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
+  /** Above the base fee of 10 and what is offered at first; at most 10 + 20 may be offered. */
+  const minimum = 25n;
+  const highest = "0x1388";
+
+  /** Besu's `eth_gasPrice` is at least the minimum. The first `liars` endpoints claim much more. */
+  const besu = (liars = 0): Provider => ({
+    toCall(call, honest, { index }) {
+      if (call.method === "eth_gasPrice") {
+        return { result: index < liars ? highest : `0x${minimum.toString(16)}` };
+      }
+      if (!isSend(call)) return honest;
+      const isTooLow = priceOf(decodeRaw(call.params[0] as Hex), 10n) < minimum;
+      return isTooLow ? refused("Gas price below configured minimum gas price", -32009) : honest;
+    },
+  });
+  /** The base fee stays 10. */
+  const plain = { isPlain: true };
+  /** None is replaced for its age. */
+  const patient = { stuckSeconds: 600 };
+
+  test("payments are executed within a minute", async (t) => {
+    const { faults, waitBlocksMax } = await historyWith(besu(), plain);
+    const more = waitBlocksMax - (await historyWith({}, plain)).waitBlocksMax;
+    t.diagnostic(`${more} blocks more`);
+    assert.deepEqual(faults, []);
+    assert.ok(more <= 5, `${more} blocks more`);
+  });
+
+  test("one endpoint of two that claims a higher price raises no offer", async () => {
+    const { faults, priorityMax } = await historyWith(besu(1), plain, patient);
+    assert.deepEqual(faults, []);
+    assert.equal(priorityMax, minimum - 10n);
+  });
+
+  test("control: two that claim it raise the offer to twice the base fee at most", async () => {
+    const { priorityMax } = await historyWith(besu(2), plain, patient);
+    assert.equal(priorityMax, 20n);
+  });
 });
