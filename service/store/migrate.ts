@@ -37,6 +37,8 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
   }
   for (const { name, statements } of migrations) {
     await db.transaction().execute(async (transaction) => {
+      // Another server's migration may take longer than a request may wait for a lock.
+      if (dialect === "postgres") await sql`set local lock_timeout = 0`.execute(transaction);
       const inserted = await transaction
         .insertInto("migrations")
         .values({ name, applied_at: Date.now() })

@@ -7,6 +7,7 @@ import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
+import { within } from "../flow/within.ts";
 import { columnsOf, foldReference } from "./columns.ts";
 import { keccak } from "./keccak.ts";
 import { migrate, type Rooms } from "./migrate.ts";
@@ -30,8 +31,15 @@ const groupSizeMax = 512;
 const readSizeMax = 32;
 const readsRunningMax = 2;
 const connectionsMax = 10;
-const connectMsMax = 5_000;
+const connectMsMax = 3_000;
 const statementMsMax = 10_000;
+/** PostgreSQL cancels a statement that waits longer for a lock, so its transaction saved nothing. */
+const lockMsMax = 3_000;
+/**
+ * A create or look-up is answered within this time, including its wait for the group before it. A
+ * statement that was sent is not canceled, because nobody would know whether its commit happened.
+ */
+const answerMsMax = 5_000;
 const int8Oid = 20;
 
 /** @param url `postgres://…`; the role may create tables */
@@ -59,21 +67,21 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
     const read = readTogether<Row>(pool, query);
     reads.push(read);
-    return read;
+    return (key) => inTime(read(key));
   };
   const parts = { factory: factoryAddress, keccak };
   const terms = readerOf<{ terms: Buffer }>(termsByAddress);
 
   return {
     dialect: "postgres",
-    saveRecord,
+    saveRecord: (row) => inTime(saveRecord(row)),
     findTerms: async (address) => (await terms(address))[0]?.terms,
     async findRecord(address) {
       const [row] = await terms(address);
       return row && heldRecordJson(address, row.terms, parts);
     },
     readerOf,
-    prepared: async (statement) => (await available(pool.query(statement))).rows,
+    prepared: async (statement) => (await inTime(available(pool.query(statement)))).rows,
     db,
     async check() {
       await available(pool.query("select 1"));
@@ -93,7 +101,7 @@ function connect(url: string): pg.Pool {
     query_timeout: statementMsMax,
     application_name: "executable-address",
     // Anything less than a warning stays away: a notice on a write then says it may not be durable.
-    options: "-c client_min_messages=warning",
+    options: `-c client_min_messages=warning -c lock_timeout=${lockMsMax}`,
     // Our integers are milliseconds and counts, all below 2^53.
     types: {
       getTypeParser: ((oid: number, format?: "text") =>
@@ -185,6 +193,13 @@ function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
     { sizeMax: readSizeMax, runningMax: readsRunningMax },
   );
 }
+
+const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
+  within(
+    answerMsMax,
+    answer,
+    () => new UnavailableError(`PostgreSQL: no answer within ${answerMsMax} ms`),
+  );
 
 /** Whatever a query fails with, its answer is not known: nothing may be acknowledged. */
 async function available<Result>(query: Promise<Result>): Promise<Result> {

@@ -1,0 +1,126 @@
+// PostgreSQL is stuck: a table is locked, or the server accepts statements and answers none.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { openStore } from "../roles/open-store.ts";
+import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import type { Store } from "./store.ts";
+
+/** Less than this, the time for an answer, is 5 s and what a busy machine adds. */
+const answerMsMax = 7_000;
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+function newRow(number: number) {
+  const terms = Buffer.concat([
+    Buffer.alloc(256),
+    createHash("sha512").update(`${number}`).digest(),
+  ]);
+  const address = createHash("sha1").update(terms).digest();
+  return { address, terms, accountId: "acc_1", createdAtMs: 1_790_000_000_000 + number };
+}
+
+const unavailable = { name: "UnavailableError", message: /^PostgreSQL: / };
+
+/** Asserts that `act` fails as unavailable, soon. */
+async function assertRefused(act: Promise<unknown>, error: object = unavailable): Promise<void> {
+  const beganMs = performance.now();
+  await assert.rejects(act, error);
+  const tookMs = performance.now() - beganMs;
+  assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
+}
+
+/** Creates and look-ups, of which some wait for the group before theirs. */
+async function assertAllRefused(store: Store): Promise<void> {
+  const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
+  const first = assertRefused(store.saveRecord(newRow(1)));
+  await sleep(1_000);
+  const second = assertRefused(store.saveRecord(newRow(2)));
+  const third = assertRefused(store.findTerms(newRow(2).address));
+  await Promise.all([...reads, first, second, third]);
+}
+
+describe("503 within seconds", () => {
+  test("while a table is locked; nothing of a canceled create is kept", async (t) => {
+    const databaseUrl = await postgres.newDatabase();
+    const store = await openStore({ dataDirectory: "", databaseUrl });
+    const operator = new pg.Client(databaseUrl);
+    await operator.connect();
+    t.after(() => Promise.all([operator.end(), store.close()]));
+    await operator.query("begin; lock table records in access exclusive mode");
+    await assertAllRefused(store);
+    const count = store.db.selectFrom("records").select("address").execute();
+    await assertRefused(count, { message: /lock timeout/ });
+    await operator.query("rollback");
+    assert.equal(await store.findTerms(newRow(1).address), undefined);
+    await store.saveRecord(newRow(1));
+    assert.deepEqual(await store.findTerms(newRow(1).address), newRow(1).terms);
+  });
+
+  test("while the server answers nothing; a repeated create is kept once", async (t) => {
+    const line = await openLine(await postgres.newDatabase());
+    t.after(line.close);
+    const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
+    await store.saveRecord(newRow(0));
+    line.stall();
+    await assertAllRefused(store);
+    line.resume();
+    const repeat = () =>
+      store.saveRecord(newRow(1)).then(
+        () => true,
+        () => false,
+      );
+    while (!(await repeat())) await sleep(100);
+    const rows = await store.db.selectFrom("records").select("address").execute();
+    const kept = rows.filter(({ address }) => newRow(1).address.equals(address));
+    assert.equal(kept.length, 1);
+    await store.close();
+  });
+});
+
+/** A line to PostgreSQL that can be stalled: then connections stay open and nothing passes. */
+async function openLine(databaseUrl: string) {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let isStalled = false;
+  const server = createServer((near) => {
+    const far = connect(Number(target.port || 5432), target.hostname);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("data", (data) => other.write(data));
+      socket.on("error", () => other.destroy());
+      socket.on("close", () => other.destroy());
+      if (isStalled) socket.pause();
+    }
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const url = new URL(databaseUrl);
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    stall() {
+      isStalled = true;
+      for (const socket of sockets) socket.pause();
+    },
+    resume() {
+      isStalled = false;
+      for (const socket of sockets) socket.resume();
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
