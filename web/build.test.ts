@@ -81,4 +81,4 @@ describe("the web build", () => {
 });
 
 /** Bytes of script, gzipped, give or take 300. */
-const pinned = { dashboard: 76_283, page: 63_898, receipt: 28_995 };
+const pinned = { dashboard: 76_518, page: 63_842, receipt: 41_165 };

@@ -9,19 +9,21 @@ import { writeDocs } from "./docs/write.ts";
 const root = import.meta.dirname;
 const outDir = resolve(process.argv[2] ?? join(root, "dist"));
 
+// The pages are written for React and run by Preact, which does the same in fewer bytes.
+const resolveReact = {
+  alias: {
+    "react/jsx-runtime": "preact/jsx-runtime",
+    "react-dom": "preact/compat",
+    react: "preact/compat",
+  },
+};
+
 await build({
   root,
   configFile: false,
   logLevel: "error",
   plugins: [tailwindcss()],
-  // The pages are written for React and run by Preact, which does the same in fewer bytes.
-  resolve: {
-    alias: {
-      "react/jsx-runtime": "preact/jsx-runtime",
-      "react-dom": "preact/compat",
-      react: "preact/compat",
-    },
-  },
+  resolve: resolveReact,
   build: {
     outDir,
     emptyOutDir: true,
@@ -44,12 +46,15 @@ await build({
   configFile: false,
   logLevel: "error",
   publicDir: false,
+  resolve: resolveReact,
+  // A library build leaves this to whoever bundles it, and a browser has no `process`.
+  define: { "process.env.NODE_ENV": '"production"' },
   build: {
     outDir,
     emptyOutDir: false,
     target: "es2024",
     lib: {
-      entry: "pay/receipt/main.ts",
+      entry: "pay/receipt/main.tsx",
       formats: ["iife"],
       name: "receipt",
       fileName: () => "receipt.js",

@@ -200,6 +200,11 @@ describe("the receipt", () => {
     await alone.goto(pathToFileURL(moved).href);
     await alone.getByText("25\u202f000 DUSD (25\u202f000\u202f000 base units)").first().waitFor();
 
+    const odd = join(folder, "odd.html");
+    writeFileSync(odd, file.replace('"decimals":6', '"decimals":1e9'));
+    await alone.goto(pathToFileURL(odd).href);
+    await alone.getByText("25\u202f000\u202f000 base units", { exact: true }).first().waitFor();
+
     const tampered = join(folder, "tampered.html");
     writeFileSync(tampered, readFileSync(path, "utf8").replace('"held":"3', '"held":"4'));
     await alone.goto(pathToFileURL(tampered).href);

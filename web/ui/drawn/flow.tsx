@@ -1,6 +1,22 @@
+// Money that comes in, is held, and goes out, as ribbons as wide as the amounts that they carry.
+
 import type { ReactNode } from "react";
-import { flowPicture, type Ribbon } from "./flow-shapes.ts";
-import { Shapes } from "./shapes.tsx";
+import { type Shape, Shapes } from "./shapes.tsx";
+
+type Ribbon = {
+  /** In units that all ribbons share; 0 is drawn as a thread: money of another token. */
+  readonly units: bigint;
+  /** Not where the money was meant to go. */
+  readonly isReturn?: boolean;
+  /** Money that has not come yet. */
+  readonly isAwaited?: boolean;
+};
+
+const rowHeight = 56;
+const thickest = 40;
+const thinnest = 2;
+const width = 100;
+const middle = width / 2;
 
 export type Stream = Ribbon & { key: string; name: ReactNode; said: string };
 
@@ -8,7 +24,7 @@ type FlowProps = { label: string; from: readonly Stream[]; to: readonly Stream[]
 
 /** Names and amounts stand in lists beside the drawing: they are read and selected as text. */
 export function Flow({ label, from, to }: FlowProps) {
-  const { box, rem, shapes } = flowPicture(from, to);
+  const { box, rem, shapes } = drawFlow(from, to);
   return (
     <figure className="flow" aria-label={label}>
       <Side streams={from} />
@@ -39,4 +55,47 @@ function Side({ streams }: { streams: readonly Stream[] }) {
       ))}
     </ul>
   );
+}
+
+type FlowPicture = { box: string; rem: string; shapes: Shape[] };
+
+/** `rem`: the picture's height, a row of text each for the longer of the two lists beside it. */
+function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
+  const height = Math.max(from.length, to.length) * rowHeight;
+  const sumOf = (ribbons: readonly Ribbon[]) => ribbons.reduce((sum, { units }) => sum + units, 0n);
+  const total = [sumOf(from), sumOf(to), 1n].reduce((most, sum) => (sum > most ? sum : most));
+  const vault = { x: middle - 1, y: height / 2 - thickest / 2 - 4, width: 2, height: thickest + 8 };
+  return {
+    box: `0 0 ${width} ${height}`,
+    rem: (height / 16).toFixed(1),
+    shapes: [
+      ...drawSide(from, total, height, 0),
+      ...drawSide(to, total, height, width),
+      ["rect", { class: "flow-vault", ...vault }],
+    ],
+  };
+}
+
+/** From the rows at `edge` to the middle, where they lie side by side. */
+function drawSide(
+  ribbons: readonly Ribbon[],
+  total: bigint,
+  height: number,
+  edge: number,
+): Shape[] {
+  const widths = ribbons.map(({ units }) =>
+    Math.max(thinnest, (Number(units) / Number(total)) * thickest),
+  );
+  let y = height / 2 - widths.reduce((sum, each) => sum + each, 0) / 2;
+  const bend = (edge + middle) / 2;
+  return ribbons.map(({ isReturn, isAwaited }, at) => {
+    const wide = widths[at]!;
+    const row = ((at + 0.5) / ribbons.length) * height - wide / 2;
+    const d =
+      `M${edge} ${row}C${bend} ${row} ${bend} ${y} ${middle} ${y}` +
+      `v${wide}C${bend} ${y + wide} ${bend} ${row + wide} ${edge} ${row + wide}z`;
+    y += wide;
+    const name = isReturn ? "flow-return" : isAwaited ? "flow-ribbon flow-awaited" : "flow-ribbon";
+    return ["path", { d, class: name }];
+  });
 }

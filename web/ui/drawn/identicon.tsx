@@ -1,6 +1,5 @@
+import { drawIdenticon, identiconSide } from "executable-address-element/page";
 import { useMemo } from "react";
-import { identiconBox, identiconShapes } from "./identicon-shapes.ts";
-import { Shapes } from "./shapes.tsx";
 
 type IdenticonProps = {
   address: string;
@@ -13,16 +12,19 @@ type IdenticonProps = {
  * the address beside it does not, so it is not read out.
  */
 export function Identicon({ address, isInline }: IdenticonProps) {
-  // The same elements are not compared again, which a phone would feel each second.
-  const shapes = useMemo(() => <Shapes of={identiconShapes(address)} />, [address]);
+  // The same elements are not compared again, which would slow a phone each second.
+  const squares = useMemo(
+    () => drawIdenticon(address).map((path, at) => <path key={at.toString()} {...path} />),
+    [address],
+  );
   return (
     <svg
       aria-hidden="true"
-      viewBox={identiconBox}
+      viewBox={`0 0 ${identiconSide} ${identiconSide}`}
       shapeRendering="crispEdges"
       className={isInline ? "identicon identicon-inline" : "identicon"}
     >
-      {shapes}
+      {squares}
     </svg>
   );
 }

@@ -1,5 +1,13 @@
+// Pictures as lists of SVG elements, so that the arithmetic of a picture is tested without a browser.
+
 import { createElement } from "react";
-import type { Shape } from "./shape.ts";
+
+/** The name of an SVG element, its attributes, and its text if it has one. */
+export type Shape = readonly [
+  name: string,
+  attributes: Readonly<Record<string, string | number>>,
+  text?: string,
+];
 
 export const Shapes = ({ of }: { of: readonly Shape[] }) =>
   of.map(([name, attributes, text], at) =>

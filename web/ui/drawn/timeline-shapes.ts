@@ -1,6 +1,6 @@
 // What was and what will be on one line, each at its own time, so that early and late are seen.
 
-import type { Shape } from "./shape.ts";
+import type { Shape } from "./shapes.tsx";
 
 /** Everything after the `end` is late; a payment may be late before it, once the calls have run. */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };

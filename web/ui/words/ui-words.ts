@@ -21,13 +21,16 @@ const catalogues: Catalogues<keyof typeof en> = {
   zh: () => import("./zh.json").then((words) => words.default),
 };
 
+/** Loads the words of the parts without the element's. @throws if they cannot be fetched */
+export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
+
 /** Gives a room's words with those of the parts. @throws where they cannot be fetched */
 export const loaderOf =
   <Key extends string>(room: Catalogues<Key>) =>
   async (tag: LanguageTag): Promise<Words<UiKey | Key>> => {
     const [shared, own, words] = await Promise.all([
       loadElementWords(tag),
-      catalogues[tag](),
+      loadPartWords(tag),
       room[tag](),
     ]);
     return { ...shared, ...own, ...words } as Words<UiKey | Key>;

@@ -1,0 +1,180 @@
+// A receipt that verifies itself, both on the service's page, where it is made, and in the file that
+// a person saves, which makes no requests. Both run this script.
+
+import { InvalidError } from "executable-address";
+import { ProofError, type ProvedReceipt, verifyReceipt } from "executable-address/proof";
+import { type Chain, readChains } from "executable-address-element/page";
+import { type ReactNode, useEffect, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { LanguageSelect } from "../../ui/words/speech.tsx";
+import { ProvedText } from "./proved-text.tsx";
+import "./receipt.css";
+import {
+  fetchReceipt,
+  NoAnswer,
+  type OpenedReceipt,
+  readReceipt,
+  save,
+  writePage,
+} from "./saved.ts";
+import { Witnesses } from "./witnesses.tsx";
+import { type Key, Said, Speaking, useSpeech } from "./words.ts";
+
+/** A saved file contains its receipt, and a policy that forbids requests. */
+const saved = document.querySelector("#kept")?.textContent ?? undefined;
+
+const mark = saved === undefined ? "/mark.svg" : findMark(saved);
+
+function findMark(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as OpenedReceipt).mark;
+  } catch {
+    return undefined;
+  }
+}
+
+type View =
+  | { is: "choosing" }
+  | { is: "verified"; opened: OpenedReceipt; proved: ProvedReceipt; chain: Chain | undefined }
+  | { is: "refused"; error: unknown };
+
+async function open(read: () => OpenedReceipt | Promise<OpenedReceipt>): Promise<View> {
+  try {
+    const opened = await read();
+    const proved = verifyReceipt(opened.receipt, "its own");
+    return { is: "verified", opened, proved, chain: readNames(opened, proved) };
+  } catch (error) {
+    return { is: "refused", error };
+  }
+}
+
+/** Names and decimals are not proved, so they pass the same checks as a server's chain list. */
+function readNames({ shown }: OpenedReceipt, { record }: ProvedReceipt): Chain | undefined {
+  const { chainId, token: address } = record.intent;
+  const { chain: name, symbol, decimals } = shown ?? {};
+  return readChains({ chains: [{ chainId, name, tokens: [{ symbol, decimals, address }] }] })[0];
+}
+
+function openFirst(): Promise<View> | View {
+  if (saved) return open(() => JSON.parse(saved) as OpenedReceipt);
+  const address = location.pathname.split("/")[2];
+  return address ? open(() => fetchReceipt(address)) : { is: "choosing" };
+}
+
+function Receipt({ first }: { first: View }) {
+  const { say } = useSpeech();
+  const [view, setView] = useState(first);
+  useEffect(() => {
+    document.title = say("title");
+  }, [say]);
+  const choose = async (input: HTMLInputElement) => {
+    const file = input.files?.[0];
+    if (!file) return;
+    setView(await open(async () => readReceipt(await file.text())));
+    // Otherwise a browser reports no change if the same file is chosen again.
+    input.value = "";
+  };
+  return (
+    <>
+      <h1>
+        <img src={mark} alt="" />
+        {say(view.is === "choosing" ? "check" : "title")}
+      </h1>
+      {view.is === "refused" && <Refusal error={view.error} />}
+      {view.is === "verified" && (
+        <Verified view={view} onFail={(error) => setView({ is: "refused", error })} />
+      )}
+      {!saved && (
+        <p>
+          <label>
+            {say("checkFile")}{" "}
+            <input
+              type="file"
+              accept=".json,.html"
+              onChange={(event) => void choose(event.currentTarget)}
+            />
+          </label>
+        </p>
+      )}
+      <p>
+        <LanguageSelect />
+      </p>
+    </>
+  );
+}
+
+type VerifiedProps = {
+  view: Extract<View, { is: "verified" }>;
+  onFail: (error: unknown) => void;
+};
+
+function Verified({ view: { opened, proved, chain }, onFail }: VerifiedProps) {
+  const { say } = useSpeech();
+  const name = `receipt-${proved.record.address}`;
+  const saveJson = () =>
+    save(`${name}.json`, "application/json", JSON.stringify(opened.receipt, null, 1));
+  const savePage = () =>
+    writePage(opened).then((text) => save(`${name}.html`, "text/html", text), onFail);
+  return (
+    <>
+      {saved && <p>{say("fromSomeone")}</p>}
+      <ProvedText proved={proved} chain={chain} />
+      <h2>{say("rests")}</h2>
+      <p>{say("restsText")}</p>
+      <ol>
+        {proved.blocks.map(({ number, hash }) => (
+          <li key={hash}>
+            <Said as="blockIs" number={number} hash={<code>{hash}</code>} />
+          </li>
+        ))}
+      </ol>
+      {!saved && <Witnesses proved={proved} />}
+      <p>
+        {!saved && <Press onPress={() => void savePage()}>{say("save")}</Press>}{" "}
+        <Press onPress={saveJson}>{say("saveJson")}</Press>{" "}
+        <Press onPress={() => window.print()}>{say("print")}</Press>
+      </p>
+    </>
+  );
+}
+
+const Press = ({ onPress, children }: { onPress: () => void; children: ReactNode }) => (
+  <button type="button" onClick={onPress}>
+    {children}
+  </button>
+);
+
+/** Says why a receipt is refused, with the fault in it, and shows no part of the receipt. */
+function Refusal({ error }: { error: unknown }) {
+  const { say } = useSpeech();
+  const [sentence, detail] = readRefusal(error);
+  return (
+    <>
+      <p role="alert">{say(sentence)}</p>
+      {detail && (
+        <p>
+          <small>
+            <code>{detail}</code>
+          </small>
+        </p>
+      )}
+    </>
+  );
+}
+
+function readRefusal(error: unknown): [sentence: Key, detail?: string] {
+  if (error instanceof ProofError) return ["wrongProof", error.message];
+  if (error instanceof InvalidError) return ["wrongRecord", error.message];
+  if (error instanceof SyntaxError) return ["noReceipt"];
+  if (!(error instanceof NoAnswer)) return ["away"];
+  const isMissing = error.status === 404 || error.status === 400;
+  return isMissing ? ["missing"] : ["away", error.message];
+}
+
+void Promise.resolve(openFirst()).then((first) =>
+  createRoot(document.querySelector("main")!).render(
+    <Speaking>
+      <Receipt first={first} />
+    </Speaking>,
+  ),
+);

@@ -1,0 +1,103 @@
+// Receipts as they are fetched, saved, and read from a file: JSON, or one page that contains this
+// script, its style, and the receipt.
+
+import type { AddressRecord } from "executable-address";
+import {
+  type AddressProof,
+  type PaymentProof,
+  receiptFormat,
+  type SavedReceipt,
+} from "executable-address/proof";
+import { isSame, readChains } from "executable-address-element/page";
+
+/** Nothing in it is verified yet. */
+export type OpenedReceipt = {
+  readonly receipt: SavedReceipt;
+  /** The service's names, which no proof covers. */
+  readonly shown?: {
+    readonly chain?: string;
+    readonly symbol?: string;
+    readonly decimals?: number;
+  };
+  /** The service's mark as a data URL: a saved page makes no requests. */
+  readonly mark?: string;
+};
+
+/** The service returned no receipt. */
+export class NoAnswer extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`HTTP ${status}`);
+    this.status = status;
+  }
+}
+
+/** @throws {NoAnswer} if the service answers with an error */
+export async function fetchReceipt(address: string): Promise<OpenedReceipt> {
+  const get = async (path: string) => {
+    const answer = await fetch(`/v1${path}`);
+    if (!answer.ok) throw new NoAnswer(answer.status);
+    return answer.json();
+  };
+  const at = `/address/${encodeURIComponent(address)}`;
+  const [record, answer, chains] = await Promise.all([
+    get(at) as Promise<AddressRecord>,
+    get(`${at}/proof`) as Promise<AddressProof & { payments: PaymentProof[] }>,
+    get("/chains").catch(() => undefined),
+  ]);
+  const { payments, ...proof } = answer;
+  const { chainId, token } = record.intent;
+  const chain = readChains(chains).find((each) => each.chainId === chainId);
+  const listed = chain?.tokens.find((each) => isSame(each.address, token));
+  return {
+    receipt: { format: receiptFormat, record, proof, payments },
+    shown: {
+      ...(chain && { chain: chain.name }),
+      ...(listed && { symbol: listed.symbol, decimals: listed.decimals }),
+    },
+  };
+}
+
+/**
+ * Reads a receipt that was saved as JSON or as a page.
+ *
+ * @throws {SyntaxError} if the text is neither
+ */
+export function readReceipt(text: string): OpenedReceipt {
+  const page = new DOMParser().parseFromString(text, "text/html").querySelector("#kept");
+  return page ? JSON.parse(page.textContent) : { receipt: JSON.parse(text) };
+}
+
+/** Returns a page that needs no other file. */
+export async function writePage(opened: OpenedReceipt): Promise<string> {
+  const [script, style, mark] = await Promise.all(
+    ["/receipt.js", "/receipt.css", "/mark.svg"].map(async (path) => (await fetch(path)).text()),
+  );
+  const whole: OpenedReceipt = {
+    ...opened,
+    mark: `data:image/svg+xml,${encodeURIComponent(mark!)}`,
+  };
+  const policy = [
+    ...["default-src 'none'", "img-src data:"],
+    ...["script-src 'unsafe-inline'", "style-src 'unsafe-inline'"],
+  ].join("; ");
+  // Within a script no text may end it.
+  const data = JSON.stringify(whole).replaceAll("<", "\\u003c");
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Receipt</title>',
+    `<style>${style}</style></head><body><main></main>`,
+    `<script type="application/json" id="kept">${data}</script>`,
+    `<script>${script!.replaceAll("</script", "<\\/script")}</script></body></html>`,
+  ].join("\n");
+}
+
+/** Offers a text as a download. */
+export function save(name: string, type: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
