@@ -1,7 +1,7 @@
-// Fetches and proves what an element shows: the record is the address's own or there is none.
+// Finds what an element shows: a proved record, and the server's names for its chain and token.
 
-import { type AddressRecord, factoryAddress, type Hex, verifyRecord } from "executable-address";
-import { openSources } from "executable-address/client/parts";
+import type { AddressRecord, Hex } from "executable-address";
+import { findRecord } from "executable-address/client/parts";
 import { isSame } from "executable-address/status";
 import { type Chain, findChains, type Token } from "./chains.ts";
 
@@ -15,15 +15,6 @@ export type LookedUp =
       token: { symbol: string; decimals: number } | undefined;
     };
 
-/** Why a source gives no record. */
-class NoRecord extends Error {
-  readonly kind: "wrong" | "missing" | "unreachable";
-  constructor(kind: NoRecord["kind"]) {
-    super(kind);
-    this.kind = kind;
-  }
-}
-
 /**
  * Never throws. The factory is the one this package was made for, whatever the answer says.
  *
@@ -35,29 +26,10 @@ export async function lookUp(
   address: Hex,
   signal: AbortSignal,
 ): Promise<LookedUp> {
-  const fromSources = openSources([baseUrl, ...mirrors]);
   const chains = findChains(baseUrl, signal);
-  try {
-    const record = await fromSources((from, signal) => {
-      // Files of a mirror are named in lower case.
-      const name = from === baseUrl ? address : address.toLowerCase();
-      return recordAt(`${from}/address/${name}`, address, signal);
-    }, signal);
-    return { kind: "record", record, ...named(record, await chains) };
-  } catch (error) {
-    return { kind: error instanceof NoRecord ? error.kind : "unreachable" };
-  }
-}
-
-async function recordAt(url: string, address: Hex, signal: AbortSignal) {
-  const answer = await fetch(url, { signal }).catch(() => undefined);
-  if (answer?.status === 404) throw new NoRecord("missing");
-  if (!answer?.ok) throw new NoRecord("unreachable");
-  try {
-    return verifyRecord(await answer.json(), { factory: factoryAddress, address });
-  } catch {
-    throw new NoRecord("wrong");
-  }
+  const found = await findRecord([baseUrl, ...mirrors], address, signal);
+  if (found.kind !== "record") return { kind: found.kind };
+  return { ...found, ...named(found.record, await chains) };
 }
 
 function named({ intent }: AddressRecord, chains: Chain[]) {

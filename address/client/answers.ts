@@ -63,7 +63,11 @@ export function shaped<S extends Shape>(shape: S, answer: unknown, what: string)
 }
 
 /** @throws {UnprovenError} */
-export function proveRecord(answer: unknown, address: Hex, trust: Trust): AddressRecord {
+export function proveRecord(
+  answer: unknown,
+  address: Hex,
+  trust: Pick<Trust, "factory"> & Partial<Trust>,
+): AddressRecord {
   try {
     return verifyRecord(answer, { ...trust, address });
   } catch (error) {

@@ -2,12 +2,17 @@
 // at most one round trip more than it takes without.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
+import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { sample } from "../test/samples.ts";
 import { createClient } from "./client.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
+import { findRecord } from "./mirrors.ts";
 
 const lookups = process.env.TESTS === "long" ? 100_000 : 2_000;
 const main = "https://pay.example/v1";
@@ -123,5 +128,57 @@ describe("mirrors", () => {
     const lookup = client.lookup(records[0]!.address, { signal: controller.signal });
     controller.abort(new Error("enough"));
     await assert.rejects(lookup, /enough/);
+  });
+});
+
+describe("findRecord, for pages", () => {
+  const [record, other] = records as [AddressRecord, AddressRecord];
+  const find = async (...answers: RequestListener[]) => {
+    const servers = answers.map((answer) => createServer(answer).listen(0, "127.0.0.1"));
+    await Promise.all(servers.map((server) => once(server, "listening")));
+    const urls = servers.map((server) => {
+      const { port } = server.address() as AddressInfo;
+      return `http://127.0.0.1:${port}`;
+    });
+    try {
+      return await findRecord(urls, record.address, new AbortController().signal);
+    } finally {
+      for (const server of servers) server.close().closeAllConnections();
+    }
+  };
+  const say =
+    (body: unknown, status = 200): RequestListener =>
+    (_, response) => {
+      response.writeHead(status).end(JSON.stringify(body));
+    };
+  const breakOff: RequestListener = (_, response) => {
+    response.writeHead(200, { "content-length": 1000 });
+    response.write("{", () => response.destroy());
+  };
+
+  test("returns the record if it is the address's own", async () => {
+    assert.deepEqual(await find(say(record)), { kind: "record", record });
+  });
+
+  test("returns what does not match if it is another address's", async () => {
+    const found = await find(say(other));
+    assert.equal(found.kind, "wrong");
+    assert.ok("error" in found && found.error instanceof InvalidError);
+  });
+
+  test("returns wrong if the answer is no JSON", async () => {
+    const found = await find((_, response) => response.end("<!doctype html>"));
+    assert.equal(found.kind, "wrong");
+  });
+
+  test("returns missing on a 404 only, and unreachable if an answer breaks off", async () => {
+    assert.deepEqual(await find(say({}, 404)), { kind: "missing" });
+    assert.deepEqual(await find(say({}, 503)), { kind: "unreachable" });
+    assert.deepEqual(await find(breakOff), { kind: "unreachable" });
+  });
+
+  test("returns a mirror's record if the service lies or breaks off", async () => {
+    for (const liar of [say(other), say({}, 404), breakOff])
+      assert.deepEqual(await find(liar, say(record)), { kind: "record", record });
   });
 });

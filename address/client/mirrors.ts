@@ -1,10 +1,11 @@
-// Records from a service or its mirrors. A record proves itself, so it does not matter who gives
+// Requests records from a service or its mirrors, for the client and for pages. A record proves itself, so it does not matter who gives
 // it: a source that is silent, slow or lies costs one more round trip, since all others are then
 // asked at once.
 
+import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { proveRecord } from "./answers.ts";
-import { ServiceError } from "./errors.ts";
+import { ServiceError, UnprovenError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import { send } from "./request.ts";
 import { within } from "./within.ts";
@@ -71,23 +72,76 @@ export async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined
   }
 }
 
+/** Requests the JSON at a path of a source. */
+type Get = (baseUrl: string, path: string, signal: AbortSignal) => Promise<unknown>;
+
+/** Returns a function that requests a record by `get` and proves it. */
+function openRecords(
+  baseUrls: readonly string[],
+  trust: Parameters<typeof proveRecord>[2],
+  get: Get,
+) {
+  const fromSources = openSources(baseUrls);
+  return (address: Hex, signal?: AbortSignal): Promise<AddressRecord> => {
+    // Files of a mirror are named in lower case.
+    const path = `/address/${baseUrls.length > 1 ? address.toLowerCase() : address}`;
+    return fromSources(
+      async (baseUrl, signal) => proveRecord(await get(baseUrl, path, signal), address, trust),
+      signal,
+    );
+  };
+}
+
 /**
  * Returns the record behind an address, from the service or a mirror. Undefined if the service has
  * none and no mirror gives one.
  */
 export function lookupIn({ transport, mirrors, trust }: Settings) {
-  const fromSources = openSources([transport.baseUrl, ...mirrors]);
-  return async (asked: Hex, signal?: AbortSignal): Promise<AddressRecord | undefined> => {
-    // Files of a mirror are named in lower case.
-    const path = `/address/${mirrors.length > 0 ? asked.toLowerCase() : asked}`;
-    const isAlone = mirrors.length === 0;
-    const ask: Ask<AddressRecord> = async (baseUrl, signal) => {
-      const once = { ...transport, baseUrl, retriesMax: 0 };
-      return proveRecord(await send(once, { method: "GET", path, signal }), asked, trust);
-    };
-    return orNothing(async () => {
-      if (!isAlone) return fromSources(ask, signal);
-      return proveRecord(await send(transport, { method: "GET", path, signal }), asked, trust);
+  // A mirror is asked instead of the same source again.
+  const { retriesMax } = mirrors.length > 0 ? { retriesMax: 0 } : transport;
+  const find = openRecords([transport.baseUrl, ...mirrors], trust, (baseUrl, path, signal) =>
+    send({ ...transport, baseUrl, retriesMax }, { method: "GET", path, signal }),
+  );
+  return (address: Hex, signal?: AbortSignal) => orNothing(() => find(address, signal));
+}
+
+/** A record for a page: proved, or why there is none. `error` says what does not match. */
+export type FoundRecord =
+  | { kind: "record"; record: AddressRecord }
+  | { kind: "wrong"; error: unknown }
+  | { kind: "missing" | "unreachable" };
+
+/**
+ * Requests a record for a page and proves it. Never throws. If no source gives a record that is the
+ * address's own, the result is the first source's.
+ *
+ * @param baseUrls the service, then its mirrors
+ */
+export async function findRecord(
+  baseUrls: readonly string[],
+  address: Hex,
+  signal: AbortSignal,
+): Promise<FoundRecord> {
+  const find = openRecords(baseUrls, { factory: factoryAddress }, async (baseUrl, path, signal) => {
+    const answer = await fetch(`${baseUrl}${path}`, { signal });
+    if (!answer.ok) throw new NoRecord(answer.status);
+    // Text that is no JSON is a wrong record. An answer that breaks off is none.
+    return answer.json().catch((error) => {
+      if (!(error instanceof SyntaxError)) throw error;
     });
-  };
+  });
+  try {
+    return { kind: "record", record: await find(address, signal) };
+  } catch (error) {
+    if (error instanceof UnprovenError) return { kind: "wrong", error: error.cause };
+    return { kind: error instanceof NoRecord && error.status === 404 ? "missing" : "unreachable" };
+  }
+}
+
+class NoRecord extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`HTTP ${status}`);
+    this.status = status;
+  }
 }

@@ -6,7 +6,7 @@
 export { address, fits, integer } from "../shape.ts";
 export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";
-export { openSources } from "./mirrors.ts";
+export { type FoundRecord, findRecord } from "./mirrors.ts";
 export { sleep, type Transport } from "./request.ts";
 export { type Heard, hear } from "./watch.ts";
 export { within } from "./within.ts";

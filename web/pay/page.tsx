@@ -11,11 +11,11 @@ import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { LanguageSelect } from "../ui/words/speech.tsx";
 import { Payment } from "./payment.tsx";
-import { type FoundRecord, findRecord, sourceOf } from "./record.ts";
+import { findPageRecord, type PageRecord, readSource } from "./record.ts";
 
 export function Page() {
   const { say } = useSpeech();
-  const [found, setFound] = useState<FoundRecord>();
+  const [found, setFound] = useState<PageRecord>();
   const [chains, setChains] = useState<Chain[]>();
   const [attempt, setAttempt] = useState(0);
 
@@ -23,7 +23,7 @@ export function Page() {
   useEffect(() => {
     const stopping = new AbortController();
     const read = () => {
-      void findRecord(sourceOf(window.location), stopping.signal).then((found) => {
+      void findPageRecord(readSource(window.location), stopping.signal).then((found) => {
         if (!stopping.signal.aborted) setFound(found);
       });
       void findChains("/v1", stopping.signal).then(setChains);
@@ -56,7 +56,7 @@ export function Page() {
 }
 
 type AnswerProps = {
-  found: FoundRecord | undefined;
+  found: PageRecord | undefined;
   chains: Chain[] | undefined;
   onRetry: () => void;
 };
