@@ -13,8 +13,7 @@ export { type News, noNews } from "./news.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export { type Doubt, isOver, type Standing, standingOf } from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";
-export { findKnownToken } from "./tokens.ts";
-export { coinDecimals, coins } from "./wallet/coins.ts";
+export { coinDecimals, coins, findKnownToken } from "./tokens.ts";
 export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";
 export { findKept, type Kept, keep } from "./wallet/kept.ts";
 export {

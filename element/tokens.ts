@@ -1,4 +1,4 @@
-// Symbols and decimals of the tokens in service/chains.json, for pages that must not take a file's
+// Symbols and decimals of the tokens and coins in service/chains.json, for pages that must not take a file's
 // or a server's word for them: a receipt with other decimals would show another amount.
 
 import type { Hex } from "executable-address";
@@ -48,3 +48,16 @@ export const knownTokens: Readonly<Record<number, readonly (KnownToken & { addre
   ],
   84532: [{ symbol: "USDC", decimals: 6, address: "0x036CbD53842c5426634e7929541eC2318f3dCF7e" }],
 };
+
+/** The coins in which fees are paid, by chain. */
+export const coins: Readonly<Record<number, string>> = {
+  1: "ETH",
+  10: "ETH",
+  137: "POL",
+  8453: "ETH",
+  42161: "ETH",
+  43114: "AVAX",
+};
+
+/** The coin of every chain that is listed has as many. */
+export const coinDecimals = 18;

@@ -1,7 +1,7 @@
 // Draws a payment by a wallet in the element. It is loaded apart from what shows the code.
 
 import { formatUnits, inertText, shortAddress } from "executable-address/payment";
-import { coinDecimals } from "../wallet/coins.ts";
+import { coinDecimals } from "../tokens.ts";
 import type { Value, WalletView } from "../wallet/view.ts";
 import type { ElementWords } from "../words.ts";
 import { button, element, type Named, sayAmount, sayChain, sentence } from "./draw.ts";

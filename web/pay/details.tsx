@@ -1,11 +1,15 @@
 import type { Hazard, News, Standing } from "executable-address-element/page";
 import { memo, type ReactNode, useState } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { Whole, WholeAddress } from "../shown/address-text.tsx";
 import { nowSeconds } from "../shown/news.ts";
 import type { Simulated } from "../shown/simulation.ts";
-import { useSpeech } from "../shown/words/say.tsx";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayMoment } from "../shown/words/say-when.ts";
+import { CopyButton } from "../ui/copy.tsx";
+import { Definitions } from "../ui/definition.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { Calls, ProvedFlow, WouldHappen } from "./later.tsx";
-import { Evidence, Otherwise } from "./small-print.tsx";
 
 type DetailsProps = {
   standing: Standing;
@@ -86,3 +90,55 @@ const Section = ({ title, children }: { title: string; children: ReactNode }) =>
     {children}
   </section>
 );
+
+/** Says where the money goes if the calls do not run. */
+function Otherwise() {
+  const { intent } = useAbout();
+  const { say, language } = useSpeech();
+  return (
+    <>
+      <p className="mb-3 text-soft">{say("otherwiseText")}</p>
+      <Definitions
+        items={[
+          [say("recoveryAddress"), <WholeAddress key="to" address={intent.recovery} />],
+          [say("expires"), sayMoment(intent.expirationTimestamp, language)],
+        ]}
+      />
+    </>
+  );
+}
+
+/** Lists what the address was derived from. */
+function Evidence() {
+  const { record, intent } = useAbout();
+  const { say } = useSpeech();
+  return (
+    <>
+      <p className="mb-3 text-soft">{say("checkedText")}</p>
+      <Definitions
+        items={[
+          [say("factory"), <WholeAddress key="factory" address={record.factory} />],
+          [say("token"), <WholeAddress key="token" address={intent.token} />],
+          [say("units"), <Whole key="amount" text={intent.amount} />],
+          [say("chain"), intent.chainId],
+          [say("salt"), <Whole key="salt" text={intent.salt} />],
+          [
+            say("terms"),
+            <span key="terms" className="flex items-center gap-2">
+              <span>
+                <Said as="bytes" n={(record.terms.length - 2) / 2} />
+              </span>
+              <CopyButton look="bare" text={record.terms} what={say("terms")} />
+            </span>,
+          ],
+          [
+            say("withoutServer"),
+            <a key="link" className="link" href={`/a/#terms=${record.terms}`}>
+              {say("fromTerms")}
+            </a>,
+          ],
+        ]}
+      />
+    </>
+  );
+}

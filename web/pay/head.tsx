@@ -1,9 +1,10 @@
 import type { News, Standing } from "executable-address-element/page";
 import { formatUnits, plainUnits } from "executable-address-element/page";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { SentenceText, ShortParty } from "../shown/address-text.tsx";
 import { sayIntent } from "../shown/reading.ts";
+import type { Key } from "../shown/words/languages.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayClock, sayMoment, saySpan } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
@@ -127,5 +128,51 @@ function TimeLeft({ standing: { state, secondsLeft }, news, isWaiting }: HeadPro
       <Said as="timeLeft" time={saySpan(secondsLeft, say)} />
       {news.chainSeconds() === undefined && <> ({say("byThisClock")})</>}
     </span>
+  );
+}
+
+const steps: readonly Key[] = ["stepAsked", "stepSent", "stepReceived", "stateExecuted"];
+
+type RailProps = { standing: Standing; isSent: boolean };
+
+/** Shows how far the payment is, with the seconds of each step that this page observed. */
+export function Rail({ standing: { state }, isSent }: RailProps) {
+  const { say } = useSpeech();
+  const reached =
+    state === "executed"
+      ? 3
+      : state === "paid" || state === "stuck"
+        ? 2
+        : isSent || state === "partly"
+          ? 1
+          : 0;
+  const since = useRef<{ reached: number; ms: number }[]>([]);
+  const last = since.current.at(-1);
+  if (state !== "unknown" && (!last || last.reached < reached))
+    since.current.push({ reached, ms: Date.now() });
+  if (reached === 0 && (state === "expired" || state === "recovered")) return null;
+  const findSeconds = (step: number) => {
+    const at = since.current.findIndex((each) => each.reached === step);
+    if (at < 1) return undefined;
+    return Math.round((since.current[at]!.ms - since.current[at - 1]!.ms) / 1000);
+  };
+  return (
+    <ol className={reached === 0 ? "rail rail-start" : "rail"}>
+      {steps.map((step, at) => {
+        const seconds = findSeconds(at);
+        return (
+          <li
+            key={step}
+            className={at <= reached ? "rail-done" : ""}
+            aria-current={at === reached ? "step" : undefined}
+          >
+            <span>{say(step)}</span>
+            {seconds !== undefined && at <= reached && (
+              <span className="text-soft">{saySpan(seconds, say)}</span>
+            )}
+          </li>
+        );
+      })}
+    </ol>
   );
 }

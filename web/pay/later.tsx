@@ -33,8 +33,6 @@ function Missing() {
 const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
-export const WouldHappen = later(
-  async () => (await import("./live/simulation-card.tsx")).WouldHappen,
-);
+export const WouldHappen = later(async () => (await import("./simulation-card.tsx")).WouldHappen);
 export const Calls = later(async () => (await import("../shown/calls.tsx")).Calls);
 export const ProvedFlow = later(async () => (await import("../shown/money-flow.tsx")).ProvedFlow);

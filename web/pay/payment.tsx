@@ -1,3 +1,4 @@
+import type { TokenAmount } from "executable-address/status";
 import {
   type Hazard,
   hazardsOf,
@@ -8,6 +9,7 @@ import {
 } from "executable-address-element/page";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
+import { ShortParty } from "../shown/address-text.tsx";
 import { useNews, useTick } from "../shown/news.ts";
 import { useSimulation } from "../shown/simulation.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
@@ -17,13 +19,10 @@ import { Loading } from "../ui/states.tsx";
 import { Ask } from "./ask.tsx";
 import { Details } from "./details.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
-import { Head } from "./head.tsx";
+import { Head, Rail } from "./head.tsx";
 import { OtherMoney, Receipt } from "./later.tsx";
-import { Rail } from "./live/rail.tsx";
-import { Strays } from "./live/strays.tsx";
-import { ReturnTo } from "./return-to.tsx";
-import { useWalletFlow } from "./wallet/flow.ts";
 import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
+import { useWalletFlow } from "./wallet/wallets.ts";
 
 /** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
 const patienceMs = 3_000;
@@ -142,4 +141,60 @@ function usePatience(): boolean {
     return () => clearTimeout(timer);
   }, []);
   return isPatient;
+}
+
+type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
+
+/** Warns of money that arrived and is not what is asked for: another token, or native coin. */
+function Strays({ strays, owed }: StraysProps) {
+  const { intent, sayAmount, sayHeld } = useAbout();
+  const { say, language } = useSpeech();
+  if (!strays || strays.length === 0) return null;
+  const held = strays.map(sayHeld).join(", ");
+  return (
+    <div className="ask-all">
+      <Notice tone="warn" title={say("wrongArrived", { held, amount: sayAmount(owed) })}>
+        <p>
+          <Said
+            as="wrongArrivedText"
+            date={sayMoment(intent.expirationTimestamp, language)}
+            address={<ShortParty address={intent.recovery} />}
+          />
+        </p>
+      </Notice>
+    </div>
+  );
+}
+
+/** Reads `?return_to=https://…`, the shop's page. Returns undefined for anything but plain https. */
+function readReturnTo(search: string): URL | undefined {
+  const text = new URLSearchParams(search).get("return_to");
+  const url = text && URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "https:" || url.username || url.password) return undefined;
+  return url;
+}
+
+/**
+ * Links to the shop's page. Anybody can write such a link, so it shows its host and is opened only
+ * by a press.
+ */
+function ReturnTo({ isFinal }: { isFinal: boolean }) {
+  const url = readReturnTo(window.location.search);
+  if (!url) return null;
+  if (!isFinal) {
+    return (
+      <p className="text-center text-sm text-soft">
+        <Said as="backLater" host={url.host} />
+      </p>
+    );
+  }
+  return (
+    <p className="text-center print:hidden">
+      <a className="button button-primary" href={url.href} rel="noreferrer">
+        <span className="truncate">
+          <Said as="backTo" host={url.host} />
+        </span>
+      </a>
+    </p>
+  );
 }

@@ -22,7 +22,7 @@ export type PageRecord =
 export function readSource({ pathname, hash }: { pathname: string; hash: string }): Source {
   const terms = new URLSearchParams(hash.slice(1)).get("terms");
   if (terms !== null) return { terms };
-  return { address: decodeURIComponent(pathname.split("/")[2] ?? "") };
+  return { address: pathname.split("/")[2] ?? "" };
 }
 
 /** Never throws. The factory is the one built into this page, whatever the answer says. */

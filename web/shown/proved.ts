@@ -5,7 +5,7 @@ import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useState } from "react";
-import { caughtUp } from "./caught-up.ts";
+import { askUntilCaughtUp } from "./news.ts";
 
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted?: number };
 
@@ -44,9 +44,11 @@ export function useProved(record: AddressRecord, status: ServiceStatus | undefin
       !found ||
       found.block.number < block!.number ||
       Boolean(execution) !== Boolean(found.execution);
-    void caughtUp(() => find().catch(() => undefined), isBehind, stopping.signal).then((found) => {
-      if (!stopping.signal.aborted) setProved(found);
-    });
+    void askUntilCaughtUp(() => find().catch(() => undefined), isBehind, stopping.signal).then(
+      (found) => {
+        if (!stopping.signal.aborted) setProved(found);
+      },
+    );
     return () => stopping.abort();
   }, [record, state]);
   return isPaid ? proved : undefined;

@@ -12,7 +12,7 @@ import {
   type Token,
 } from "executable-address-element/page";
 import { useEffect, useRef, useState } from "react";
-import { caughtUp } from "./caught-up.ts";
+import { askUntilCaughtUp } from "./news.ts";
 import { type Labels, sayParty } from "./reading.ts";
 import type { Say } from "./words/languages.ts";
 
@@ -48,7 +48,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
           setSimulated((last) => (last.kind === "loading" ? next : last));
         return next;
       };
-      const found = await caughtUp(find, isBehind, stopping.signal);
+      const found = await askUntilCaughtUp(find, isBehind, stopping.signal);
       if (!stopping.signal.aborted) setSimulated(found);
     };
     void ask();

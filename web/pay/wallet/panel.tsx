@@ -14,7 +14,7 @@ import { Said, useSpeech } from "../../shown/words/say.tsx";
 import { sayClock } from "../../shown/words/say-when.ts";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { iconOf, walletApps } from "./wallets.ts";
+import { findIcon, walletApps } from "./wallets.ts";
 
 type ButtonsProps = { wallets: readonly Wallet[]; onPay: (wallet: Wallet) => void };
 
@@ -31,7 +31,7 @@ export function WalletButtons({ wallets, onPay }: ButtonsProps) {
           className="w-full"
           onClick={() => onPay(wallet)}
         >
-          {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
+          {findIcon(wallet) && <img src={findIcon(wallet)} alt="" width="20" height="20" />}
           <span className="truncate">
             <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
           </span>

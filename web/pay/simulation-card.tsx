@@ -1,14 +1,14 @@
 import type { BalanceChange, Simulation } from "executable-address/client";
 import type { ReactNode } from "react";
-import { useAbout } from "../../shown/about.tsx";
-import { Whole, WholeAddress } from "../../shown/address-text.tsx";
-import { InertText } from "../../shown/inert-text.tsx";
-import { findToken } from "../../shown/reading.ts";
-import { nativeCoin, type Simulated, sayAccount, sayChange } from "../../shown/simulation.ts";
-import { Said, useSpeech } from "../../shown/words/say.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Notice } from "../../ui/notice.tsx";
-import { Loading } from "../../ui/states.tsx";
+import { useAbout } from "../shown/about.tsx";
+import { Whole, WholeAddress } from "../shown/address-text.tsx";
+import { InertText } from "../shown/inert-text.tsx";
+import { findToken } from "../shown/reading.ts";
+import { nativeCoin, type Simulated, sayAccount, sayChange } from "../shown/simulation.ts";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { Button } from "../ui/button.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { Loading } from "../ui/states.tsx";
 
 type WouldProps = { simulated: Simulated; onRetry: () => void };
 
