@@ -12,10 +12,10 @@ import { type LookedUp, lookUp } from "./look-up.ts";
 import { attachRoot, Base, define } from "./mount.ts";
 import { type News, noNews } from "./news.ts";
 import { findSimulation } from "./simulation.ts";
-import { standingOf } from "./standing.ts";
+import { decideStanding } from "./standing.ts";
 import type { WalletFlow } from "./wallet/flow.ts";
 import type { PaymentNow } from "./wallet/view.ts";
-import { nameOf } from "./wallet/wallets.ts";
+import { sayWalletName } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, wordsFor } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
@@ -173,7 +173,7 @@ export class ExecutableAddressElement extends Base {
   #standing() {
     if (this.#lookedUp.kind !== "record") return undefined;
     const { intent } = this.#lookedUp.record;
-    return standingOf(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
+    return decideStanding(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
   }
 
   /** Redraws only what changed, so that a screen reader and a pressed button are not disturbed. */
@@ -185,7 +185,7 @@ export class ExecutableAddressElement extends Base {
     const { isSilent } = this.#news;
     const view = this.#wallets?.view();
     const wallets = (this.#wallets?.wallets() ?? []).map((wallet) => ({
-      name: nameOf(wallet, words.injectedWallet),
+      name: sayWalletName(wallet, words.injectedWallet),
       pay: () => this.#wallets?.pay(wallet),
     }));
     const { secondsLeft, ...lasting } = standing ?? {};

@@ -4,21 +4,21 @@ export type Parameter = { type: string; name: string };
 type FunctionParts = { name: string; parameters: Parameter[] };
 
 /** @param text `name(type name, type name)`, as a verified intent has it */
-export function partsOf(text: string): FunctionParts {
+export function splitFunction(text: string): FunctionParts {
   const open = text.indexOf("(");
   const inner = text.slice(open + 1, -1);
   return {
     name: text.slice(0, open),
-    parameters: inner === "" ? [] : splitOutermost(inner).map(parameterOf),
+    parameters: inner === "" ? [] : splitOutermost(inner).map(splitParameter),
   };
 }
 
 /** The types alone, as the selector is made of: `transfer(address,uint256)`. */
-export function signatureOf({ name, parameters }: FunctionParts): string {
+export function writeSignature({ name, parameters }: FunctionParts): string {
   return `${name}(${parameters.map(({ type }) => type).join(",")})`;
 }
 
-const parameterOf = (text: string): Parameter => {
+const splitParameter = (text: string): Parameter => {
   const at = text.lastIndexOf(" ");
   return { type: text.slice(0, at), name: text.slice(at + 1) };
 };

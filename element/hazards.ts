@@ -3,7 +3,7 @@
 import { findCautions, type Intent } from "executable-address";
 import { hasHidden } from "executable-address/payment";
 import { isSame } from "executable-address/status";
-import { partsOf, signatureOf } from "./function.ts";
+import { splitFunction, writeSignature } from "./function.ts";
 
 /** `title` is a sentence of the catalogues; `call` counts from 1. */
 export type Hazard = {
@@ -27,7 +27,7 @@ export const coversPayment = ({ tone, title }: Hazard): boolean =>
 export const unlimitedFrom = 2n ** 255n;
 
 /** @param isListed whether the server lists the intent's token */
-export function hazardsOf(intent: Intent, isListed: boolean): Hazard[] {
+export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
   const found: Hazard[] = isListed ? [] : [{ tone: "warn", title: "hazardToken" }];
   const ofCalls = intent.calls.flatMap((_, index) => hazardsOfCall(index, intent));
   return [...found, ...misleadingNames(intent), ...ofCalls];
@@ -47,7 +47,7 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
   const call = intent.calls[index]!;
   const found: Hazard[] = [];
   const at = { call: index + 1 };
-  const signature = signatureOf(partsOf(call.function));
+  const signature = writeSignature(splitFunction(call.function));
   const amount = approvedAmount(signature, call.args);
   if (amount !== undefined && amount >= unlimitedFrom) {
     found.push({ tone: "bad", title: "hazardUnlimited", ...at });

@@ -7,11 +7,11 @@ export { type Chain, findChains, readChains, type Token } from "./chains.ts";
 export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export { drawQr } from "./drawing/qr-code.ts";
 export { type FollowOptions, followStatus } from "./follow.ts";
-export { type Parameter, partsOf, signatureOf } from "./function.ts";
-export { coversPayment, type Hazard, hazardsOf, unlimitedFrom } from "./hazards.ts";
+export { type Parameter, splitFunction, writeSignature } from "./function.ts";
+export { coversPayment, findHazards, type Hazard, unlimitedFrom } from "./hazards.ts";
 export { type News, noNews } from "./news.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
-export { type Doubt, isOver, type Standing, standingOf } from "./standing.ts";
+export { type Doubt, decideStanding, isOver, type Standing } from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins, findKnownToken } from "./tokens.ts";
 export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";
@@ -30,5 +30,5 @@ export {
   type Value,
   type WalletView,
 } from "./wallet/view.ts";
-export { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
-export { elementWords, fill, type LanguageTag, languageOf, loadElementWords } from "./words.ts";
+export { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
+export { elementWords, fill, findLanguage, type LanguageTag, loadElementWords } from "./words.ts";

@@ -7,7 +7,7 @@ import { button, element } from "./drawing/draw.ts";
 import { attachRoot, Base, define } from "./mount.ts";
 import { ask, PaymentRefused, type WalletProvider } from "./wallet/provider.ts";
 import { connect } from "./wallet/send.ts";
-import { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
+import { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
 /** Where no wallet has announced itself by then, the page says so. */
@@ -75,7 +75,7 @@ export class ExecutableRecoveryElement extends Base {
   #draw() {
     const words = this.#words;
     const buttons = this.#wallets.map((wallet) => {
-      const name = nameOf(wallet, words.injectedWallet);
+      const name = sayWalletName(wallet, words.injectedWallet);
       return button("pay", fill(words.recoveryAsk, { wallet: name }), () => this.#take(wallet));
     });
     const line = element(

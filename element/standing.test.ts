@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Simulation } from "executable-address/client";
 import type { AddressState, ServiceStatus } from "executable-address/status";
-import { standingOf } from "./standing.ts";
+import { decideStanding } from "./standing.ts";
 
 const now = 1_800_000_000;
 const intent = { amount: "25", expirationTimestamp: now + 3600 };
@@ -26,7 +26,7 @@ type Known = {
 };
 const stand = ({ status, simulated, chain, device = now, silent = 0, isStale = false }: Known) => {
   const news = { status, isStale, chainSeconds: () => chain, silentSeconds: () => silent };
-  return standingOf(intent, news, simulated, device);
+  return decideStanding(intent, news, simulated, device);
 };
 
 describe("what is not offered without a deliberate press", () => {

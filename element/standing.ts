@@ -42,7 +42,7 @@ const silentSecondsMax = 60;
 
 type Known = Pick<News, "status" | "isStale" | "chainSeconds" | "silentSeconds">;
 
-export function standingOf(
+export function decideStanding(
   intent: Pick<Intent, "amount" | "expirationTimestamp">,
   { status, isStale, chainSeconds, silentSeconds }: Known,
   simulation: Simulation | undefined,

@@ -24,7 +24,7 @@ const catalogues: Readonly<Record<Exclude<LanguageTag, "en">, () => Loaded>> = {
  * The language that a tag such as `de-AT` means, or undefined. Chinese is written in simplified
  * characters here, so a reader of the traditional ones gets English.
  */
-export function languageOf(tag: string): LanguageTag | undefined {
+export function findLanguage(tag: string): LanguageTag | undefined {
   const [language = "", ...rest] = tag.toLowerCase().split("-");
   const isTraditional = rest.some((part) => ["hant", "tw", "hk", "mo"].includes(part));
   if (language === "zh" && isTraditional) return "en";
@@ -39,7 +39,7 @@ export async function loadElementWords(language: LanguageTag): Promise<ElementWo
 /** Never throws: the words of the nearest `lang`, the host's own first, else of the browser. */
 export function wordsFor(host: Element): Promise<ElementWords> {
   const wanted = [host.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];
-  const language = wanted.map((tag) => languageOf(tag ?? "")).find((found) => found);
+  const language = wanted.map((tag) => findLanguage(tag ?? "")).find((found) => found);
   return loadElementWords(language ?? "en").catch(() => elementWords);
 }
 

@@ -29,12 +29,13 @@ const exported: Record<string, string> = {
     stateOf statusOf toQuantity topicOf transferOf transferTopic vaultEventFilter
     withoutCoinParams`,
   "executable-address-element/page": `
-    PaymentRefused addressGroups ask coinDecimals coins coversPayment drawIdenticon drawQr
-    elementWords fill findChains findKept findKnownToken findSimulation followStatus followWallets
-    forget formatUnits hasHidden hazardsOf identiconSide inertPieces inertText isName isOver isSame
-    isUnderWay keep languageOf loadElementWords manifestPath nameOf noNews openWalletFlow originOf
-    owed partiesOf partsOf paymentLink plainUnits proveShop readChains readShopClaim recall
-    remember sendPayment shortAddress signShopLink signatureOf standingOf unlimitedFrom`,
+    PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding
+    drawIdenticon drawQr elementWords fill findChains findHazards findKept findKnownToken
+    findLanguage findSimulation followStatus followWallets forget formatUnits hasHidden
+    identiconSide inertPieces inertText isName isOver isSame isUnderWay keep loadElementWords
+    manifestPath noNews openWalletFlow originOf owed partiesOf paymentLink plainUnits proveShop
+    readChains readShopClaim recall remember sayWalletName sendPayment shortAddress signShopLink
+    splitFunction unlimitedFrom writeSignature`,
   "executable-address/proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
     proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed

@@ -81,4 +81,4 @@ describe("the web build", () => {
 });
 
 /** Bytes of script, gzipped, give or take 300. */
-const pinned = { dashboard: 76_518, page: 63_842, receipt: 41_165 };
+const pinned = { dashboard: 77_004, page: 64_044, receipt: 41_165 };

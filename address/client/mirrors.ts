@@ -22,7 +22,7 @@ type Ask<Found> = (baseUrl: string, signal: AbortSignal) => Promise<Found>;
  *
  * @param baseUrls the service, then its mirrors
  */
-export function openSources(baseUrls: readonly string[]) {
+function openSources(baseUrls: readonly string[]) {
   let preferred = 0;
 
   /** @throws the service's own error where no source gives anything, or the signal's reason */

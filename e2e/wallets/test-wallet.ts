@@ -35,7 +35,7 @@ export type TestWallet = {
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;
 };
 
-type Asked = { method: string; params: Record<string, unknown>[] };
+type WalletRequest = { method: string; params: Record<string, unknown>[] };
 type Answer = { result?: unknown; error?: { code: number; message: string } };
 
 const icon = `data:image/svg+xml,${encodeURIComponent(
@@ -49,7 +49,7 @@ export async function announceWallet(
   account: Hex,
 ): Promise<TestWallet> {
   const wallet = newWallet(account);
-  await page.exposeFunction("askWallet", (asked: Asked) => answer(wallet, rpcUrl, asked));
+  await page.exposeFunction("askWallet", (asked: WalletRequest) => answer(wallet, rpcUrl, asked));
   await page.addInitScript(`
     const request = async ({ method, params = [] }) => {
       const { result, error } = await askWallet({ method, params });
@@ -80,7 +80,7 @@ export const newWallet = (account: Hex): TestWallet => ({
 async function answer(
   wallet: TestWallet,
   rpcUrl: string,
-  { method, params }: Asked,
+  { method, params }: WalletRequest,
 ): Promise<Answer> {
   wallet.asked.push(method);
   switch (method) {

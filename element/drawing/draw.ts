@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
-import { coversPayment, hazardsOf } from "../hazards.ts";
+import { coversPayment, findHazards } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
 import type { Doubt, Standing } from "../standing.ts";
 import { type ElementWords, fill } from "../words.ts";
@@ -48,7 +48,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const amount = sayAmount(units, lookedUp, words);
   const chain = sayChain(lookedUp, words);
   const [doubt] = standing.doubts;
-  const hazards = hazardsOf(intent, token !== undefined);
+  const hazards = findHazards(intent, token !== undefined);
   const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
   const said = words[(doubt && doubtWords[doubt]) ?? stateWord(standing)];
   const state = element("p", isGrave ? "status warning" : "status", said);
@@ -73,9 +73,9 @@ export function drawRecord(drawing: Drawing): Node[] {
   return parts;
 }
 
-type Asked = { address: Hex; amount: string; chain: string };
+type PaymentText = { address: Hex; amount: string; chain: string };
 
-function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Asked): Node[] {
+function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: PaymentText): Node[] {
   const short = shortAddress(address);
   return [
     qr(address, fill(words.qrOfAddress, { address })),

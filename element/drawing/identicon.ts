@@ -14,7 +14,7 @@ export const identiconSide = 8;
  * @param address in any letter case
  */
 export function drawIdenticon(address: string): Squares[] {
-  const random = randomOf(address.toLowerCase());
+  const random = seedRandom(address.toLowerCase());
   const colour = () => {
     const hue = Math.floor(random() * 360);
     const saturation = Math.floor(40 + random() * 60);
@@ -33,7 +33,7 @@ export function drawIdenticon(address: string): Squares[] {
 }
 
 /** Each from 0 up to 1. */
-function randomOf(seed: string): () => number {
+function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)
     state[at % 4] = Math.imul(state[at % 4]!, 31) + seed.charCodeAt(at);

@@ -66,11 +66,11 @@ export async function watchPayment(
     );
     const { hash } = kept;
     if (!hash) return used > kept.nonce ? search(isTheSame) : { kind: "asking" };
-    const receipt = await receiptOf(provider, hash);
+    const receipt = await requestReceipt(provider, hash);
     if (receipt) return receipt;
     if (used > kept.nonce) {
       const isInItsPlace = ({ nonce }: Transaction) => Number(nonce) === kept.nonce;
-      return (await receiptOf(provider, hash)) ?? (await search(isInItsPlace));
+      return (await requestReceipt(provider, hash)) ?? (await search(isInItsPlace));
     }
     const known = await ask<unknown>(provider, "eth_getTransactionByHash", [hash]).catch(
       () => null,
@@ -106,7 +106,7 @@ export async function watchPayment(
           ...(isFound && { isFound }),
         };
         onFound(kept);
-        return (await receiptOf(provider, found.hash)) ?? { kind: "pending", isSped };
+        return (await requestReceipt(provider, found.hash)) ?? { kind: "pending", isSped };
       }
       const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
@@ -125,7 +125,7 @@ export async function watchPayment(
   }
 }
 
-async function receiptOf(provider: WalletProvider, hash: Hex): Promise<Fate | undefined> {
+async function requestReceipt(provider: WalletProvider, hash: Hex): Promise<Fate | undefined> {
   type Receipt = { status: Hex; blockNumber: Hex };
   const receipt = await ask<Receipt | null>(provider, "eth_getTransactionReceipt", [hash]).catch(
     () => null,

@@ -9,11 +9,11 @@ import { PaymentRefused, type Refusal } from "./provider.ts";
 import { isOpenInATab, type Step, sendPayment } from "./send.ts";
 import {
   type KnownFate,
+  makeAskedView,
+  makeSentView,
   type PaymentNow,
   sayRefusal,
   sayStep,
-  viewOfAsked,
-  viewOfSent,
   type WalletView,
 } from "./view.ts";
 import { followWallets, type Wallet } from "./wallets.ts";
@@ -85,10 +85,10 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
         keep(address, undefined);
         requests.cancel();
       };
-      if (kept?.hash) return viewOfSent(asked, kept, fate, forget);
+      if (kept?.hash) return makeSentView(asked, kept, fate, forget);
       if (!kept) return requests.view(asked);
       const isOpenHere = requests.isOpen();
-      return viewOfAsked(asked, kept, {
+      return makeAskedView(asked, kept, {
         ...{ isOpenHere, isOpen: isOpen || isOpenHere, isMet: fate.kind === "met" },
         ...{ notes: requests.notes(), forget },
       });

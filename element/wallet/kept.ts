@@ -24,12 +24,12 @@ export type Kept = {
   isArrived?: boolean;
 };
 
-const keyOf = (address: Hex) => `payment:${address.toLowerCase()}`;
+const writeKey = (address: Hex) => `payment:${address.toLowerCase()}`;
 const listeners = new Set<() => void>();
 
 export function keep(address: Hex, payment: Kept | undefined): void {
-  if (payment) remember(keyOf(address), JSON.stringify(payment));
-  else forget(keyOf(address));
+  if (payment) remember(writeKey(address), JSON.stringify(payment));
+  else forget(writeKey(address));
   for (const listener of listeners) listener();
 }
 
@@ -47,7 +47,7 @@ let last: { text: string | undefined; kept: Kept | undefined } | undefined;
 
 /** The same text gives the same object. Undefined for what no page of ours has written. */
 export function findKept(address: Hex): Kept | undefined {
-  const text = recall(keyOf(address));
+  const text = recall(writeKey(address));
   if (last?.text !== text || !last) last = { text, kept: parsed(text) };
   return last.kept;
 }

@@ -68,7 +68,7 @@ export async function ask<Answer>(
   try {
     return (await provider.request({ method, params })) as Answer;
   } catch (error) {
-    throw refusalOf(error);
+    throw readRefusal(error);
   }
 }
 
@@ -87,10 +87,10 @@ export async function askQuantity(
 const rejectedCode = 4001;
 const pending = -32002;
 
-export function refusalOf(error: unknown): PaymentRefused {
+export function readRefusal(error: unknown): PaymentRefused {
   if (hasCode(error, rejectedCode)) return new PaymentRefused({ kind: "rejected" }, error);
   if (hasCode(error, pending)) return new PaymentRefused({ kind: "busy" }, error);
-  return new PaymentRefused({ kind: "failed", reason: reasonOf(error) }, error);
+  return new PaymentRefused({ kind: "failed", reason: readReason(error) }, error);
 }
 
 /** Wallets put their codes at different depths; some wrap the one that matters in `data`. */
@@ -107,7 +107,7 @@ export function hasCode(error: unknown, code: number): boolean {
 
 const reasonMax = 200;
 
-export const reasonOf = (error: unknown): string => {
+export const readReason = (error: unknown): string => {
   const { message, data } = (error ?? {}) as { message?: unknown; data?: { message?: unknown } };
   return `${data?.message ?? message ?? error}`.slice(0, reasonMax);
 };

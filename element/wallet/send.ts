@@ -10,8 +10,8 @@ import {
   hasCode,
   nodeMs,
   PaymentRefused,
-  reasonOf,
-  refusalOf,
+  readReason,
+  readRefusal,
   settleWithin,
   type WalletProvider,
 } from "./provider.ts";
@@ -147,7 +147,7 @@ async function changeChain(
   try {
     await change();
   } catch (error) {
-    if (!hasCode(error, unknownChain)) throw refusalOf(error);
+    if (!hasCode(error, unknownChain)) throw readRefusal(error);
     if (!walletChain) throw new PaymentRefused({ kind: "unknown_chain" }, error);
     const { rpcUrl, coin } = walletChain;
     const nativeCurrency = { name: coin, symbol: coin, decimals: 18 };
@@ -155,7 +155,7 @@ async function changeChain(
     await ask(provider, "wallet_addEthereumChain", [added]);
     if (!(await isThere())) {
       await change().catch((error) => {
-        throw refusalOf(error);
+        throw readRefusal(error);
       });
     }
   }
@@ -182,7 +182,7 @@ async function requireMeans(
     .then(
       (answer) => BigInt(answer as Hex),
       (error) => {
-        throw new PaymentRefused({ kind: "refused", reason: reasonOf(error) }, error);
+        throw new PaymentRefused({ kind: "refused", reason: readReason(error) }, error);
       },
     );
   const [price, coin] = await Promise.all([

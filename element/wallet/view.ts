@@ -55,7 +55,7 @@ export type WalletView = {
 /** Whether nothing else may be offered to pay by. */
 export const isUnderWay = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
 
-type Asked = {
+type PendingRequest = {
   /** This tab has requested it. */
   isOpenHere: boolean;
   /** A tab of this browser has. */
@@ -70,10 +70,10 @@ type Asked = {
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
 /** The wallet was asked and has not answered: only its answer or the payer ends this. */
-export function viewOfAsked(
+export function makeAskedView(
   { record, standing }: PaymentNow,
   kept: Kept,
-  { isOpenHere, isOpen, isMet, notes, forget }: Asked,
+  { isOpenHere, isOpen, isMet, notes, forget }: PendingRequest,
 ): WalletView {
   const amount: Value = { is: "amount", units: kept.amount };
   const dismiss = { word: "dismiss", press: forget } as const;
@@ -110,7 +110,7 @@ export function viewOfAsked(
 /** `unwatched`: the wallet that was asked is not there. */
 export type KnownFate = Fate | { kind: "unwatched" };
 
-export function viewOfSent(
+export function makeSentView(
   { standing }: PaymentNow,
   kept: Kept,
   fate: KnownFate,

@@ -48,7 +48,7 @@ const nameMax = 40;
  *
  * @param injected the name of `window.ethereum`, which has none
  */
-export function nameOf({ info }: Wallet, injected: string): string {
+export function sayWalletName({ info }: Wallet, injected: string): string {
   if (info.rdns === injectedRdns) return injected;
   return isName(info.name, nameMax) ? info.name : info.rdns;
 }

@@ -1,11 +1,11 @@
 import type { TokenAmount } from "executable-address/status";
 import {
+  decideStanding,
+  findHazards,
   type Hazard,
-  hazardsOf,
   isOver,
   isUnderWay,
   type Standing,
-  standingOf,
 } from "executable-address-element/page";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
@@ -37,12 +37,12 @@ export function Payment() {
   const { simulated, again } = useSimulation(record.address, news.status);
   const isPatient = usePatience();
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
-  const standing = standingOf(intent, news, simulation, Math.floor(Date.now() / 1000));
+  const standing = decideStanding(intent, news, simulation, Math.floor(Date.now() / 1000));
   const isFinal = isOver(standing);
   const { owed } = standing;
   const { view, wallets, pay } = useWalletFlow(standing, news.status);
   const isListed = token !== undefined;
-  const hazards = useMemo(() => hazardsOf(intent, isListed), [intent, isListed]);
+  const hazards = useMemo(() => findHazards(intent, isListed), [intent, isListed]);
   const isReturned = isFinal && standing.state !== "executed";
   const receipt = isFinal && <Receipt {...{ standing, news }} />;
   const isHeard = news.status !== undefined || news.isUnknown;

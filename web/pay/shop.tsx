@@ -40,7 +40,7 @@ export function useShop(): ShopHere {
       const logo =
         shop.logo &&
         (await read(shop.logo)
-          .then(pictureOf)
+          .then(readPicture)
           .catch(() => undefined));
       return { is: "proved", shop, logo };
     };
@@ -78,7 +78,7 @@ async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
 }
 
 /** Reads it as a data URL: the page's policy allows no picture from elsewhere. */
-const pictureOf = (blob: Blob): Promise<string | undefined> =>
+const readPicture = (blob: Blob): Promise<string | undefined> =>
   new Promise((resolve) => {
     const reader = new FileReader();
     reader.onload = () => resolve(/^image\//.test(blob.type) ? `${reader.result}` : undefined);

@@ -43,7 +43,7 @@ function useTestimony(state: Standing["state"]): Testimony {
     const isExecuted = state === "executed";
     const hear = async (): Promise<Testimony> => {
       for (const { provider } of wallets) {
-        const testify = () => testimonyOf(provider, record, isExecuted).catch(() => undefined);
+        const testify = () => requestTestimony(provider, record, isExecuted).catch(() => undefined);
         let found = await testify();
         if (found?.is === "refuted") {
           await new Promise((resolve) => setTimeout(resolve, againMs));
@@ -62,7 +62,7 @@ function useTestimony(state: Standing["state"]): Testimony {
 }
 
 /** @returns undefined for a wallet that is not connected, is on another chain or lacks the block */
-async function testimonyOf(
+async function requestTestimony(
   provider: Wallet["provider"],
   record: AddressRecord,
   isExecuted: boolean,
@@ -73,7 +73,7 @@ async function testimonyOf(
   const proof = await fetchProof(record.address);
   if (!proof) return undefined;
   const blocks = [proof.block, ...(proof.execution ? [proof.execution.block] : [])];
-  const found = await Promise.all(blocks.map(({ number }) => hashOf(provider, number)));
+  const found = await Promise.all(blocks.map(({ number }) => requestHash(provider, number)));
   const trusted = found.filter((hash) => hash !== undefined).map((hash) => ({ chainId, hash }));
   if (trusted.length < blocks.length) return undefined;
   const { verifyAddressProof } = await import("executable-address/proof");
@@ -86,7 +86,7 @@ async function testimonyOf(
   }
 }
 
-async function hashOf(provider: Wallet["provider"], number: number): Promise<Hex | undefined> {
+async function requestHash(provider: Wallet["provider"], number: number): Promise<Hex | undefined> {
   const at = [`0x${number.toString(16)}`, false];
   return (await ask<{ hash: Hex } | null>(provider, "eth_getBlockByNumber", at))?.hash;
 }

@@ -1,5 +1,5 @@
 import { type Call, type Hex, requirementOf, tipOf } from "executable-address";
-import { hazardsOf, isSame, partsOf } from "executable-address-element/page";
+import { findHazards, isSame, splitFunction } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "./about.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
@@ -16,7 +16,7 @@ const shownMax = 3;
 
 export function Calls() {
   const { intent } = useAbout();
-  const isHazardous = hazardsOf(intent, true).some(({ call = 0 }) => call > shownMax);
+  const isHazardous = findHazards(intent, true).some(({ call = 0 }) => call > shownMax);
   const shown = intent.calls.slice(0, shownMax);
   const more = intent.calls.slice(shownMax);
   return (
@@ -61,7 +61,7 @@ function CallCard({ call, number }: { call: Call; number: number }) {
     : required
       ? sayRequirement(required, tokenOf, say)
       : sayCall(call, token, say);
-  const { name, parameters } = partsOf(call.function);
+  const { name, parameters } = splitFunction(call.function);
   const label = facts.labels[call.target.toLowerCase()];
   const code = (
     <code dir="ltr" className="font-semibold break-all">
@@ -110,7 +110,7 @@ function CallCard({ call, number }: { call: Call; number: number }) {
 /** Which argument of a listed token's own functions is an amount of it. */
 const isAmountOf = (call: Call, index: number): boolean => {
   const at: Record<string, number> = { transfer: 1, approve: 1, transferFrom: 2 };
-  const { name, parameters } = partsOf(call.function);
+  const { name, parameters } = splitFunction(call.function);
   return at[name] === index && isSame(parameters[index]?.type ?? "", "uint256");
 };
 

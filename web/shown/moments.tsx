@@ -3,7 +3,7 @@ import type { ServiceStatus } from "executable-address/status";
 import type { SaidMoment } from "../ui/drawn/timeline.tsx";
 import { useAbout } from "./about.tsx";
 import { findToken } from "./reading.ts";
-import { sharesIn, sumOf } from "./shares.ts";
+import { sharesIn, sumShares } from "./shares.ts";
 import { sayUnits } from "./simulation.ts";
 import { Transaction } from "./transaction.tsx";
 import { useSpeech } from "./words/say.tsx";
@@ -26,7 +26,7 @@ export function useMoments(known: Known): SaidMoment[] {
   const { settledAt, execution, recoveries = [], block } = status ?? {};
   const paid = (proved?.payments ?? []).map((payment) => {
     const { block, transactionHash } = payment;
-    const amount = sayAmount(`${sumOf(sharesIn(intent, [payment], 0n))}`);
+    const amount = sayAmount(`${sumShares(sharesIn(intent, [payment], 0n))}`);
     const isLate = block.timestamp > end || block.timestamp > (settledAt ?? end);
     return {
       ...{ name: say("paidBy"), amount, seconds: block.timestamp },

@@ -6,7 +6,7 @@ import type { Hex, Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { ProvedExecution } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
-import { isSame, partsOf, signatureOf } from "executable-address-element/page";
+import { isSame, splitFunction, writeSignature } from "executable-address-element/page";
 import { Flow, type Stream } from "../ui/drawn/flow.tsx";
 import { Identicon } from "../ui/drawn/identicon.tsx";
 import { Timeline } from "../ui/drawn/timeline.tsx";
@@ -15,7 +15,7 @@ import { ShortParty } from "./address-text.tsx";
 import { useMoments } from "./moments.tsx";
 import { type Proved, useProved } from "./proved.ts";
 import { findToken } from "./reading.ts";
-import { type Share, sharesIn, sharesOut, sumOf } from "./shares.ts";
+import { type Share, sharesIn, sharesOut, sumShares } from "./shares.ts";
 import { sayUnits } from "./simulation.ts";
 import { useSpeech } from "./words/say.tsx";
 
@@ -44,10 +44,10 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   const { say, language } = useSpeech();
   const isAwaited = proved === "awaited";
   const found = isAwaited ? undefined : proved;
-  const after = status && !isAwaited ? outcomeOf(intent, status, found?.execution?.moved) : [];
-  const to = after.length > 0 ? after : changesOf(record.address, simulation);
+  const after = status && !isAwaited ? shareOutcome(intent, status, found?.execution?.moved) : [];
+  const to = after.length > 0 ? after : shareChanges(record.address, simulation);
   const own = to.filter(({ token }) => isSame(token, intent.token));
-  const all = sumOf(own) || BigInt(intent.amount);
+  const all = sumShares(own) || BigInt(intent.amount);
   const held = after.length > 0 ? 0n : BigInt(status?.balance ?? 0);
   const still: Share = { who: "stillToPay", token: intent.token, units: all - held };
   const from = [
@@ -71,17 +71,17 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
 }
 
 /** Reads from a test run that succeeds who gets what. */
-const changesOf = (address: Hex, simulation: Simulation | undefined): Share[] =>
+const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[] =>
   (simulation?.changes ?? [])
     .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
     .map(({ account, token, change }) => ({ who: account, token, units: BigInt(change) }));
 
 /** @param moved as the logs tell; without them, what the calls themselves say that they send */
-function outcomeOf(
+function shareOutcome(
   intent: Intent,
   { execution, recoveries, recoverable }: ServiceStatus,
   moved: ProvedExecution["moved"] = intent.calls
-    .filter(isTransferOf(intent.token))
+    .filter(isTransferFrom(intent.token))
     .map(({ target, args: [to, amount] }) => ({
       ...{ token: target, to: to as Hex, amount: amount! },
     })),
@@ -92,8 +92,9 @@ function outcomeOf(
   return sharesOut(intent, execution && { ...execution, moved }, returned);
 }
 
-const isTransferOf = (token: string) => (call: { target: string; function: string }) =>
-  isSame(call.target, token) && signatureOf(partsOf(call.function)) === "transfer(address,uint256)";
+const isTransferFrom = (token: string) => (call: { target: string; function: string }) =>
+  isSame(call.target, token) &&
+  writeSignature(splitFunction(call.function)) === "transfer(address,uint256)";
 
 function useStreams() {
   const { intent, chains } = useAbout();

@@ -5,7 +5,7 @@ import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useState } from "react";
-import { askUntilCaughtUp } from "./news.ts";
+import { askUntilCaughtUp } from "./caught-up.ts";
 
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted?: number };
 

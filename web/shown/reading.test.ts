@@ -15,11 +15,11 @@ import {
 } from "executable-address";
 import {
   type Chain,
-  hazardsOf,
+  findHazards,
   isSame,
-  partsOf,
   readChains,
-  signatureOf,
+  splitFunction,
+  writeSignature,
 } from "executable-address-element/page";
 import { sayWith } from "../ui/words/languages.ts";
 import { readFacts } from "./facts.ts";
@@ -56,7 +56,7 @@ const intentOf = (...calls: Call[]): Intent => ({
 const call = (text: string, ...args: string[]): Call => ({ target: token, function: text, args });
 const approve = (amount: string) => call("approve(address spender, uint256 amount)", other, amount);
 const titles = (intent: Intent, listed = chains) =>
-  hazardsOf(intent, findToken(intent, listed, intent.token) !== undefined).map(
+  findHazards(intent, findToken(intent, listed, intent.token) !== undefined).map(
     ({ tone, title, call }) => `${tone}: ${say(title, { n: call ?? 0 })}`,
   );
 
@@ -299,12 +299,12 @@ describe("the chain list of the server", () => {
 
 describe("function strings", () => {
   test("are split at their outermost commas", () => {
-    const parts = partsOf("f((address to, uint256 amount)[] payments, bytes data)");
+    const parts = splitFunction("f((address to, uint256 amount)[] payments, bytes data)");
     assert.deepEqual(parts.parameters, [
       { type: "(address to, uint256 amount)[]", name: "payments" },
       { type: "bytes", name: "data" },
     ]);
-    assert.deepEqual(partsOf("ping()"), { name: "ping", parameters: [] });
-    assert.equal(signatureOf(partsOf("a(address b, bool c)")), "a(address,bool)");
+    assert.deepEqual(splitFunction("ping()"), { name: "ping", parameters: [] });
+    assert.equal(writeSignature(splitFunction("a(address b, bool c)")), "a(address,bool)");
   });
 });

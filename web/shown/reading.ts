@@ -17,10 +17,10 @@ import {
   type Chain,
   formatUnits,
   isSame,
-  partsOf,
-  signatureOf,
+  splitFunction,
   type Token,
   unlimitedFrom,
+  writeSignature,
 } from "executable-address-element/page";
 import type { Key, Say } from "./words/languages.ts";
 
@@ -73,7 +73,7 @@ export type Sentence = { as: Key; values: Record<string, string | { address: str
 export function sayCall(call: Call, token: Token | undefined, say: Say): Sentence | undefined {
   if (!token) return undefined;
   const [first = "", second = "", third = ""] = call.args;
-  switch (signatureOf(partsOf(call.function))) {
+  switch (writeSignature(splitFunction(call.function))) {
     case "transfer(address,uint256)":
       return {
         as: "callSends",
@@ -141,7 +141,7 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   const amountOf = (amount: string) => sayAmount(amount, token, say);
   const [first, second] = intent.calls;
   const isOfToken = (call: Call) => token !== undefined && isSame(call.target, intent.token);
-  const signature = signatureOf(partsOf(first!.function));
+  const signature = writeSignature(splitFunction(first!.function));
   if (intent.calls.length === 1) {
     if (isOfToken(first!) && signature === "transfer(address,uint256)") {
       const [to, amount] = first!.args as [string, string];

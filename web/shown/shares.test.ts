@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
-import { type Share, sharesIn, sharesOut, sumOf } from "./shares.ts";
+import { type Share, sharesIn, sharesOut, sumShares } from "./shares.ts";
 
 const hexOf = (digit: string): Hex => `0x${digit.repeat(40)}`;
 const [token, shop, recovery, other] = ["1", "2", "3", "4"].map(hexOf) as [Hex, Hex, Hex, Hex];
@@ -84,6 +84,6 @@ describe("who paid how much", () => {
       found.map(({ who }) => who),
       [...from.slice(-6), "otherPayers"],
     );
-    assert.equal(sumOf(found), 45_150n);
+    assert.equal(sumShares(found), 45_150n);
   });
 });

@@ -28,7 +28,7 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
     })),
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
-  const rest = taken - sumOf(moved.filter(isOwn));
+  const rest = taken - sumShares(moved.filter(isOwn));
   // More than the calls took was swept in the same transaction, and is a return.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
@@ -58,13 +58,13 @@ export function sharesIn(
   );
   const greatest = known.toSorted((a, b) => (a.units < b.units ? 1 : -1)).slice(0, payersMax);
   const named = known.filter((share) => greatest.includes(share));
-  const came = sumOf(known);
-  const rest = (came > total ? came : total) - sumOf(named);
+  const came = sumShares(known);
+  const rest = (came > total ? came : total) - sumShares(named);
   const who = named.length > 0 ? "otherPayers" : "payers";
   return rest > 0n ? [...named, { who, token, units: rest }] : named;
 }
 
-export const sumOf = (shares: readonly Share[]): bigint =>
+export const sumShares = (shares: readonly Share[]): bigint =>
   shares.reduce((sum, { units }) => sum + units, 0n);
 
 /** One share for each account and token, in the order of the first. */

@@ -12,7 +12,7 @@ import {
   type Token,
 } from "executable-address-element/page";
 import { useEffect, useRef, useState } from "react";
-import { askUntilCaughtUp } from "./news.ts";
+import { askUntilCaughtUp } from "./caught-up.ts";
 import { type Labels, sayParty } from "./reading.ts";
 import type { Say } from "./words/languages.ts";
 

@@ -1,7 +1,7 @@
 // The text of an array or a tuple taken apart for display, by its type. verifyRecord has checked
 // that the text is JSON of exactly this shape: spec/decisions.md on arguments.
 
-import { type Parameter, partsOf } from "executable-address-element/page";
+import { type Parameter, splitFunction } from "executable-address-element/page";
 
 export type Field = Parameter & { value: string };
 
@@ -19,7 +19,7 @@ export function itemsOf(
 export function fieldsOf(type: string, text: string): Field[] | undefined {
   if (!/^\(.*\)$/s.test(type)) return undefined;
   const values = listOf(text);
-  const { parameters } = partsOf(type);
+  const { parameters } = splitFunction(type);
   if (values?.length !== parameters.length) return undefined;
   return parameters.map((parameter, at) => ({ ...parameter, value: values[at]! }));
 }

@@ -10,7 +10,7 @@ import {
   shortAddress,
 } from "executable-address-element/page";
 import type { ReactNode } from "react";
-import { type Share, sharesIn, sharesOut, sumOf } from "../../shown/shares.ts";
+import { type Share, sharesIn, sharesOut, sumShares } from "../../shown/shares.ts";
 import { sayMoment } from "../../shown/words/say-when.ts";
 import { Definitions } from "../../ui/definition.tsx";
 import { Flow, type Stream } from "../../ui/drawn/flow.tsx";
@@ -147,7 +147,7 @@ function MoneyFlow({ proved, chain }: ProvedProps) {
   const { intent } = record;
   const { say } = useSpeech();
   const sayAmount = useAmounts(proved, chain);
-  const paid = sumOf(sharesIn(intent, payments, 0n));
+  const paid = sumShares(sharesIn(intent, payments, 0n));
   const left = BigInt(execution?.left ?? 0);
   const taken = execution ? BigInt(execution.held) - left : 0n;
   // What was not taken, or came later, can go to `recovery` alone.
@@ -187,7 +187,7 @@ function Moments({ proved, chain }: ProvedProps) {
   const moments: Omit<SaidMoment, "said">[] = [
     ...payments.map((payment) => ({
       ...{ name: say("paid"), seconds: payment.block.timestamp },
-      amount: sayAmount(`${sumOf(sharesIn(intent, [payment], 0n))}`),
+      amount: sayAmount(`${sumShares(sharesIn(intent, [payment], 0n))}`),
       ...(payment.block.timestamp > closed && { is: "late" as const }),
     })),
     ...(execution ? [{ name: say("executedAt"), seconds: execution.block.timestamp }] : []),

@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
 import { httpRpc } from "executable-address/status";
-import { followWallets, isSame, nameOf, type Wallet } from "executable-address-element/page";
+import { followWallets, isSame, sayWalletName, type Wallet } from "executable-address-element/page";
 import { useEffect, useState } from "react";
 import { type Key, useSpeech } from "./words.ts";
 
@@ -33,7 +33,7 @@ export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const askWallets = () =>
     ask(
       wallets.map((wallet) => [
-        nameOf(wallet, say("yourWallet")),
+        sayWalletName(wallet, say("yourWallet")),
         (method, params) => wallet.provider.request({ method, params }),
       ]),
     );

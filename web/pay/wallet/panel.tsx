@@ -1,6 +1,6 @@
 import {
   type Message,
-  nameOf,
+  sayWalletName,
   shortAddress,
   type Value,
   type Wallet,
@@ -33,7 +33,7 @@ export function WalletButtons({ wallets, onPay }: ButtonsProps) {
         >
           {findIcon(wallet) && <img src={findIcon(wallet)} alt="" width="20" height="20" />}
           <span className="truncate">
-            <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
+            <Said as="payWith" wallet={sayWalletName(wallet, say("injectedWallet"))} />
           </span>
         </Button>
       ))}

@@ -2,7 +2,7 @@
 // are loaded before the first paint.
 
 import type { SayIn } from "../../ui/words/languages.ts";
-import { type Catalogues, loaderOf, uiWords } from "../../ui/words/ui-words.ts";
+import { type Catalogues, makeLoader, uiWords } from "../../ui/words/ui-words.ts";
 import page from "./en.json" with { type: "json" };
 
 export const en = { ...uiWords, ...page };
@@ -19,6 +19,6 @@ const catalogues: Catalogues<keyof typeof page> = {
   zh: () => import("./zh.json").then((words) => words.default),
 };
 
-export const loadWords = loaderOf(catalogues);
+export const loadWords = makeLoader(catalogues);
 
 export type Say = SayIn<Key>;

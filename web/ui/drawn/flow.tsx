@@ -62,8 +62,11 @@ type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 /** `rem`: the picture's height, a row of text each for the longer of the two lists beside it. */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;
-  const sumOf = (ribbons: readonly Ribbon[]) => ribbons.reduce((sum, { units }) => sum + units, 0n);
-  const total = [sumOf(from), sumOf(to), 1n].reduce((most, sum) => (sum > most ? sum : most));
+  const sumShares = (ribbons: readonly Ribbon[]) =>
+    ribbons.reduce((sum, { units }) => sum + units, 0n);
+  const total = [sumShares(from), sumShares(to), 1n].reduce((most, sum) =>
+    sum > most ? sum : most,
+  );
   const vault = { x: middle - 1, y: height / 2 - thickest / 2 - 4, width: 2, height: thickest + 8 };
   return {
     box: `0 0 ${width} ${height}`,

@@ -1,6 +1,6 @@
 // The languages of a payer's pages: which one a reader gets, and how a sentence is filled.
 
-import { type LanguageTag, languageOf } from "executable-address-element/page";
+import { findLanguage, type LanguageTag } from "executable-address-element/page";
 
 type Shown = { readonly name: string; readonly dir: "ltr" | "rtl" };
 export type Language = Shown & { readonly tag: LanguageTag };
@@ -24,7 +24,7 @@ export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
 ): Language {
-  const candidates = [chosen ?? "", ...wanted].map(languageOf);
+  const candidates = [chosen ?? "", ...wanted].map(findLanguage);
   return named(candidates.find((tag) => tag !== undefined) ?? "en");
 }
 

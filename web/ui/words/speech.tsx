@@ -28,7 +28,7 @@ export type Speech<Key extends string> = {
   readonly words: Words<Key>;
 };
 
-const speechOf = <Key extends string>(language: Language, words: Words<Key>): Speech<Key> => ({
+const makeWords = <Key extends string>(language: Language, words: Words<Key>): Speech<Key> => ({
   say: sayWith(words, language),
   language,
   words,
@@ -37,7 +37,7 @@ const speechOf = <Key extends string>(language: Language, words: Words<Key>): Sp
 const chosen = openOutside<string | undefined>(undefined);
 const asked = () => new URLSearchParams(window.location.search).get("lang");
 
-const UiContext = createContext<Speech<UiKey>>(speechOf(english, uiWords));
+const UiContext = createContext<Speech<UiKey>>(makeWords(english, uiWords));
 
 /** Gives what the parts of ui/ say, in the language of the page. */
 export const useUiSpeech = () => useContext(UiContext);
@@ -49,7 +49,7 @@ export const useUiSpeech = () => useContext(UiContext);
  * @param en the room's words and those of the parts
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
-  const Context = createContext(speechOf<Key>(english, en));
+  const Context = createContext(makeWords<Key>(english, en));
   const useSpeech = () => useContext(Context);
 
   /** A sentence whose places hold anything: `<Said as="payWith" wallet={<b>…</b>} />`. */
@@ -86,7 +86,10 @@ export function makeSpeaking<Key extends string>(
     useEffect(() => {
       let isWanted = true;
       const show = (language: Language, words: typeof en) => {
-        const both = { own: speechOf<Key>(language, words), ui: speechOf<UiKey>(language, words) };
+        const both = {
+          own: makeWords<Key>(language, words),
+          ui: makeWords<UiKey>(language, words),
+        };
         if (isWanted) setSpeech(both);
       };
       load(tag).then(

@@ -25,7 +25,7 @@ const catalogues: Catalogues<keyof typeof en> = {
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
 
 /** Gives a room's words with those of the parts. @throws where they cannot be fetched */
-export const loaderOf =
+export const makeLoader =
   <Key extends string>(room: Catalogues<Key>) =>
   async (tag: LanguageTag): Promise<Words<UiKey | Key>> => {
     const [shared, own, words] = await Promise.all([
