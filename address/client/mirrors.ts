@@ -1,6 +1,6 @@
-// Requests records from a service or its mirrors, for the client and for pages. A record proves itself, so it does not matter who gives
-// it: a source that is silent, slow or lies costs one more round trip, since all others are then
-// asked at once.
+// Requests records from a service or its mirrors, for the client and for pages. A record proves
+// itself, so it does not matter who gives it: a source that is silent, slow or lies costs one more
+// round trip, since all others are then asked at once.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";

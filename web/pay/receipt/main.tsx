@@ -1,5 +1,5 @@
-// A receipt that verifies itself, both on the service's page, where it is made, and in the file that
-// a person saves, which makes no requests. Both run this script.
+// A receipt that verifies itself: on the service's page, where it is made, and in the file that a
+// person saves, which makes no requests. Both run this script.
 
 import { InvalidError } from "executable-address";
 import { ProofError, type ProvedReceipt, verifyReceipt } from "executable-address/proof";
