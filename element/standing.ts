@@ -35,6 +35,10 @@ export type Standing = {
 export const isOver = ({ state }: Standing): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
+/** Returns the name of the state's label in the element's words. */
+export const findStateWord = ({ state }: Pick<Standing, "state">) =>
+  `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
+
 /** A payment may arrive too late when less time than this is left. */
 const soonSeconds = 10 * 60;
 /** After so long the last news may no longer be true. */

@@ -1,6 +1,6 @@
-// Symbols and decimals of the tokens in service/chains.json, and coins of its chains, for pages that
-// must not take a file's or a server's word for them: a receipt with other decimals would show
-// another amount.
+// Symbols and decimals of the tokens in service/chains.json, and the coins of its chains, for
+// pages that must not take a file's or a server's word for them: a receipt with other decimals
+// would show another amount.
 
 import type { Hex } from "executable-address";
 import { isSame } from "executable-address/status";

@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
 import { coversPayment, findHazards } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
-import type { Doubt, Standing } from "../standing.ts";
+import { type Doubt, findStateWord, type Standing } from "../standing.ts";
 import { type ElementWords, fill } from "../words.ts";
 import { drawQr } from "./qr-code.ts";
 
@@ -21,8 +21,6 @@ type Drawing = {
   wallets: readonly { name: string; pay: () => void }[];
 };
 
-const stateWord = ({ state }: Standing) =>
-  `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 const doubtWords: Partial<Record<Doubt, keyof ElementWords>> = {
   unknown: "doubtUnknown",
   fails: "cannotRun",
@@ -50,7 +48,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const [doubt] = standing.doubts;
   const hazards = findHazards(intent, token !== undefined);
   const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
-  const said = words[(doubt && doubtWords[doubt]) ?? stateWord(standing)];
+  const said = words[(doubt && doubtWords[doubt]) ?? findStateWord(standing)];
   const state = element("p", isGrave ? "status warning" : "status", said);
   state.setAttribute("role", "status");
 

@@ -1,5 +1,11 @@
-import type { News, Standing } from "executable-address-element/page";
-import { formatUnits, plainUnits } from "executable-address-element/page";
+import {
+  findStateWord,
+  formatUnits,
+  isOver,
+  type News,
+  plainUnits,
+  type Standing,
+} from "executable-address-element/page";
 import { useEffect, useRef } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { SentenceText, ShortParty } from "../shown/address-text.tsx";
@@ -23,8 +29,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const { record, chains, intent, facts, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
   const isPartly = standing.state === "partly";
-  const isOver = standing.doubts.some((doubt) => doubt === "executed" || doubt === "expired");
-  const isPayable = !isOver && standing.owed !== "0";
+  const isPayable = !isOver(standing) && standing.owed !== "0";
   const amount = sayAmount(isPartly ? standing.owed : intent.amount);
   const shop = useShop();
   const payee = facts.asker ?? facts.labels[record.address.toLowerCase()];
@@ -66,7 +71,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
           </span>
         )}
       </p>
-      {!isOver && (
+      {!isOver(standing) && (
         <p className="mt-2 text-soft">
           <SentenceText sentence={sayIntent(intent, chains, say)} address={ShortParty} />
         </p>
@@ -76,28 +81,26 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   );
 }
 
-const states: Record<Standing["state"], ["plain" | "good" | "warn", Parameters<SayKey>[0]]> = {
-  unknown: ["plain", "stateUnknown"],
-  unfunded: ["plain", "stateUnfunded"],
-  partly: ["warn", "statePartly"],
-  paid: ["good", "statePaid"],
-  stuck: ["warn", "stateStuck"],
-  executed: ["good", "stateExecuted"],
-  expired: ["warn", "stateExpired"],
-  recovered: ["plain", "stateRecovered"],
+const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
+  unknown: "plain",
+  unfunded: "plain",
+  partly: "warn",
+  paid: "good",
+  stuck: "warn",
+  executed: "good",
+  expired: "warn",
+  recovered: "plain",
 };
-type SayKey = ReturnType<typeof useSpeech>["say"];
 
 /** The present state, read out when it changes; how long there is; and since when nothing came. */
 function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
-  const [tone, name] = states[standing.state];
   const { isSilent, heardAtMs, isUnknown } = news;
   return (
     <div className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
       <span role="status">
-        <Badge tone={tone}>{say(name)}</Badge>
+        <Badge tone={tones[standing.state]}>{say(findStateWord(standing))}</Badge>
       </span>
       <TimeLeft {...{ standing, news, isWaiting }} />
       {standing.state === "expired" && (
@@ -118,10 +121,10 @@ function StateLine({ standing, news, isWaiting }: HeadProps) {
   );
 }
 
-function TimeLeft({ standing: { state, secondsLeft }, news, isWaiting }: HeadProps) {
+function TimeLeft({ standing, news, isWaiting }: HeadProps) {
   const { say } = useSpeech();
-  const isOver = state === "executed" || state === "expired" || state === "recovered";
-  if (isOver || secondsLeft < 0) return null;
+  const { secondsLeft } = standing;
+  if (isOver(standing) || secondsLeft < 0) return null;
   if (isWaiting && news.chainSeconds() === undefined) return null;
   return (
     <span className="text-soft">
