@@ -4,7 +4,7 @@
 // `save_records`, whose single statement is its own transaction.
 
 import { factoryAddress } from "executable-address";
-import { Kysely, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { within } from "../flow/within.ts";
@@ -41,6 +41,8 @@ const lockMsMax = 3_000;
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
+/** SQLSTATE of a statement that waited too long for a lock. */
+const lockNotAvailable = "55P03";
 
 /** @param url `postgres://…`; the role may create tables */
 export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
@@ -49,7 +51,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     dialect: new PostgresDialect({
       pool: {
         options: pool.options,
-        connect: () => available(pool.connect()),
+        connect: () => connectForKysely(pool),
         end: () => pool.end(),
       },
     }),
@@ -114,6 +116,27 @@ function connect(url: string): pg.Pool {
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
+}
+
+/** Connects so that a PostgreSQL that does not answer is unavailable, not a fault of the query. */
+async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
+  const client = await available(pool.connect());
+  let isBroken = false;
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    try {
+      return await client.query(text, [...parameters]);
+    } catch (error) {
+      const { code = "" } = error as { code?: string };
+      const isOfStatement = /^[0-9A-Z]{5}$/.test(code);
+      // A client whose statement is not answered may still be busy with it.
+      isBroken ||= !isOfStatement;
+      if (isOfStatement && code !== lockNotAvailable && !code.startsWith("57P")) throw error;
+      return available(Promise.reject(error));
+    }
+  };
+  // Kysely opens no cursor here, which the other form of `query` would be for.
+  const typed = query as unknown as PostgresPoolClient["query"];
+  return { query: typed, release: () => client.release(isBroken) };
 }
 
 /** Refuses a server that answers a commit before it is on disk. */

@@ -31,9 +31,9 @@ function newRow(number: number) {
 const unavailable = { name: "UnavailableError", message: /^PostgreSQL: / };
 
 /** Asserts that `act` fails as unavailable, soon. */
-async function assertRefused(act: Promise<unknown>, error: object = unavailable): Promise<void> {
+async function assertRefused(act: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
-  await assert.rejects(act, error);
+  await assert.rejects(act, unavailable);
   const tookMs = performance.now() - beganMs;
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
@@ -58,7 +58,7 @@ describe("503 within seconds", () => {
     await operator.query("begin; lock table records in access exclusive mode");
     await assertAllRefused(store);
     const count = store.db.selectFrom("records").select("address").execute();
-    await assertRefused(count, { message: /lock timeout/ });
+    await assertRefused(count);
     await operator.query("rollback");
     assert.equal(await store.findTerms(newRow(1).address), undefined);
     await store.saveRecord(newRow(1));
