@@ -190,9 +190,10 @@ describe("executable-address", () => {
     assert.match(err, /^caution: calls\.0\.function: memory is a word of .*\(reserved_word\)\n$/);
   });
 
-  const hostile = "\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\u{e0041}\r\nok";
-  /** Everything but printable text and line feeds. */
-  const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+  const hostile =
+    "\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\u{e0041}\u115f\u2800\ufe0f\r\nok";
+  /** Everything but visible text, spaces, and line feeds. */
+  const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
   test("an intent's text is printed inert, and is the same JSON", async () => {
     const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));

@@ -15,6 +15,7 @@ import { UnprovenError } from "../client/errors.ts";
 import { referenceKeyPattern, saltFor, verifyReference } from "../client/reference.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError, type Issue, lineOf } from "../errors.ts";
+import { hiddenCharacter } from "../inert.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/new-intent.ts";
@@ -307,15 +308,16 @@ function complaint(error: unknown): string {
 
 const faultLine = (fault: Issue): string => inertLine(`${lineOf(fault)} (${fault.code})`);
 
-/** Control characters (C0, C1), format characters (bidi, zero width, tags) and line separators. */
-const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const hiddenCharacters = new RegExp(hiddenCharacter, "gu");
 
 /** One line. */
-const inertLine = (text: string): string => text.replace(active, written);
+const inertLine = (text: string): string => text.replace(hiddenCharacters, written);
 
 /** The JSON of `value`, indented: the same value, in characters that do nothing. */
 const inertJson = (value: unknown): string =>
-  JSON.stringify(value, null, 2).replace(active, (text) => (text === "\n" ? text : written(text)));
+  JSON.stringify(value, null, 2).replace(hiddenCharacters, (text) =>
+    text === "\n" ? text : written(text),
+  );
 
 function written(text: string): string {
   const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));

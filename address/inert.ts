@@ -1,11 +1,12 @@
-// Text from an intent was written by a stranger. It may hold characters that hide, reorder or
-// imitate what stands around them, so those are written out as their code points.
+// Decides which characters of untrusted text are shown as they are. Text from an intent can contain
+// characters that hide, reorder, or imitate the text around them, so those are written out.
 
 /** A stretch of text to show as it is, or one character to show by its code point: "U+202E". */
 type Piece = { text: string; hidden: boolean };
 
 /** Controls, bidi and format marks, separators, private use, unassigned, and what takes no ink. */
-const hidden = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
+export const hiddenCharacter =
+  /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
 const combining = /\p{M}/u;
 
 /** Vowel signs and accents need at most two; more of them climb over the lines around. */
@@ -16,7 +17,7 @@ export function inertPieces(text: string): Piece[] {
   let joined = combiningMax;
   for (const character of text) {
     joined = combining.test(character) ? joined + 1 : 0;
-    const isHidden = hidden.test(character) || joined > combiningMax;
+    const isHidden = hiddenCharacter.test(character) || joined > combiningMax;
     const last = pieces.at(-1);
     if (!isHidden && last && !last.hidden) last.text += character;
     else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
