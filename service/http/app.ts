@@ -5,30 +5,32 @@
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
-import { chains } from "./chains.ts";
+import { chains, mountProbes, openapi, securityTxt, securityTxtPath } from "./about.ts";
+import { apiKeyOnly } from "./authorize/authorize.ts";
 import { check, openCheck } from "./create/check.ts";
 import { create, openCreate } from "./create/create.ts";
 import type { Intents } from "./dashboard/addresses.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import { openWebhooks, type WebhookHandlers } from "./dashboard/webhooks.ts";
-import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
-import { parseJsonBody } from "./input/body.ts";
-import { refuseFields } from "./input/schema.ts";
+import { parseJsonBody, refuseFields } from "./input.ts";
 import { addresses, mine } from "./lists/addresses.ts";
-import { apiKeyOnly } from "./lists/caller.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
 import { type Admission, admitCreates } from "./load/admission.ts";
 import { openServer } from "./load/server.ts";
 import { lookup } from "./lookup/lookup.ts";
-import { openapi } from "./openapi/openapi.ts";
 import { type Operation, type OperationId, operations, toUrl } from "./openapi/operations.ts";
 import { mountPages } from "./pages/pages.ts";
-import { securityTxt, securityTxtPath } from "./pages/security-txt.ts";
 import type { Parts } from "./parts.ts";
-import { mountProbes } from "./probes.ts";
 import { proof } from "./proof/proof.ts";
 import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
-import { mount, type Route } from "./routes.ts";
+import {
+  apiHeaders,
+  closeWhenDraining,
+  commonHeaders,
+  mount,
+  type Route,
+  requestIds,
+} from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { openStatuses, type Statuses, status } from "./status/status.ts";

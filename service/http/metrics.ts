@@ -113,18 +113,18 @@ function responseMetrics(registry: Registry) {
   };
 }
 
-type Place = { metricsHost: string; metricsPort: number };
+type MetricsAddress = { metricsHost: string; metricsPort: number };
 
 /** Serves the registry, at any path; resolves when it listens. Node's own figures included. */
-export function serveMetrics(registry: Registry, place: Place, log: Logger): Promise<Server> {
+export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger): Promise<Server> {
   collectDefaultMetrics({ register: registry });
-  return serve(registry.contentType, () => registry.metrics(), place, log);
+  return serve(registry.contentType, () => registry.metrics(), at, log);
 }
 
 /** Serves what the workers of this process report, added up. */
-export function serveWorkersMetrics(place: Place, log: Logger): Promise<Server> {
+export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Server> {
   const registry = new AggregatorRegistry();
-  return serve(registry.contentType, () => registry.clusterMetrics(), place, log);
+  return serve(registry.contentType, () => registry.clusterMetrics(), at, log);
 }
 
 /** Gives a worker's metrics to the process that started it, Node's own included. */
@@ -138,7 +138,7 @@ export function reportMetrics(registry: Registry): void {
 
 const lagMetric = "nodejs_eventloop_lag_p99_seconds";
 
-function serve(type: string, text: () => Promise<string>, place: Place, log: Logger) {
+function serve(type: string, text: () => Promise<string>, at: MetricsAddress, log: Logger) {
   const server = createServer((_request, response) => {
     text().then(
       (body) => response.setHeader("content-type", type).end(body),
@@ -150,6 +150,6 @@ function serve(type: string, text: () => Promise<string>, place: Place, log: Log
   });
   return new Promise<Server>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(place.metricsPort, place.metricsHost, () => resolve(server));
+    server.listen(at.metricsPort, at.metricsHost, () => resolve(server));
   });
 }

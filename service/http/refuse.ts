@@ -7,9 +7,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { messageKind, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
 import { foundText, Refusal, statuses, toAnswer } from "./errors.ts";
-import { corsHeaders, jsonType } from "./headers.ts";
 import type { Parts } from "./parts.ts";
-import { preflight } from "./routes.ts";
+import { corsHeaders, jsonType, preflight } from "./routes.ts";
 
 /** Any error of any path becomes its answer here. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {

@@ -10,15 +10,22 @@ import { findAllowing } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { foundOrigin, Refusal } from "../errors.ts";
-import { headerValues } from "../headers.ts";
-import { spend } from "../load/limit.ts";
+import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
+import { headerValues } from "../routes.ts";
 
 /** The settings of a client ID (accounts/holders.ts); an API key may do both. */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /** `whose` limit is spent: each key has its own, of a place that a rotation does not change. */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set by the route's `before`, once the credential has passed. */
+    caller?: Caller;
+  }
+}
 
 /** The purpose of a request: the scope that an API key needs, and the limit it spends. */
 const uses = {
@@ -27,7 +34,7 @@ const uses = {
   read: { scope: "read", policy: readPolicy },
   webhooks: { scope: "webhooks", policy: webhookPolicy },
 } as const satisfies Record<string, { scope: Scope; policy: Policy }>;
-export type Use = keyof typeof uses;
+type Use = keyof typeof uses;
 
 /**
  * The account that a request's one credential belongs to. In this order, over the headers as they
@@ -79,6 +86,21 @@ export async function authorize(
   reply.headers(await spend(parts.accounts.limiter, policy, caller.whose, "over the limit"));
   return caller;
 }
+
+/**
+ * Returns an onRequest hook that admits only API keys. A client ID is published in web pages, so it
+ * may create addresses, but neither read the account's lists nor keep its endpoints.
+ *
+ * @throws {Refusal} as {@link authorize}, and 403 `forbidden` for a client ID
+ */
+export const apiKeyOnly =
+  (parts: AuthorizeParts, use: Use = "read") =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    request.caller = await authorize(request, reply, parts, use);
+    reply.header("cache-control", "no-store");
+    if (request.caller.kind === "apiKey") return;
+    throw new Refusal("forbidden", "a client ID is public: this is for an API key alone");
+  };
 
 async function useApiKey(
   authorization: string,

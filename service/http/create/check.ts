@@ -10,13 +10,12 @@ import { perChain } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
-import { jsonType } from "../headers.ts";
-import { budget } from "../load/budget.ts";
-import { spend } from "../load/limit.ts";
+import { budget, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
+import { jsonType } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import { parseNewIntent } from "./new-intent.ts";
+import { parseNewIntent } from "./create.ts";
 
 /**
  * @param body any JSON value

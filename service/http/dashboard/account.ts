@@ -6,7 +6,7 @@ import type { Account } from "../../accounts/account.ts";
 import { listAudit } from "../../accounts/audit.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { hourMs, toIso } from "../../flow/days.ts";
-import { integerInput, parseInput } from "../input/schema.ts";
+import { integerInput, parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type * as Answers from "./answers.ts";
 import { accountIdOf } from "./session.ts";

@@ -7,12 +7,12 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { CheckIntent } from "../create/check.ts";
 import type { CreateRecord } from "../create/create.ts";
-import { parseCreateQuery } from "../create/reference.ts";
+import { parseCreateQuery } from "../create/create.ts";
 import { foundText } from "../errors.ts";
-import { jsonType } from "../headers.ts";
-import { parseInput } from "../input/schema.ts";
+import { parseInput } from "../input.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
+import { jsonType } from "../routes.ts";
 import { accountIdOf } from "./session.ts";
 
 /** `address` is one, or how some begin, in any letter case. */

@@ -17,7 +17,7 @@ import { isPlainName, plainNames } from "../../accounts/names.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput, timeInput } from "../input/schema.ts";
+import { parseInput, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Credentials, Made } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";

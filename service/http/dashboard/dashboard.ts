@@ -4,9 +4,9 @@
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
-import { showChain } from "../chains.ts";
+import { showChain } from "../about.ts";
 import { Refusal } from "../errors.ts";
-import { refuseFields } from "../input/schema.ts";
+import { refuseFields } from "../input.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
 import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";

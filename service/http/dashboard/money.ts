@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countAsked, listMoney, readPace } from "../../events/money.ts";
 import { dateOf, dayOf } from "../../flow/days.ts";
-import { integerInput, parseInput } from "../input/schema.ts";
+import { integerInput, parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Money } from "./answers.ts";
 import { accountIdOf } from "./session.ts";

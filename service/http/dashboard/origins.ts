@@ -16,7 +16,7 @@ import {
   originsMax,
 } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
-import { parseInput } from "../input/schema.ts";
+import { parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { EntryVerdict, Origins, OriginVerdict, Verdicts } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";

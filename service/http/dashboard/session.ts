@@ -7,9 +7,9 @@ import type { Policy } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { foundOrigin, Refusal } from "../errors.ts";
-import { headerValues } from "../headers.ts";
-import { spend } from "../load/limit.ts";
+import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
+import { headerValues } from "../routes.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

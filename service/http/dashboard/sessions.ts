@@ -5,7 +5,7 @@ import { z } from "zod";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { toIso } from "../../flow/days.ts";
 import { foundText, Refusal } from "../errors.ts";
-import { parseInput } from "../input/schema.ts";
+import { parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Session } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { messageKind, seldom } from "../../flow/seldom.ts";
 import { toRefusal } from "../errors.ts";
-import { parseInput } from "../input/schema.ts";
+import { parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
 import type { FoundStatus } from "./answers.ts";

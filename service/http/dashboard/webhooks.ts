@@ -29,11 +29,11 @@ import {
 } from "../../webhooks/endpoints.ts";
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
-import { refuseIdempotencyKey } from "../headers.ts";
-import { parseInput } from "../input/schema.ts";
-import { endpointInput, replayInput } from "../input/webhooks.ts";
-import { spend } from "../load/limit.ts";
+import { parseInput } from "../input.ts";
+import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
+import { refuseIdempotencyKey } from "../routes.ts";
+import { endpointInput, replayInput } from "../webhooks.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
 const depthInput = z.strictObject({

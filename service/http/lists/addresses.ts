@@ -13,12 +13,11 @@ import {
   listAddresses,
 } from "../../events/list-addresses.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
+import { apiKeyOnly } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
-import { addressDigits, addressOf } from "../input/address.ts";
-import { integerInput, parseQuery, timeInput } from "../input/schema.ts";
+import { addressDigits, addressOf, integerInput, parseQuery, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { apiKeyOnly } from "./caller.ts";
 import { searchInTurn } from "./turn.ts";
 
 const referenceInput = z

@@ -5,12 +5,12 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { findEvent, listEvents } from "../../events/list.ts";
+import { apiKeyOnly } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
-import { jsonType } from "../headers.ts";
-import { integerInput, parseQuery } from "../input/schema.ts";
+import { integerInput, parseQuery } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { apiKeyOnly } from "./caller.ts";
+import { jsonType } from "../routes.ts";
 import { searchInTurn } from "./turn.ts";
 
 export const eventsInput = z.strictObject({

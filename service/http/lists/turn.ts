@@ -9,7 +9,7 @@ import { LRUCache } from "lru-cache";
 import type { Policy } from "../../accounts/limits.ts";
 import { openGate, type Turn } from "../../flow/gate.ts";
 import { Refusal } from "../errors.ts";
-import { spend } from "../load/limit.ts";
+import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 
 /** A search of more windows is long: 2,000 rows take about 20 ms. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { describe, test } from "node:test";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { openAdmission } from "./admission.ts";
+import { followLatency, openAdmission } from "./admission.ts";
 
 describe("creates under way", () => {
   test("one whose client goes at any moment leaves no place taken", () => {
@@ -51,3 +51,94 @@ function exchange(complete: boolean) {
     go: () => closing.emit("close"),
   };
 }
+
+/** A request takes a fixed wait, as for a disk, and the processor's time, one at a time. */
+type Service = { waitMs: number; busyMs: number };
+
+/** Offers `perSecond` for some seconds. @returns latencies of those let in, and the refused */
+function offer(
+  limit: { current(): number; met(n: number): void; took(ms: number, nowMs: number): void },
+  service: Service,
+  { perSecond, seconds, fromMs }: { perSecond: number; seconds: number; fromMs: number },
+) {
+  const latencies: number[] = [];
+  const ends: { at: number; tookMs: number }[] = [];
+  let refused = 0;
+  let freeAt = fromMs;
+  let random = 12_345;
+  for (let sent = 0; sent < perSecond * seconds; sent++) {
+    random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
+    // Somewhere in its own part of the second, as independent clients are.
+    const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
+    while (ends.length > 0 && ends[0]!.at <= now) {
+      const { at, tookMs } = ends.shift()!;
+      limit.took(tookMs, at);
+    }
+    limit.met(ends.length + 1);
+    if (ends.length >= limit.current()) {
+      refused++;
+      continue;
+    }
+    freeAt = Math.max(freeAt, now) + service.busyMs;
+    const at = freeAt + service.waitMs;
+    ends.push({ at, tookMs: at - now });
+    latencies.push(at - now);
+  }
+  latencies.sort((a, b) => a - b);
+  const part = (share: number) => latencies[Math.floor(share * (latencies.length - 1))]!;
+  return { perSecond: latencies.length / seconds, p50: part(0.5), p99: part(0.99), refused };
+}
+
+const services: Record<string, Service> = {
+  "0.1 ms of processor, 2 ms of disk": { waitMs: 2, busyMs: 0.1 },
+  "1 ms of processor, 12 ms of a database": { waitMs: 12, busyMs: 1 },
+  "5 ms of processor, 20 ms of a database": { waitMs: 20, busyMs: 5 },
+};
+
+for (const [name, service] of Object.entries(services)) {
+  describe(`a limit that follows latency, before ${name}`, () => {
+    const capacity = 1000 / service.busyMs;
+    const start = () => {
+      const limit = followLatency(1024);
+      const perSecond = capacity / 10;
+      const unloaded = offer(limit, service, { perSecond, seconds: 10, fromMs: 0 });
+      return { limit, unloaded };
+    };
+
+    test("refuses nothing up to nine tenths of capacity", () => {
+      const { limit, unloaded } = start();
+      assert.equal(unloaded.refused, 0);
+      const busy = offer(limit, service, {
+        perSecond: 0.9 * capacity,
+        seconds: 20,
+        fromMs: 10_000,
+      });
+      assert.equal(busy.refused, 0);
+    });
+
+    test("at three times capacity: p99 within 5 times unloaded, 0.9 of capacity done", () => {
+      const { limit, unloaded } = start();
+      const from = { perSecond: 3 * capacity, fromMs: 10_000 };
+      offer(limit, service, { ...from, seconds: 5 });
+      const over = offer(limit, service, { ...from, fromMs: 15_000, seconds: 60 });
+      const message = JSON.stringify({ unloaded, over });
+      assert.ok(over.p99 <= 5 * unloaded.p99, message);
+      assert.ok(over.perSecond >= 0.9 * capacity, message);
+      const later = offer(limit, service, { perSecond: capacity / 2, seconds: 10, fromMs: 80_000 });
+      assert.equal(later.refused, 0, "and is itself again");
+    });
+
+    test("the control: a constant limit of 1,024 lets each wait for a thousand others", () => {
+      const constant = { current: () => 1024, met: () => {}, took: () => {} };
+      const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
+      assert.ok(over.p99 > 900 * service.busyMs);
+    });
+  });
+}
+
+test("a slow disk with few under way shrinks nothing", () => {
+  const limit = followLatency(1024);
+  const slow = { waitMs: 400, busyMs: 0.1 };
+  offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });
+  assert.equal(offer(limit, slow, { perSecond: 100, seconds: 20, fromMs: 5_000 }).refused, 0);
+});

@@ -3,11 +3,11 @@
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
-import { isKnown, jsonType } from "../headers.ts";
-import { addressDigits, addressOf } from "../input/address.ts";
-import { budget } from "../load/budget.ts";
+import { addressDigits, addressOf } from "../input.ts";
+import { budget } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
+import { isKnown, jsonType } from "../routes.ts";
 
 export function lookup(parts: Parts): Route {
   const { store, limits, metrics } = parts;

@@ -8,13 +8,11 @@ import type { Policy } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { perChain } from "../../chain/registry.ts";
 import { foundText } from "../errors.ts";
-import { isKnown } from "../headers.ts";
-import { addressOf } from "../input/address.ts";
-import { parseQuery } from "../input/schema.ts";
-import { budget } from "../load/budget.ts";
-import { spend } from "../load/limit.ts";
+import { addressOf, parseQuery } from "../input.ts";
+import { budget, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
+import { isKnown } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
 import type { Statuses } from "../status/status.ts";
 

@@ -1,15 +1,24 @@
 // GET /address/{address}/events: the status as server-sent events, the present one first, then each
 // change. https://html.spec.whatwg.org/multipage/server-sent-events.html
+//
+// It is made for many streams: the streams of a chain follow its loop together, each address is
+// read and encoded once for all of its streams, and no stream has a timer.
+//
+// A stream is a position in the short history of its address's frames. Opening, resuming, and going
+// on after a slow reader's socket drained are the same step: send the frames after that position,
+// or the present state if the position has left the history.
 
+import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import type { Hex } from "executable-address";
+import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
 import { Gauge } from "prom-client";
 import { networkOf, wideNetworkOf } from "../../accounts/attempts.ts";
-import { Refusal } from "../errors.ts";
-import { addressOf } from "../input/address.ts";
-import { eventLimitsWithin } from "../limits.ts";
+import { Refusal, toAnswer } from "../errors.ts";
+import { addressOf } from "../input.ts";
+import { defaultEventLimits, type EventLimits, eventLimitsWithin } from "../limits.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { openEventHub } from "./events-hub.ts";
 import type { Statuses } from "./status.ts";
 
 /** How long a client waits before it comes back, when the connection was lost. */
@@ -57,6 +66,285 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const place = typeof lastId === "string" ? lastId : undefined;
       const close = hub.open(subject, from, place, response);
       response.once("close", close);
+    },
+  };
+}
+
+type HubParts = Pick<Statuses, "read" | "readAt"> & Pick<Parts, "chainLoop">;
+
+type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
+type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
+
+/** `id` is the block's number and a digest of all but the block; another digest is a change. */
+type Frame = { id: string; bytes: Buffer };
+
+type Watch = {
+  subject: StatusSubject;
+  streams: Set<Stream>;
+  /** Oldest first; the last is the present state. */
+  frames: Frame[];
+  isReading: boolean;
+  /** The block that it was last read at. */
+  readAt: BlockReference | undefined;
+  /** The frame sent when the last reading failed; undefined after one that did not. */
+  failure: Buffer | undefined;
+  lingering: NodeJS.Timeout | undefined;
+};
+
+/** A chain with watches. `head` is its newest block; undefined if that could not be read. */
+type FollowedChain = { head: BlockReference | undefined; stop(): void };
+
+/** State that all streams share. */
+type Hub = {
+  readonly parts: HubParts;
+  readonly watches: Map<Hex, Watch>;
+  readonly chains: Map<number, FollowedChain>;
+  isClosed: boolean;
+};
+
+/** Four seconds of a chain with a block every quarter of a second. */
+const blocksBetweenMax = 16;
+/** A stream whose reader took nothing for this many heartbeats is closed. */
+const missedBeatsMax = 3;
+const framesMax = 16;
+
+export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {}) {
+  const limits = { ...defaultEventLimits, ...change };
+  const { streamsMax, heartbeatMs, lingerMs } = limits;
+  const shares = openShares(limits);
+  const hub: Hub = { parts, watches: new Map(), chains: new Map(), isClosed: false };
+  const { watches } = hub;
+  const beats = setInterval(() => beat(hub), heartbeatMs).unref();
+
+  function findOrAddWatch(subject: StatusSubject): Watch {
+    let watch = watches.get(subject.address);
+    if (!watch) {
+      watch = newWatch(subject);
+      watches.set(subject.address, watch);
+      void refresh(parts, watch);
+    }
+    clearTimeout(watch.lingering);
+    const { chainId } = subject.intent;
+    if (!hub.chains.has(chainId)) follow(hub, chainId);
+    return watch;
+  }
+
+  /** Forgets a watch without streams: after a while, or immediately if there are many. */
+  function linger(watch: Watch): void {
+    const drop = () => watches.delete(watch.subject.address);
+    if (hub.isClosed || watches.size > streamsMax / 2) drop();
+    else watch.lingering = setTimeout(drop, lingerMs).unref();
+  }
+
+  return {
+    countStreams: shares.countStreams,
+    hasRoom: shares.hasRoom,
+    /** Sends to `response` until it closes. Call the returned function then. */
+    open(
+      subject: StatusSubject,
+      from: From,
+      lastId: string | undefined,
+      response: Out,
+    ): () => void {
+      const leave = shares.enter(subject.address, from);
+      const watch = findOrAddWatch(subject);
+      const stream: Stream = { response, lastId, missedBeats: 0 };
+      watch.streams.add(stream);
+      response.on("drain", () => deliver(watch, stream));
+      deliver(watch, stream);
+      if (watch.failure) response.write(watch.failure);
+      return () => {
+        if (!watch.streams.delete(stream)) return;
+        leave();
+        if (watch.streams.size === 0) linger(watch);
+      };
+    },
+    /** Ends every stream; clients reconnect, to another server. */
+    close() {
+      hub.isClosed = true;
+      clearInterval(beats);
+      for (const { stop } of hub.chains.values()) stop();
+      for (const { streams } of watches.values()) {
+        for (const { response } of streams) response.end();
+      }
+    },
+  };
+}
+
+/** Follows a chain's loop while an address of the chain is watched. */
+function follow({ parts, watches, chains }: Hub, chainId: number): void {
+  const followed: FollowedChain = { head: undefined, stop: () => {} };
+  chains.set(chainId, followed);
+  const loop = parts.chainLoop(chainId);
+  const end = loop.subscribe(async () => {
+    const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
+    if (watched.length === 0) {
+      followed.stop();
+      return;
+    }
+    const head = await loop.readHead().catch(() => undefined);
+    const stale = watched.filter(({ readAt, failure }) => failure || readAt?.hash !== head?.hash);
+    await Promise.all(stale.map((watch) => refresh(parts, watch)));
+    followed.head = head;
+  });
+  followed.stop = () => {
+    chains.delete(chainId);
+    // Not awaited: a turn may be what stops it.
+    void end();
+  };
+}
+
+/**
+ * Keeps connections alive, and closes those whose reader takes nothing. A ping says that nothing
+ * changed up to its block, which is null while the chain cannot be read.
+ */
+function beat({ watches, chains }: Hub) {
+  for (const { streams, subject, failure } of watches.values()) {
+    const head = failure ? undefined : chains.get(subject.intent.chainId)?.head;
+    const ping = encodePing(head);
+    for (const stream of streams) {
+      stream.missedBeats = stream.response.writableNeedDrain ? stream.missedBeats + 1 : 0;
+      if (stream.missedBeats >= missedBeatsMax) stream.response.destroy();
+      else if (stream.missedBeats === 0) stream.response.write(ping);
+    }
+  }
+}
+
+/** Reads a watch again and sends the changes to its streams. */
+async function refresh(statuses: HubParts, watch: Watch) {
+  // A slow reading must not come after a newer one.
+  if (watch.isReading) return;
+  watch.isReading = true;
+  try {
+    const status = await statuses.read(watch.subject);
+    const recovered = watch.failure !== undefined;
+    watch.failure = undefined;
+    if (isChange(watch.frames, encodeFrame(status))) {
+      for (const each of [...(await readBetween(statuses, watch, status)), status])
+        append(watch.frames, each);
+      for (const stream of watch.streams) deliver(watch, stream);
+    } else if (recovered) {
+      for (const stream of watch.streams) stream.response.write(watch.frames.at(-1)!.bytes);
+    }
+    watch.readAt = status.block;
+  } catch (error) {
+    if (watch.failure) return;
+    watch.failure = encodeFailure(error);
+    for (const stream of watch.streams) stream.response.write(watch.failure);
+  } finally {
+    watch.isReading = false;
+  }
+}
+
+/** Reads the blocks between two readings, such as of a payment that was executed immediately. */
+async function readBetween(
+  statuses: HubParts,
+  { subject, readAt }: Watch,
+  { block }: ServiceStatus,
+) {
+  const from = Math.max(readAt?.number ?? block.number, block.number - blocksBetweenMax);
+  const between: Promise<ServiceStatus | undefined>[] = [];
+  for (let number = from + 1; number < block.number; number++) {
+    between.push(statuses.readAt(subject, number).catch(() => undefined));
+  }
+  return (await Promise.all(between)).filter((status) => status !== undefined);
+}
+
+const newWatch = (subject: StatusSubject): Watch => ({
+  subject,
+  streams: new Set(),
+  frames: [],
+  isReading: false,
+  readAt: undefined,
+  failure: undefined,
+  lingering: undefined,
+});
+
+/** Sends what follows the stream's position, as far as its socket takes it. */
+function deliver(watch: Watch, stream: Stream): void {
+  for (const frame of findFramesAfter(watch.frames, stream.lastId)) {
+    if (stream.response.writableNeedDrain) return;
+    stream.lastId = frame.id;
+    stream.response.write(frame.bytes);
+  }
+}
+
+/** Adds the frame of `status` if it is a change. */
+function append(frames: Frame[], status: ServiceStatus): void {
+  const frame = encodeFrame(status);
+  if (!isChange(frames, frame)) return;
+  frames.push(frame);
+  if (frames.length > framesMax) frames.shift();
+}
+
+const isChange = (frames: readonly Frame[], frame: Frame) =>
+  parseDigest(frame.id) !== parseDigest(frames.at(-1)?.id);
+
+/** The frames after `lastId`, or the present one if `lastId` has left the history. */
+function findFramesAfter(frames: readonly Frame[], lastId: string | undefined): Frame[] {
+  const place = frames.findIndex((frame) => frame.id === lastId);
+  if (place >= 0) return frames.slice(place + 1);
+  const present = frames.at(-1);
+  return present && parseDigest(present.id) !== parseDigest(lastId) ? [present] : [];
+}
+
+function encodeFrame(status: ServiceStatus): Frame {
+  const { block, ...rest } = status;
+  const digest = hash("sha256", JSON.stringify(rest), "base64url").slice(0, 16);
+  const id = `${block.number}.${digest}`;
+  const bytes = Buffer.from(`id: ${id}\nevent: status\ndata: ${JSON.stringify(status)}\n\n`);
+  return { id, bytes };
+}
+
+const parseDigest = (id: string | undefined) => id?.split(".")[1];
+
+/** Without an id, so that a client that reconnects resumes after the last state that it got. */
+function encodePing(head: BlockReference | undefined): Buffer {
+  const block = head ? { number: head.number, timestamp: head.timestamp } : null;
+  return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
+}
+
+/** Without an id, as a ping. */
+const encodeFailure = (error: unknown): Buffer =>
+  Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
+
+/** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
+type From = { readonly client: string; readonly network: string };
+
+/** The most that one network has of what all share. */
+const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
+
+/**
+ * Counts streams. An address, a client, and a network have limits of their own, so that none of
+ * them can use up what all share.
+ */
+function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
+  const counts = new Map<string, number>();
+  const countAt = (place: string) => counts.get(place) ?? 0;
+
+  /** A stream counts in each of these places, with the limit of each. */
+  const placesOf = (address: Hex, { client, network }: From): readonly [string, number][] => [
+    ["all", streamsMax],
+    [address, streamsPerAddressMax],
+    [client, streamsPerClientMax],
+    [`of ${network}`, shareOf(streamsMax)],
+    [`${address} ${network}`, shareOf(streamsPerAddressMax)],
+  ];
+
+  function leave(place: string): void {
+    if (countAt(place) > 1) counts.set(place, countAt(place) - 1);
+    else counts.delete(place);
+  }
+
+  return {
+    countStreams: () => countAt("all"),
+    hasRoom: (address: Hex, from: From) =>
+      placesOf(address, from).every(([place, most]) => countAt(place) < most),
+    /** Call the returned function once, when the stream is over. */
+    enter(address: Hex, from: From): () => void {
+      const places = placesOf(address, from).map(([place]) => place);
+      for (const place of places) counts.set(place, countAt(place) + 1);
+      return () => places.forEach(leave);
     },
   };
 }

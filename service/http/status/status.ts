@@ -7,8 +7,8 @@ import { blockOf } from "../../chain/rpc/json-rpc.ts";
 import { recalled } from "../../flow/recalled.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
-import { addressDigits, addressOf } from "../input/address.ts";
-import { budget } from "../load/budget.ts";
+import { addressDigits, addressOf } from "../input.ts";
+import { budget } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 

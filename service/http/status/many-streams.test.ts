@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, mock, test } from "node:test";
 import type { ServiceStatus, StatusSubject } from "executable-address/status";
 import { openHeads } from "../../chain/rpc/heads.ts";
 import { openChainLoop } from "../../follow/loop.ts";
-import { openEventHub } from "./events-hub.ts";
+import { openEventHub } from "./events.ts";
 
 const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;

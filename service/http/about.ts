@@ -1,0 +1,70 @@
+// What the service publishes about itself: GET /chains and GET /openapi.json of the API, the probes
+// of supervisors and load balancers, and the contact for reports of weaknesses.
+
+import { readFileSync } from "node:fs";
+import type { FastifyInstance } from "fastify";
+import type { Chain } from "../chain/chains.ts";
+import { dayMs, toIso } from "../flow/days.ts";
+import { Refusal } from "./errors.ts";
+import type { Parts } from "./parts.ts";
+import { jsonType, mount, type Route } from "./routes.ts";
+
+export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): Route {
+  return {
+    handler(_request, reply) {
+      // The registry may list or unlist a chain at any minute.
+      reply.header("cache-control", "public, max-age=60");
+      return { factory, chains: chains.listed().map(showChain) };
+    },
+  };
+}
+
+/** Leaves out what the operator's file says for the executor. */
+export function showChain({ chainId, name, tokens }: Chain) {
+  const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
+  return { chainId, name, tokens: fields };
+}
+
+export function openapi(): Route {
+  const body = readFileSync(new URL("../../spec/openapi.json", import.meta.url));
+  return {
+    handler(_request, reply) {
+      reply.header("cache-control", "public, max-age=60");
+      reply.header("content-type", jsonType);
+      return body;
+    },
+  };
+}
+
+/** Alive: the event loop runs. Ready: not draining, and the store reads and has lost no commit. */
+export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
+  mount(app, metrics, "/livez", {
+    GET: { handler: async () => ({ status: "ok" }) },
+  });
+  mount(app, metrics, "/readyz", {
+    GET: {
+      async handler() {
+        if (draining.aborted) throw new Refusal("service_unavailable", "draining");
+        await store.check();
+        return { status: "ok" };
+      },
+    },
+  });
+}
+
+/** The RFC asks for less than a year. The text is made anew each day, so it does not run out. */
+const daysValid = 180;
+
+export const securityTxtPath = "/.well-known/security.txt";
+
+export function securityTxt({ publicUrl, now }: Parts, contact: string): Route {
+  return {
+    handler(_request, reply) {
+      const expires = toIso((Math.floor(now() / dayMs) + daysValid) * dayMs);
+      reply.header("content-type", "text/plain; charset=utf-8");
+      reply.header("cache-control", "public, max-age=86400");
+      const canonical = `${publicUrl}${securityTxtPath}`;
+      return `Contact: ${contact}\nExpires: ${expires}\nCanonical: ${canonical}\n`;
+    },
+  };
+}
