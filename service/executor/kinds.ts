@@ -139,7 +139,23 @@ export const kinds: Kinds = {
     },
   },
   reopened: { level: "warn" },
-  nonce_foreign: { level: "warn" },
+  nonce_foreign: {
+    level: "warn",
+    counter: {
+      name: "foreign_nonces_total",
+      help: "Nonces of a key that went to a transaction that the ledger did not know",
+    },
+  },
+  nonces_written_off: {
+    level: "error",
+    counter: {
+      name: "written_off_nonces_total",
+      help: "Nonces whose transactions no endpoint shows, charged at their cap",
+      labels: ["sender"],
+      of: ({ sender }) => ({ sender }),
+      by: ({ count }) => count,
+    },
+  },
   gap_filled: { level: "warn" },
   signer_failed: {
     level: "error",

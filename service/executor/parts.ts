@@ -158,6 +158,7 @@ export type ExecutorEvent =
     }
   | { kind: "reopened"; nonce: number }
   | { kind: "nonce_foreign"; nonce: number; hash: Hex }
+  | { kind: "nonces_written_off"; sender: Hex; count: number; wei: bigint }
   | { kind: "gap_filled"; nonce: number }
   | { kind: "late_jobs"; count: number }
   | { kind: "signer_failed"; sender: Hex; message: string }
@@ -256,6 +257,8 @@ export type TransactionsMemory = {
   mined: Map<string, number>;
   /** Passes in a row in which a used nonce had no receipt of ours. */
   absent: Map<string, number>;
+  /** By key: how many of its nonces the ledger does not know, and since when none was found. */
+  unknown: Map<Hex, { count: number; sinceSeconds: number }>;
   /** When too few endpoints were last seen to trace transactions. */
   untracedMs: number;
 };

@@ -18,6 +18,7 @@ import { freshHoldings } from "./payments/holdings.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
 import { budgetShareAt, freshRest, reportRest, turnFor } from "./rest.ts";
+import { nonceCostMax } from "./transactions/foreign.ts";
 import { freshTransactions, type Hand, keepUp, openHand } from "./transactions/hand.ts";
 import { costMax, type Purse } from "./transactions/send.ts";
 
@@ -109,12 +110,13 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 
 /** The budgets of the chain's day, read when first asked for: settled, and in flight at its cap. */
 export function budgetsOf(
-  { parts, memory, view }: Pass,
+  pass: Pass,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
 ): () => Promise<Budgets> {
   let opened: Promise<Budgets> | undefined;
   const open = async () => {
+    const { parts, memory, view } = pass;
     const { ledger, chain } = parts;
     const day = dayOf(view.head.timestamp);
     const total = await ledger.readSpending(chain.chainId, day);
@@ -122,6 +124,10 @@ export function budgetsOf(
     const budgets = openBudgets(chain.budgets, { total, accounts });
     const { perByte } = await openPurse();
     for (const purpose of pending) reserveFor(budgets, purpose.shares, costMax(purpose, perByte));
+    for (const { count } of memory.transactions.unknown.values()) {
+      const cap = BigInt(count) * nonceCostMax(pass);
+      budgets.reserveForChain(cap < budgets.left() ? cap : budgets.left());
+    }
     const { perDayMax } = chain.budgets;
     memory.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
     return budgets;

@@ -70,14 +70,14 @@ export async function dispatch(
 
 /**
  * A key and what is left of its slots in this pass. `nonce` of its next transaction: read for the
- * first of them; undefined where endpoints disagreed.
+ * first of them; or why there is none.
  */
 type Sender = {
   pass: Pass;
   purse: Purse;
   slots: number;
   recoveries: number;
-  nonce: number | "unread" | undefined;
+  nonce: number | "unread" | "earlier_nonces_unknown" | "endpoints_disagree_on_nonce";
 };
 
 async function senderOf(hand: Hand): Promise<Sender> {
@@ -91,6 +91,7 @@ const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
   endpoints_disagree_on_nonce: soonSeconds,
+  earlier_nonces_unknown: waitSeconds,
 };
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
@@ -140,7 +141,7 @@ async function sendNow(sender: Sender, order: Omit<Order, "nonce">): Promise<Obs
   const { pass, purse } = sender;
   if (sender.nonce === "unread") sender.nonce = await nextNonce(pass);
   const { nonce } = sender;
-  if (nonce === undefined) return "endpoints_disagree_on_nonce";
+  if (typeof nonce === "string") return nonce;
   try {
     await send(pass, purse, { ...order, nonce });
     sender.nonce = nonce + 1;

@@ -49,6 +49,7 @@ const ownWants = [
   "no_free_slot",
   "signer_unavailable",
   "endpoints_disagree_on_nonce",
+  "earlier_nonces_unknown",
   "not_simulated_yet",
   "simulation_unavailable",
 ];

@@ -186,13 +186,42 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readSpending(chainId, 5), 100n);
     });
 
+    const foreign = (nonce: number, wei = 0n) => ({
+      ...{ sender, nonce, wei, createdAtSeconds: 1, chargedAtSeconds: 5 * 86_400, updates: [] },
+    });
+
     test("what a reorg undid is pending again, and its jobs wait for it", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
-      await ledger.loseNonce(fence, id, []);
+      await ledger.recordForeign(fence, foreign(0));
       await ledger.reopenPurpose(fence, id, [address(1)]);
       assert.equal((await ledger.findPending(chainId, sender)).length, 1);
       const due = await ledger.findDueJobs(chainId, 1000, 10);
       assert.ok(!due.some((job) => job.address === address(1)));
+    });
+
+    test("an unknown transaction is charged once, until a reorg frees its nonce", async () => {
+      for (let times = 0; times < 2; times++) {
+        await ledger.recordForeign(fence, foreign(6, 70n));
+        assert.equal(await ledger.readSpending(chainId, 5), 70n);
+        assert.equal(await ledger.readNextNonce(chainId, sender), 7);
+      }
+      await ledger.reopenPurpose(fence, `${chainId}:${sender}:6`, []);
+      assert.equal(await ledger.readSpending(chainId, 5), 0n);
+      assert.equal(await ledger.readNextNonce(chainId, sender), 0);
+    });
+
+    test("a transaction that was adopted takes the place of the nonce's purpose", async () => {
+      await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
+      const adopted = signed(2);
+      for (let times = 0; times < 2; times++) {
+        await ledger.adoptPurpose(fence, purpose(0, address(2)), adopted, []);
+        const [found, ...more] = await ledger.findPending(chainId, sender);
+        assert.deepEqual([found?.addresses, more], [[address(2)], []]);
+        assert.deepEqual(
+          found?.transactions.map(({ hash }) => hash),
+          [adopted.hash],
+        );
+      }
     });
 
     test("a reorganisation does not undo a drop", async () => {
@@ -201,16 +230,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         return due.some((job) => job.address === address(1));
       };
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
-      await ledger.loseNonce(fence, id, []);
+      await ledger.recordForeign(fence, foreign(0));
       await dropJob(store.db, chainId, address(1));
       await ledger.reopenPurpose(fence, id, [address(1)]);
-      await ledger.loseNonce(fence, id, []);
+      await ledger.recordForeign(fence, foreign(0));
       await ledger.savePayments(fence, found(8, [paymentTo(address(1), 8)]), 60);
       assert.equal(await isDue(), false, "it is dropped still");
       await ledger.reopenPurpose(fence, id, [address(1)]);
       await retryJob(store.db, chainId, address(1));
       assert.equal(await isDue(), false, "its transaction is in flight again");
-      await ledger.loseNonce(fence, id, []);
+      await ledger.recordForeign(fence, foreign(0));
       assert.equal(await isDue(), true);
     });
 

@@ -11,6 +11,7 @@ import * as created from "../../store/created.ts";
 import type { Dialect } from "../../store/dialect.ts";
 import { findHeld, matchAddresses } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
+import * as foreign from "./foreign.ts";
 import * as jobs from "./jobs.ts";
 import { pullLate, readWaitedSeconds } from "./late.ts";
 import * as lease from "./lease.ts";
@@ -55,7 +56,8 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     noteMined: settlements.noteMined.bind(null, db),
     confirmPurpose: settlements.confirmPurpose.bind(null, db),
     settlePurpose: settlements.settlePurpose.bind(null, db),
-    loseNonce: settlements.loseNonce.bind(null, db),
+    adoptPurpose: foreign.adoptPurpose.bind(null, db),
+    recordForeign: foreign.recordForeign.bind(null, db),
     reopenPurpose: settlements.reopenPurpose.bind(null, db),
     readSpending: spending.readSpending.bind(null, db),
     readAccountSpending: spending.readAccountSpending.bind(null, db),

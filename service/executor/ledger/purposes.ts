@@ -15,7 +15,7 @@ import { type Fence, fenced } from "./lease.ts";
  * `raw` as signed; times in seconds of the chain's clock. `isFill`: a transfer of nothing, also
  * where it took the place of another transaction.
  */
-type SignedTransaction = {
+export type SignedTransaction = {
   hash: Hex;
   raw: Hex;
   fee: Fee;
@@ -28,7 +28,7 @@ type SignedTransaction = {
 export const awaitingBlock = "awaiting_block";
 export const awaitingConfirmations = "awaiting_confirmations";
 
-type NewPurpose = {
+export type NewPurpose = {
   sender: Hex;
   nonce: number;
   kind: PurposeKind;
@@ -52,49 +52,67 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/** A job of this purpose has another one already, or is gone. */
+/** A job of this purpose has another one already, or an operator dropped it. */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
 
+/** @throws {PurposeConflict} */
 export function openPurpose(
   db: Kysely<Tables>,
   fence: Fence,
   purpose: NewPurpose,
   first: SignedTransaction,
 ): Promise<string> {
-  const { sender, nonce, kind, gas } = purpose;
-  const id = `${fence.chainId}:${sender}:${nonce}`;
+  const id = purposeId(fence, purpose);
   return fenced(db, fence, async (transaction) => {
-    await transaction
-      .insertInto("executor_purposes")
-      .values({
-        id,
-        chain_id: fence.chainId,
-        sender,
-        nonce,
-        kind,
-        gas,
-        data: fromHex(purpose.data),
-        state: "pending",
-        created_at: purpose.createdAtSeconds,
-        block_number: null,
-        transaction_hash: null,
-      })
-      .execute();
-    await insertTransaction(transaction, id, first);
-    if (purpose.shares.length > 0) await engage(transaction, fence, id, purpose);
-    return id;
+    const free = await insertPurpose(transaction, fence, purpose, first);
+    const { length } = purpose.shares;
+    if (free === length) return id;
+    throw new PurposeConflict(`${free} of ${length} addresses of ${id} are free`);
   });
 }
 
-/** @throws {PurposeConflict} where a job has a purpose, or an operator dropped it */
+export const purposeId = (
+  { chainId }: Pick<Fence, "chainId">,
+  { sender, nonce }: Pick<NewPurpose, "sender" | "nonce">,
+) => `${chainId}:${sender}:${nonce}`;
+
+/** @returns how many of its jobs were free and wait for it now */
+export async function insertPurpose(
+  transaction: Transaction<Tables>,
+  fence: Fence,
+  purpose: NewPurpose,
+  first: SignedTransaction,
+): Promise<number> {
+  const { sender, nonce, kind, gas } = purpose;
+  const id = purposeId(fence, purpose);
+  await transaction
+    .insertInto("executor_purposes")
+    .values({
+      id,
+      chain_id: fence.chainId,
+      sender,
+      nonce,
+      kind,
+      gas,
+      data: fromHex(purpose.data),
+      state: "pending",
+      created_at: purpose.createdAtSeconds,
+      block_number: null,
+      transaction_hash: null,
+    })
+    .execute();
+  await insertTransaction(transaction, id, first);
+  return purpose.shares.length > 0 ? await engage(transaction, fence, id, purpose) : 0;
+}
+
 async function engage(
   transaction: Transaction<Tables>,
   { chainId }: Fence,
   id: string,
   { kind, createdAtSeconds, shares }: NewPurpose,
-): Promise<void> {
+): Promise<number> {
   const rows = shares.map(({ address, gas, accountId, isClientId, isTipped }) => ({
     purpose_id: id,
     address: fromHex(address),
@@ -128,9 +146,7 @@ async function engage(
     .where("purpose_id", "is", null)
     .where("state", "<>", "dropped")
     .executeTakeFirst();
-  if (Number(numUpdatedRows) !== rows.length) {
-    throw new PurposeConflict(`${numUpdatedRows} of ${rows.length} addresses of ${id} are free`);
-  }
+  return Number(numUpdatedRows);
 }
 
 /** Another transaction for the same nonce, stored before it is sent. */

@@ -112,26 +112,10 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
   });
 }
 
-/** The nonce went to a transaction that is not ours, so the jobs are free again. */
-export function loseNonce(
-  db: Kysely<Tables>,
-  fence: Fence,
-  purposeId: string,
-  updates: readonly JobUpdate[],
-): Promise<void> {
-  return fenced(db, fence, async (transaction) => {
-    await transaction
-      .updateTable("executor_purposes")
-      .set({ state: "foreign" })
-      .where("id", "=", purposeId)
-      .where("state", "=", "pending")
-      .execute();
-    await freeJobs(transaction, purposeId);
-    await writeUpdates(transaction, fence.chainId, updates);
-  });
-}
-
-/** A reorganization undid a confirmed or final purpose: it is pending, and charged to nobody. */
+/**
+ * A reorganization undid a confirmed or final purpose: it is pending, and charged to nobody. A cost
+ * whose transaction could not be read is forgotten.
+ */
 export function reopenPurpose(
   db: Kysely<Tables>,
   fence: Fence,
@@ -140,6 +124,15 @@ export function reopenPurpose(
 ): Promise<void> {
   return fenced(db, fence, async (transaction) => {
     await takeBack(transaction, fence.chainId, purposeId);
+    const known = await transaction
+      .selectFrom("executor_transactions")
+      .select("hash")
+      .where("purpose_id", "=", purposeId)
+      .executeTakeFirst();
+    if (!known) {
+      await transaction.deleteFrom("executor_purposes").where("id", "=", purposeId).execute();
+      return;
+    }
     await transaction
       .updateTable("executor_purposes")
       .set({ state: "pending", transaction_hash: null, block_number: null, day: null, paid: null })
@@ -162,7 +155,7 @@ export function reopenPurpose(
   });
 }
 
-async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
+export async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
   await transaction
     .updateTable("executor_jobs")
     .set((row) => ({ purpose_id: null, state: unlessDropped(row, "waiting") }))
@@ -207,11 +200,12 @@ async function insertOutcomes(
 }
 
 /** Keeps with each address what it cost and brought, and charges its account. */
-async function settleCharges(
+export async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,
-  { purposeId, minedAtSeconds, paid, gasOf, tips }: Settlement,
+  settlement: Pick<Settlement, "purposeId" | "minedAtSeconds" | "paid" | "gasOf" | "tips">,
 ): Promise<void> {
+  const { purposeId, minedAtSeconds, paid, gasOf, tips } = settlement;
   const rows = await readShares(transaction, purposeId);
   const shares = rows.map(shareOf);
   const taken = shares.map(({ address, gas }) => ({ address, gas: gasOf?.get(address) ?? gas }));

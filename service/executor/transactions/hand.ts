@@ -6,6 +6,7 @@ import type { Purpose } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
 import { unknownDataFee } from "../money/data-fee.ts";
 import type { Pass, TransactionsMemory } from "../parts.ts";
+import { adoptUnknown } from "./foreign.ts";
 import { openPurse, type Purse, readNonce, SignerFailed } from "./send.ts";
 import { settle } from "./settle.ts";
 import { upkeep } from "./upkeep.ts";
@@ -29,6 +30,7 @@ export const freshTransactions = (): TransactionsMemory => ({
   hopeless: new Map(),
   mined: new Map(),
   absent: new Map(),
+  unknown: new Map(),
   untracedMs: Number.NEGATIVE_INFINITY,
 });
 
@@ -37,7 +39,11 @@ export async function openHand(pass: Pass): Promise<Hand> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
   let pending = await parts.ledger.findPending(chainId, signer.address);
-  const { nonce, isFresh } = await nonceOf(pass, pending.length > 0);
+  const isBehind = pass.memory.transactions.unknown.has(signer.address);
+  const { nonce, isFresh } = await nonceOf(pass, pending.length > 0 || isBehind);
+  if (isFresh && (await adoptUnknown(pass, nonce))) {
+    pending = await parts.ledger.findPending(chainId, signer.address);
+  }
   if (isFresh && pending.length > 0) {
     await settle(pass, pending, nonce);
     pending = await parts.ledger.findPending(chainId, signer.address);

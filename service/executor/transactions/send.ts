@@ -328,16 +328,22 @@ export async function readNonces({ signer, view }: Pass): Promise<number[]> {
 }
 
 /**
- * The nonce to use next: the ledger's, except where the chain has gone past it. Enough endpoints
- * have to show that, since a nonce too high leaves a gap.
- * @returns undefined where too few answer
+ * Reads the nonce to use next, which is the ledger's. The next pass adopts transactions that the
+ * ledger does not know.
+ * @returns why there is none: the chain is ahead of the ledger, or too few endpoints answer
  */
-export async function nextNonce(pass: Pass): Promise<number | undefined> {
-  const { parts, view, signer } = pass;
+export async function nextNonce(
+  pass: Pass,
+): Promise<number | "earlier_nonces_unknown" | "endpoints_disagree_on_nonce"> {
+  const { parts, memory, view, signer } = pass;
   const own = await parts.ledger.readNextNonce(parts.chain.chainId, signer.address);
   const nonces = await readNonces(pass);
   const reached = nonces[view.quorum - 1];
-  if (reached !== undefined) return Math.max(own, reached);
+  if (reached !== undefined) {
+    if (reached <= own) return own;
+    memory.transactions.nonces.delete(signer.address);
+    return "earlier_nonces_unknown";
+  }
   // With one endpoint silent, the other suffices where it does not contradict the ledger.
-  return nonces.length > 0 && nonces[0]! <= own ? own : undefined;
+  return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

@@ -13,7 +13,7 @@ import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { ChainSettings, Pass } from "../parts.ts";
 import { findCoded } from "../payments/holdings.ts";
-import { findNonceUse } from "./find-nonce-use.ts";
+import { adoptReplacement } from "./foreign.ts";
 import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
 import { divideGas, readGasTaken, tipsIn } from "./taken.ts";
 
@@ -348,26 +348,13 @@ function reportOutcome({ parts }: Pass, outcome: VaultOutcome, hash: Hex): void 
 }
 
 /**
- * The nonce is spent and no endpoint has a receipt of ours: finds the transaction that spent it.
+ * The nonce is spent and no endpoint has a receipt of ours: adopts the transaction that spent it.
  */
 async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
-  const { parts, memory, fence, view, nowSeconds } = pass;
+  const { memory, view } = pass;
   if (!view.isWhole) return;
   const passes = (memory.transactions.absent.get(purpose.id) ?? 0) + 1;
   memory.transactions.absent.set(purpose.id, passes);
   if (passes < absentPassesMin) return;
-  const hash = await findNonceUse(pass, purpose);
-  if (!hash || purpose.transactions.some((transaction) => transaction.hash === hash)) return;
-  const updates = purpose.addresses.map((address) => {
-    const state = "waiting" as const;
-    return {
-      address,
-      state,
-      dueAtSeconds: nowSeconds,
-      reason: "nonce taken by another transaction",
-    };
-  });
-  await parts.ledger.loseNonce(fence, purpose.id, updates);
-  memory.transactions.absent.delete(purpose.id);
-  parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash });
+  if (await adoptReplacement(pass, purpose)) memory.transactions.absent.delete(purpose.id);
 }

@@ -111,7 +111,8 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
     const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
     await ledger.settlePurpose(fence, { purposeId, ...at, tips: new Map(), outcomes, updates });
     await ledger.reopenPurpose(fence, purposeId, [address]);
-    await ledger.loseNonce(fence, purposeId, updates);
+    const foreign = { sender, nonce: nonce - 1, createdAtSeconds: 1, chargedAtSeconds: 1 };
+    await ledger.recordForeign(fence, { ...foreign, wei: 1n, updates });
   };
   return {
     "executor: a purpose, from first to last": settle,

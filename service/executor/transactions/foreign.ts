@@ -1,0 +1,349 @@
+// Finds transactions of our keys that the ledger does not know, and adopts them as purposes, so
+// that they are settled and charged like all others: without that, a restore from a backup would
+// let a day's budget be spent twice. A transaction is believed by its signature; which one spent a
+// nonce, and what it cost, is what a quorum of endpoints shows.
+
+import {
+  batchSelector,
+  decodeExecutions,
+  executeSelector,
+  type Hex,
+  makeRecord,
+  recoverSelector,
+} from "executable-address";
+import { toQuantity } from "executable-address/status";
+import type { RpcTransaction } from "viem";
+import { formatTransaction, keccak256, recoverAddress, serializeTransaction } from "viem/utils";
+import {
+  blockCall,
+  blockOf,
+  type Call,
+  ChainUnavailable,
+  hexData,
+  quantity,
+  resultOf,
+} from "../../chain/rpc/json-rpc.ts";
+import { agreed } from "../../chain/rpc/view.ts";
+import { dayOf, midnightAfter } from "../../flow/days.ts";
+import type { JobUpdate } from "../ledger/jobs.ts";
+import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
+import { noAccount } from "../ledger/spending.ts";
+import { costOf } from "../money/data-fee.ts";
+import type { Pass } from "../parts.ts";
+import { gasMax, readNonces } from "./send.ts";
+
+/** Blocks whose transactions are adopted in one pass. Each takes some 20 calls to find. */
+const blocksPerPass = 8;
+
+/** After so long without finding the next one, the nodes cannot show it: it is written off. */
+const searchSeconds = 60;
+
+/**
+ * Adopts what spent the key's nonces from the ledger's next one up to the chain's, if a quorum of
+ * endpoints shows that the chain is ahead. Those of earlier days are skipped, because their budgets
+ * are over. Until all are found, the key sends nothing, and each counts at its cap.
+ *
+ * @param nonce the key's on chain, as it was read
+ * @returns whether purposes were added
+ */
+export async function adoptUnknown(pass: Pass, nonce: number): Promise<boolean> {
+  const { parts, memory, view, signer, nowSeconds } = pass;
+  const { unknown } = memory.transactions;
+  const own = await parts.ledger.readNextNonce(parts.chain.chainId, signer.address);
+  const reached = nonce > own ? (await readNonces(pass))[view.quorum - 1] : nonce;
+  if (reached === undefined) return false;
+  if (reached <= own) {
+    unknown.delete(signer.address);
+    return false;
+  }
+  const sinceSeconds = unknown.get(signer.address)?.sinceSeconds ?? nowSeconds;
+  const next = await adoptFrom(pass, own, reached);
+  if (next === reached) unknown.delete(signer.address);
+  else if (next > own) {
+    unknown.set(signer.address, { count: reached - next, sinceSeconds: nowSeconds });
+  } else if (nowSeconds - sinceSeconds < searchSeconds) {
+    unknown.set(signer.address, { count: reached - own, sinceSeconds });
+  } else {
+    await writeOff(pass, own, reached);
+    unknown.delete(signer.address);
+  }
+  return next > own;
+}
+
+/** @returns the first nonce that is still unknown */
+async function adoptFrom(pass: Pass, own: number, reached: number): Promise<number> {
+  const { view } = pass;
+  let next = own;
+  try {
+    const first = await findFirstToday(pass, own);
+    if (first.nonce > own) await recordForeign(pass, first.nonce - 1, 0n, []);
+    next = first.nonce;
+    let { block } = first;
+    for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
+      const nonce = next;
+      const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
+      // The head of this pass may be behind that of the endpoints.
+      if (!(await isSpent(view.head.number))) break;
+      block = await findFirst(view.head.number, block, isSpent);
+      const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
+      if (found?.[0]?.nonce !== nonce) break;
+      for (const each of found) {
+        const adopted = await describe(pass, each.shown, block);
+        if (!adopted) return next;
+        await adopt(pass, adopted, []);
+        next = each.nonce + 1;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+  }
+  return next;
+}
+
+/** Finds the first block of the head's day at which the key's nonce is above `own`. */
+async function findFirstToday(pass: Pass, own: number): Promise<{ block: number; nonce: number }> {
+  const { view } = pass;
+  const midnight = midnightAfter(view.head.timestamp) - 86_400;
+  const block = await findFirst(view.head.number, view.head.number - 1, async (number) => {
+    const calls = [countCall(pass, number), blockCall(number)];
+    return readAgreed(view, calls, ([count, header]) => {
+      return Number(quantity(count)) > own && blockOf(header).timestamp >= midnight;
+    });
+  });
+  const before = block === 0 ? 0 : await readNonceAt(pass, block - 1);
+  return { block, nonce: Math.max(own, before) };
+}
+
+/** Charges the nonces from `own` up to `reached` at their cap, at most what is left of the day. */
+async function writeOff(pass: Pass, own: number, reached: number): Promise<void> {
+  const { parts, view, signer } = pass;
+  const { chainId, budgets } = parts.chain;
+  const count = reached - own;
+  const spent = await parts.ledger.readSpending(chainId, dayOf(view.head.timestamp));
+  const left = budgets.perDayMax > spent ? budgets.perDayMax - spent : 0n;
+  const cap = BigInt(count) * nonceCostMax(pass);
+  const wei = cap < left ? cap : left;
+  await recordForeign(pass, reached - 1, wei, []);
+  parts.report({ kind: "nonces_written_off", sender: signer.address, count, wei });
+}
+
+/** Computes what a transaction of ours can cost at most, in wei. */
+export function nonceCostMax(pass: Pass): bigint {
+  const { parts, memory } = pass;
+  const size = { gas: gasMax(pass), bytes: parts.tuning.batchBytesMax };
+  return costOf(size, parts.chain.fees.perGasMax, memory.transactions.dataFee.perByte);
+}
+
+/**
+ * Adopts the transaction that spent a purpose's nonce, if none of the purpose's own has a receipt.
+ * The purpose's jobs are free again.
+ *
+ * @returns false if it is not final yet, if too few endpoints show the same, or if it is one of the
+ *   purpose's own
+ * @throws {ChainUnavailable} if too few endpoints show the same nonce at a block
+ */
+export async function adoptReplacement(pass: Pass, purpose: Purpose): Promise<boolean> {
+  const { view, parts, nowSeconds } = pass;
+  const deepest = view.head.number - parts.chain.confirmations;
+  const signedBlock = Math.min(...purpose.transactions.map((each) => each.signedBlock));
+  const isSpent = async (block: number) => (await readNonceAt(pass, block)) > purpose.nonce;
+  if (deepest < 0 || !(await isSpent(deepest))) return false;
+  const block = await findFirst(deepest, signedBlock - 1, isSpent);
+  const spenders = await readSpenders(pass, block);
+  const found = spenders?.find(({ nonce }) => nonce === purpose.nonce);
+  if (!found || purpose.transactions.some(({ hash }) => hash === found.hash)) return false;
+  const reason = "nonce taken by another transaction";
+  const updates = purpose.addresses.map((address): JobUpdate => {
+    return { address, state: "waiting", dueAtSeconds: nowSeconds, reason };
+  });
+  const adopted = await describe(pass, found.shown, block);
+  if (adopted) await adopt(pass, adopted, updates);
+  else {
+    await recordForeign(pass, purpose.nonce, nonceCostMax(pass), updates);
+    parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
+  }
+  return true;
+}
+
+/** Finds the lowest block that meets a condition. All blocks above it have to meet it, too. */
+async function findFirst(
+  high: number,
+  guess: number,
+  meets: (block: number) => Promise<boolean>,
+): Promise<number> {
+  let low = Math.max(0, Math.min(guess, high));
+  // Signed upon a head that lagged, a nonce may have been spent before: go back until it is not.
+  for (let step = 1; low > 0 && (await meets(low)); step *= 2) {
+    high = low;
+    low = Math.max(0, low - step);
+  }
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (await meets(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const countCall = ({ signer }: Pass, block: number) => ({
+  method: "eth_getTransactionCount",
+  params: [signer.address, toQuantity(block)],
+});
+
+const readNonceAt = (pass: Pass, block: number): Promise<number> =>
+  readAgreed(pass.view, [countCall(pass, block)], ([count]) => Number(quantity(count)));
+
+/**
+ * Reads a value that a quorum of endpoints shows. A single one could hide what was spent.
+ * @throws {ChainUnavailable} if there is none
+ */
+async function readAgreed<Value extends number | boolean>(
+  view: Pass["view"],
+  calls: readonly Call[],
+  read: (results: unknown[]) => Value,
+): Promise<Value> {
+  const lists = await view.readEach([...calls]);
+  const values = lists.map((list) => {
+    try {
+      return list && read(list.map(resultOf));
+    } catch {
+      return undefined;
+    }
+  });
+  const votes = values.map((value) => (value === undefined ? undefined : `${value}`));
+  const places = agreed(votes, view.quorum);
+  if (places && places.length >= view.quorum) return values[places[0]!]!;
+  throw new ChainUnavailable("too few endpoints show the same");
+}
+
+type Spender = { nonce: number; hash: Hex; shown: unknown };
+
+/** Reads the key's transactions in a block, by nonce; undefined if too few show the same. */
+async function readSpenders({ view, signer }: Pass, block: number) {
+  const lists = await view.readEach([
+    { method: "eth_getBlockByNumber", params: [toQuantity(block), true] },
+  ]);
+  const shown = lists.map((list) => {
+    const answer = list?.[0];
+    return answer && "result" in answer ? spendersIn(answer.result, signer.address) : undefined;
+  });
+  const votes = shown.map((each) => each && JSON.stringify(each.map(({ hash }) => hash)));
+  const places = agreed(votes, view.quorum);
+  return places && places.length >= view.quorum ? shown[places[0]!] : undefined;
+}
+
+function spendersIn(block: unknown, sender: Hex): Spender[] | undefined {
+  const transactions = (block as { transactions?: Record<string, unknown>[] } | null)?.transactions;
+  try {
+    return transactions
+      ?.filter(({ from }) => String(from).toLowerCase() === sender)
+      .map((shown) => {
+        return { nonce: Number(quantity(shown.nonce)), hash: hexData(shown.hash), shown };
+      })
+      .sort((a, b) => a.nonce - b.nonce);
+  } catch {
+    return undefined;
+  }
+}
+
+type Adopted = { purpose: NewPurpose; signed: SignedTransaction };
+
+/** Reads a transaction as a purpose; undefined if it is not signed by the key. */
+async function describe(pass: Pass, shown: unknown, block: number): Promise<Adopted | undefined> {
+  const { signer, nowSeconds } = pass;
+  const transaction = await readSigned(shown, signer.address);
+  if (!transaction) return undefined;
+  const { hash, raw, nonce, to, data, gas, fee } = transaction;
+  const purpose = {
+    ...{ sender: signer.address, nonce, data, gas, createdAtSeconds: nowSeconds },
+    ...(await describeCall(pass, transaction)),
+  };
+  const isFill = data === "0x" && to === signer.address;
+  const signedBlock = Math.max(0, block - 1);
+  return { purpose, signed: { hash, raw, fee, signedAtSeconds: nowSeconds, signedBlock, isFill } };
+}
+
+type Shown = Pick<SignedTransaction, "hash" | "raw" | "fee"> &
+  Pick<NewPurpose, "nonce" | "data" | "gas"> & { to: Hex | undefined };
+
+async function readSigned(shown: unknown, sender: Hex): Promise<Shown | undefined> {
+  try {
+    const { input: data, r, s, v, yParity, ...rest } = formatTransaction(shown as RpcTransaction);
+    const { hash, nonce, gas, to } = rest;
+    const unsigned = { ...rest, data } as Parameters<typeof serializeTransaction>[0];
+    const signature = { r, s, v, yParity } as Parameters<typeof serializeTransaction>[1] & object;
+    const raw = serializeTransaction(unsigned, signature);
+    const signer = await recoverAddress({
+      hash: keccak256(serializeTransaction(unsigned)),
+      signature: signature as { r: Hex; s: Hex; yParity: number },
+    });
+    if (hash === null || keccak256(raw) !== hash || signer.toLowerCase() !== sender) {
+      return undefined;
+    }
+    const maxFee = rest.maxFeePerGas ?? rest.gasPrice ?? 0n;
+    const fee = { maxFee, priorityFee: rest.maxPriorityFeePerGas ?? maxFee };
+    const receiver = to?.toLowerCase() as Hex | undefined;
+    return { hash, raw, fee, nonce, data, gas: Number(gas), to: receiver };
+  } catch {
+    // A field is missing or malformed, or it is of a type that is not known.
+    return undefined;
+  }
+}
+
+/** A call of the factory is charged to the creators of its addresses, and else to the chain. */
+async function describeCall(
+  { parts }: Pass,
+  { to, data, gas }: Shown,
+): Promise<Pick<NewPurpose, "kind" | "shares">> {
+  const vaults = to === parts.factory ? readVaults(data, parts.factory) : undefined;
+  if (!vaults || vaults.addresses.length === 0) return { kind: "fill", shares: [] };
+  const { kind, addresses } = vaults;
+  const held = await parts.ledger.findHeld(addresses);
+  const payers = new Map(held.map((each) => [each.address, each]));
+  const shares = addresses.map((address): Share => {
+    const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
+    // Its tips are deducted, but they have not decided that it was sent.
+    return {
+      address,
+      gas: Math.floor(gas / addresses.length),
+      accountId,
+      isClientId,
+      isTipped: false,
+    };
+  });
+  return { kind, shares };
+}
+
+function readVaults(data: Hex, factory: Hex) {
+  const selectors: string[] = [executeSelector, recoverSelector, batchSelector];
+  if (!selectors.includes(data.slice(0, 10))) return undefined;
+  try {
+    const calls = decodeExecutions(data).flatMap((each) => ("error" in each ? [] : [each]));
+    const kind = calls.every(({ name }) => name === "execute") ? "execute" : "recover";
+    const found = calls.map(({ intent }) => makeRecord(intent, { factory }).address.toLowerCase());
+    return { kind, addresses: [...new Set(found as Hex[])] } as const;
+  } catch {
+    return undefined;
+  }
+}
+
+async function adopt(
+  { parts, memory, fence }: Pass,
+  { purpose, signed }: Adopted,
+  updates: readonly JobUpdate[],
+): Promise<void> {
+  await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
+  // A node that showed it needs no copy of it.
+  memory.transactions.sentMs.set(signed.hash, parts.clock());
+  parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
+}
+
+function recordForeign(
+  { parts, fence, view, signer, nowSeconds }: Pass,
+  nonce: number,
+  wei: bigint,
+  updates: readonly JobUpdate[],
+): Promise<void> {
+  const at = { createdAtSeconds: nowSeconds, chargedAtSeconds: view.head.timestamp };
+  return parts.ledger.recordForeign(fence, { sender: signer.address, nonce, wei, ...at, updates });
+}
