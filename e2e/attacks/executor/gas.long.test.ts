@@ -253,6 +253,13 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
+  test("control: with a larger bound the same intents cost more", async (context) => {
+    const cheat = "acc_c4ea7000000000000000000c";
+    const lost = await lostBy(context, [cheat], { perDayMax: 0n });
+    assert.ok(lost > 10n ** 15n, `${lost} wei`);
+    context.diagnostic(`${lost} wei lost to tips that failed, without a bound`);
+  });
+
   test("that fail for many accounts cost no more than the bound for all", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
