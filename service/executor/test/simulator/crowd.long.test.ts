@@ -1,10 +1,9 @@
-// Strangers whose intents take a node long to simulate: what others wait for them. Real core and
+// Strangers whose intents take a node long to simulate: what others wait for them. Real core, batches and
 // store, simulated time; an estimate of theirs takes 0.8 s and fails, which costs them nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import { ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
+import { respond, simulatedEndpoint, timedOut } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";
 import { waitsOf } from "./liveness.ts";
 import { answer, simulationMs } from "./node-model.ts";
@@ -24,7 +23,7 @@ type Case = {
 };
 
 /** With two endpoints. @returns for each address how many blocks it waited */
-async function historyOf(seed: number, { crowd, startSeconds = 0, ...rest }: Case) {
+async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Case) {
   const { blockSeconds, isSerial = false } = rest;
   const scheduler = createScheduler();
   const world = await createWorld(scheduler, seededRandom(seed), () => false, {
@@ -32,20 +31,17 @@ async function historyOf(seed: number, { crowd, startSeconds = 0, ...rest }: Cas
     ...(crowd ? { crowd } : {}),
   });
   const random = seededRandom(seed + 1);
-  const endpoints = [0, 1].map((index): Endpoint => {
+  const endpoints = [0, 1].map((index) => {
     let busyUntilMs = 0;
-    return {
-      name: `rpc${index}`,
-      async ask(calls, timeoutMs = 5000) {
-        const nowMs = scheduler.now();
-        const beganMs = isSerial ? Math.max(nowMs, busyUntilMs) : nowMs;
-        busyUntilMs = beganMs + simulationMs(world.chain, calls);
-        const neededMs = busyUntilMs - nowMs + 5 + random() * 100;
-        await scheduler.sleep(Math.min(neededMs, timeoutMs));
-        if (neededMs > timeoutMs) throw new ChainUnavailable("timed out", { isReached: true });
-        return calls.map((call) => answer(world.chain, 0, call));
-      },
-    };
+    return simulatedEndpoint(`rpc${index}`, scheduler, async (calls, timeoutMs) => {
+      const nowMs = scheduler.now();
+      const beganMs = isSerial ? Math.max(nowMs, busyUntilMs) : nowMs;
+      busyUntilMs = beganMs + simulationMs(world.chain, calls);
+      const neededMs = busyUntilMs - nowMs + 5 + random() * 100;
+      await scheduler.sleep(Math.min(neededMs, timeoutMs));
+      if (neededMs > timeoutMs) throw timedOut();
+      return respond(calls.map((call) => answer(world.chain, 0, call)));
+    });
   });
   scheduler.at(startSeconds * 1000, () =>
     keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, { pollMs: 1000 }),
@@ -60,11 +56,11 @@ async function historyOf(seed: number, { crowd, startSeconds = 0, ...rest }: Cas
 const endSeconds = 1300;
 const moreBlocksMax = 3;
 
-const quietHistories = new Map<string, ReturnType<typeof historyOf>>();
+const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
 /** How many blocks payments wait without a crowd. Several cases compare with the same. */
-function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof historyOf> {
+function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;
-  const history = quietHistories.get(name) ?? historyOf(seed, quiet);
+  const history = quietHistories.get(name) ?? runHistory(seed, quiet);
   quietHistories.set(name, history);
   return history;
 }
@@ -72,7 +68,7 @@ function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof 
 /** Returns for each address how many blocks more it waits than without the crowd. */
 async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   const quiet = await quietOf(seed, given);
-  const loud = await historyOf(seed, given);
+  const loud = await runHistory(seed, given);
   return [...quiet].map(([address, blocks]) => loud.get(address)! - blocks);
 }
 

@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fromHex, type Hex, keccak256, makeRecord } from "executable-address";
-import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
 import { rooms } from "../../../roles/tables.ts";
@@ -14,6 +13,7 @@ import { hintJobs } from "../../desk/hints.ts";
 import type { ExecutorEvent } from "../../parts.ts";
 import { createChainModel } from "./chain-model.ts";
 import { itemGas } from "./factory-model.ts";
+import { respond, simulatedEndpoint } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";
 import { answer } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
@@ -89,14 +89,10 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
     count += calls.length;
     return calls.map((call) => answer(chain, 0, call));
   };
-  const rpcs = Array.from(
-    { length: endpoints },
-    (_, index): Endpoint => ({
-      name: `rpc${index}`,
-      async ask(calls) {
-        await scheduler.sleep(20 + random() * 60);
-        return ask(calls);
-      },
+  const rpcs = Array.from({ length: endpoints }, (_, index) =>
+    simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
+      await scheduler.sleep(20 + random() * 60);
+      return respond(ask(calls));
     }),
   );
   const world = {
