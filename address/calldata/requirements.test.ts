@@ -15,18 +15,20 @@ import {
 const one: Hex = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913";
 const other: Hex = "0x00000000000000000000000000000000000c0ffe";
 
-const closed = { address: one, intent: { ...makeRecord(sample).intent, chainId: 1 } };
+const record = { address: one, intent: { ...makeRecord(sample).intent, chainId: 1 } };
 
-test("requireClosed refuses a record of another chain, where anyone could close it", () => {
-  assert.throws(() => requireClosed(closed, 8453), {
-    name: "InvalidError",
-    message: /expected a record of chain 8453, found one of chain 1/,
+for (const build of [requireExecuted, requireClosed]) {
+  test(`${build.name} refuses a record of another chain`, () => {
+    assert.throws(() => build(record, 8453), {
+      name: "InvalidError",
+      message: /expected a record of chain 8453, found one of chain 1/,
+    });
   });
-});
+}
 
 describe("requirementOf", () => {
   test("nothing for another contract, another function, or one of the other contract", () => {
-    const call = requireExecuted(one);
+    const call = requireExecuted(record, 1);
     assert.equal(requirementOf({ ...call, target: one }), undefined);
     assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
     for (const text of ["requireExecuted(bytes32 vault)", "requireGas(uint256 gas)", "execute()"]) {
@@ -35,8 +37,8 @@ describe("requirementOf", () => {
   });
 
   test("what each builder asks for, however the parameters are called", () => {
-    assert.deepEqual(requirementOf(requireExecuted(one)), { of: "executed", vault: one });
-    assert.deepEqual(requirementOf(requireClosed(closed, 1)), { of: "closed", vault: one });
+    assert.deepEqual(requirementOf(requireExecuted(record, 1)), { of: "executed", vault: one });
+    assert.deepEqual(requirementOf(requireClosed(record, 1)), { of: "closed", vault: one });
     assert.deepEqual(requirementOf(requireGas(7n)), { of: "gas", gas: 7n });
     const wanted = { of: "balance", token: one, holder: other, min: 5n };
     const call = requireBalance(one, other, 5n);
@@ -49,8 +51,8 @@ describe("requirementOf", () => {
 test("each builder calls the contract as viem does by its ABI", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
-    [requireExecuted(one), conditions, "requireExecuted", [one]],
-    [requireClosed(closed, 1), conditions, "requireClosed", [one]],
+    [requireExecuted(record, 1), conditions, "requireExecuted", [one]],
+    [requireClosed(record, 1), conditions, "requireClosed", [one]],
     [requireGas(7n), guards, "requireGas", [7n]],
     [requireBalance(one, other, 5n), guards, "requireBalance", [one, other, 5n]],
   ];

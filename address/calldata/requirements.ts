@@ -12,11 +12,20 @@ export type Requirement =
   | { of: "gas"; gas: bigint }
   | { of: "balance"; token: Hex; holder: Hex; min: bigint };
 
-/** The intent runs only after the calls of the intent at `vault` ran, on the same chain. */
-export const requireExecuted = (vault: Hex): Call => ({
+/** The record whose fate a call depends on. */
+type Awaited = Pick<AddressRecord, "address" | "intent">;
+
+/**
+ * Returns a call that passes only after the calls of `record` ran.
+ *
+ * @param chainId the chain of the intent that gets the call
+ * @throws {InvalidError} if `record` belongs to another chain: it never runs on `chainId`, so the
+ * money would wait until the expiry
+ */
+export const requireExecuted = (record: Awaited, chainId: number): Call => ({
   target: conditionsAddress,
   function: "requireExecuted(address vault)",
-  args: [vault],
+  args: [addressOnChain(record, chainId)],
 });
 
 /**
@@ -27,19 +36,16 @@ export const requireExecuted = (vault: Hex): Call => ({
  * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
  * any time, so the call would pass whatever happens on the record's own chain
  */
-export function requireClosed(
-  { address, intent }: Pick<AddressRecord, "address" | "intent">,
-  chainId: number,
-): Call {
-  if (intent.chainId !== chainId) {
-    const message = `expected a record of chain ${chainId}, found one of chain ${intent.chainId}`;
-    throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
-  }
-  return {
-    target: conditionsAddress,
-    function: "requireClosed(address vault)",
-    args: [address],
-  };
+export const requireClosed = (record: Awaited, chainId: number): Call => ({
+  target: conditionsAddress,
+  function: "requireClosed(address vault)",
+  args: [addressOnChain(record, chainId)],
+});
+
+function addressOnChain({ address, intent }: Awaited, chainId: number): Hex {
+  if (intent.chainId === chainId) return address;
+  const message = `expected a record of chain ${chainId}, found one of chain ${intent.chainId}`;
+  throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
 /** The calls behind this one run only if at least `gas` is left for them. */

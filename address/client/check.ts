@@ -31,6 +31,7 @@ export const findingCodes = [
   "receiver_cannot_move",
   "fails_at_expiry",
   "depends_on_executor",
+  "condition_of_other_chain",
 ] as const;
 
 export type FindingCode = (typeof findingCodes)[number];

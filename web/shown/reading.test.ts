@@ -163,9 +163,10 @@ describe("what a call does, in words", () => {
       ]);
       return say(as, Object.fromEntries(texts));
     };
-    assert.equal(said(requireExecuted(other)), `Goes on only if ${other} was executed`);
+    const awaited = { ...makeRecord(intentOf(approve("1"))), address: other };
+    assert.equal(said(requireExecuted(awaited, 1)), `Goes on only if ${other} was executed`);
     assert.equal(
-      said(requireClosed({ ...makeRecord(intentOf(approve("1"))), address: other }, 1)),
+      said(requireClosed(awaited, 1)),
       `Goes on only if ${other} was closed without being executed`,
     );
     assert.equal(
@@ -179,8 +180,8 @@ describe("what a call does, in words", () => {
       said(requireBalance(none, other, 5n)),
       `${holds} 5 base units of the network’s coin`,
     );
-    const record = makeRecord(intentOf(approve("1"), requireExecuted(other)));
-    const { target } = requireExecuted(other);
+    const record = makeRecord(intentOf(approve("1"), requireExecuted(awaited, 1)));
+    const { target } = requireExecuted(awaited, 1);
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the contract for conditions");
   });
 

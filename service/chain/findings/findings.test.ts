@@ -356,7 +356,9 @@ async function blocked(
 
 describe("findings", () => {
   test("there is a trap for every kind", () => {
-    assert.deepEqual(pairs.map(({ code }) => code).toSorted(), [...findingCodes].toSorted());
+    // http/create/check.test.ts tests the one that needs the store.
+    const onChain = findingCodes.filter((code) => code !== "condition_of_other_chain");
+    assert.deepEqual(pairs.map(({ code }) => code).toSorted(), onChain.toSorted());
   });
 
   for (const { code, at, trap, twin } of pairs) {

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type AddressRecord, makeRecord, requireClosed, requireExecuted } from "executable-address";
 import { startApp, type TestApp } from "../../testing/app.ts";
-import { chainsAt } from "../../testing/app-on-chain.ts";
+import { chainsAt, keepRecord } from "../../testing/app-on-chain.ts";
 import { openBrowser } from "../../testing/browser.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
 
@@ -92,6 +93,32 @@ describe("POST /v1/address/check", () => {
     const { salt: _, ...intent } = await newIntent();
     const { record } = (await post("check", apiKey, intent)).json();
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
+  });
+
+  test("warns about a condition whose address the service has for another chain", async () => {
+    const { apiKey } = await server.newKey();
+    const here = await newIntent();
+    const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];
+    const unknown = makeRecord({ ...here, chainId: here.chainId + 2 });
+    for (const record of [own, foreign]) await keepRecord(server, record);
+    const conditions = [requireExecuted, requireClosed].flatMap((require) =>
+      [own, foreign, unknown].map((record: AddressRecord) =>
+        require(record, record.intent.chainId),
+      ),
+    );
+    const calls = [...here.calls, ...conditions];
+    const { findings } = (await post("check", apiKey, { ...here, calls })).json();
+    const found = findings.filter(
+      ({ code }: { code: string }) => code === "condition_of_other_chain",
+    );
+    const belongs = `the address belongs to chain ${here.chainId + 1}: on chain ${here.chainId}`;
+    assert.deepEqual(
+      found.map(({ path, message }: { path: unknown[]; message: string }) => [path, message]),
+      [
+        [["calls", 2, "args", 0], `${belongs} this call never passes`],
+        [["calls", 5, "args", 0], `${belongs} anyone can make this call pass`],
+      ],
+    );
   });
 
   test("the dashboard checks by its session, within the same share", async () => {

@@ -2,7 +2,8 @@
 // of it and what is doubtful; nothing is saved. A check costs the chain's endpoints several calls,
 // so checks have a limit for each account besides the credential's.
 
-import { deriveAddress, formatAddress } from "executable-address";
+import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
+import type { Finding } from "executable-address/client";
 import type { Policy } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
@@ -42,9 +43,13 @@ export function openCheck(parts: Parts): CheckIntent {
     await spend(accounts.limiter, perAccount, accountId, "too many checks");
     const address = deriveAddress(terms, { factory, keccak });
     const subject = { address: formatAddress(address, keccak), intent };
-    const checked = await checkOn(intent.chainId)(subject);
+    const [checked, conditions] = await Promise.all([
+      checkOn(intent.chainId)(subject),
+      findConditions(intent, parts.store),
+    ]);
+    const findings = [...conditions, ...checked.findings];
     const record = recordJson(address, terms, intent, parts);
-    return `{"record":${record},${JSON.stringify(checked).slice(1)}`;
+    return `{"record":${record},${JSON.stringify({ ...checked, findings }).slice(1)}`;
   };
 }
 
@@ -63,4 +68,28 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
       return checkIntent(request.caller!.accountId, request.body);
     },
   };
+}
+
+/**
+ * Finds calls that depend on an address of another chain. There `requireExecuted` never passes, and
+ * anyone can make `requireClosed` pass, so the money would wait or leave too early.
+ */
+async function findConditions(
+  { calls, chainId }: Intent,
+  { findRecord }: Pick<Parts["store"], "findRecord">,
+): Promise<Finding[]> {
+  const findings = calls.map(async (call, index): Promise<Finding[]> => {
+    const required = requirementOf(call);
+    if (!required || !("vault" in required)) return [];
+    const record = await findRecord(Buffer.from(required.vault.slice(2), "hex"));
+    if (!record) return [];
+    const { intent } = JSON.parse(record) as { intent: Intent };
+    if (intent.chainId === chainId) return [];
+    const effect =
+      required.of === "executed" ? "this call never passes" : "anyone can make this call pass";
+    const message = `the address belongs to chain ${intent.chainId}: on chain ${chainId} ${effect}`;
+    const cure = `name an address of chain ${chainId}`;
+    return [{ path: ["calls", index, "args", 0], code: "condition_of_other_chain", message, cure }];
+  });
+  return (await Promise.all(findings)).flat();
 }
