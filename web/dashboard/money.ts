@@ -1,4 +1,4 @@
-// Amounts of money in words, by what this server lists.
+// Amounts of money: formatted by the tokens that this server lists, and parsed from a form.
 
 import type { Intent } from "executable-address";
 import { coinDecimals, coins, formatUnits, isSame } from "executable-address-element/page";
@@ -8,15 +8,20 @@ import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
 /** The chain and token of an amount: an intent has both, and so has a sum. */
-export type Place = Pick<Intent, "chainId" | "token">;
+export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
-export const chainOf = (
-  { chainId }: Pick<Place, "chainId">,
+export const findChain = (
+  { chainId }: Pick<TokenOnChain, "chainId">,
   chains: readonly Chain[],
 ): Chain | undefined => chains.find((chain) => chain.chainId === chainId);
 
 /** "25 USDC"; of a token that is not listed, base units, which cannot mislead. */
-export function sayAmount(units: string, place: Place, chains: readonly Chain[], say: Say): string {
+export function sayAmount(
+  units: string,
+  place: TokenOnChain,
+  chains: readonly Chain[],
+  say: Say,
+): string {
   if (isSame(place.token, nativeCoin)) return sayCoin(units, place, say);
   const token = findToken(place, chains, place.token);
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
@@ -24,18 +29,33 @@ export function sayAmount(units: string, place: Place, chains: readonly Chain[],
 }
 
 /** An amount of a chain's coin, by its name where that is known. */
-const sayCoin = (wei: string, { chainId }: Pick<Place, "chainId">, say: Say): string =>
+const sayCoin = (wei: string, { chainId }: Pick<TokenOnChain, "chainId">, say: Say): string =>
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
 /** "USDC on Base", or what is known of it. */
-export const sayToken = (place: Place, chains: readonly Chain[], say: Say): string =>
+export const sayToken = (place: TokenOnChain, chains: readonly Chain[], say: Say): string =>
   say("tokenOn", {
     token: findToken(place, chains, place.token)?.symbol ?? place.token,
     chain: sayChain(place, chains, say),
   });
 
-export const sayChain = (place: Pick<Place, "chainId">, chains: readonly Chain[], say: Say) =>
-  chainOf(place, chains)?.name ?? say("chainNumber", { id: place.chainId });
+export const sayChain = (
+  place: Pick<TokenOnChain, "chainId">,
+  chains: readonly Chain[],
+  say: Say,
+) => findChain(place, chains)?.name ?? say("chainNumber", { id: place.chainId });
 
 /** A number as amounts are written. */
 export const sayCount = (count: number | string): string => formatUnits(`${count}`, 0);
+
+/**
+ * Converts an amount as people type it to base units: `12.5` with 6 decimals is `12500000`.
+ *
+ * @returns undefined if it is zero, not a plain decimal number, or finer than `decimals`
+ */
+export function parseUnits(text: string, decimals: number): string | undefined {
+  const [, whole, fraction = ""] = /^([0-9]{1,60})(?:\.([0-9]+))?$/.exec(text.trim()) ?? [];
+  if (whole === undefined || fraction.length > decimals) return undefined;
+  const units = BigInt(whole + fraction.padEnd(decimals, "0"));
+  return units === 0n || units >= 2n ** 256n ? undefined : units.toString();
+}

@@ -41,7 +41,7 @@ export function Palette({ pages }: { pages: readonly Target[] }) {
   );
 }
 
-function targetsOf(text: string, pages: readonly Target[], say: Say): Target[] {
+function findTargets(text: string, pages: readonly Target[], say: Say): Target[] {
   const found = pages.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
   if (text === "") return found;
   return [
@@ -61,7 +61,7 @@ function Choice({ pages, onGo }: ChoiceProps) {
   const id = useId();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const targets = targetsOf(text.trim(), pages, say);
+  const targets = findTargets(text.trim(), pages, say);
   const press = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Enter") onGo(targets[at]!.path);

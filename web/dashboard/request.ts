@@ -37,13 +37,13 @@ export async function request<Body>(
     throw new Problem(0, "unreachable", "no answer");
   });
   const answer = await sent.json().catch(() => null);
-  if (!sent.ok) throw problemOf(sent.status, answer);
+  if (!sent.ok) throw toProblem(sent.status, answer);
   return answer as Body;
 }
 
 type Refused = { error?: { code: string; message: string; issues: Issue[] } };
 
-const problemOf = (status: number, answer: Refused | null) => {
+const toProblem = (status: number, answer: Refused | null) => {
   const { code = "unknown", message = "", issues } = answer?.error ?? {};
   return new Problem(status, code, message, issues);
 };

@@ -16,7 +16,7 @@ export type SimplePayment = {
 };
 
 /** Writes an intent as create takes it; the salt is drawn there. */
-export const intentOf = ({ receiver, recovery, ...payment }: SimplePayment) => ({
+export const makeIntent = ({ receiver, recovery, ...payment }: SimplePayment) => ({
   chainId: payment.chainId,
   token: payment.token,
   amount: payment.amount,
@@ -33,7 +33,7 @@ export const intentOf = ({ receiver, recovery, ...payment }: SimplePayment) => (
 
 type SampleInput = {
   apiBase: string;
-  intent: ReturnType<typeof intentOf>;
+  intent: ReturnType<typeof makeIntent>;
   clientId: string | undefined;
   /** The key itself while it is on the screen; afterwards the shell's variable. */
   apiKey?: string;

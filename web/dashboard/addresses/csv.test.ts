@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ListedAddress } from "executable-address/client";
-import { csvOf } from "./csv.ts";
+import { formatCsv } from "./csv.ts";
 
 const token = `0x${"aa".repeat(20)}` as const;
 const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
@@ -19,7 +19,7 @@ const row = (reference: string | null, chainId = 8453): ListedAddress => ({
   settledAt: "2026-11-22T07:00:00.000Z",
   transactionHash: null,
 });
-const lineOf = (reference: string | null) => csvOf([row(reference)], chains).split("\r\n")[1]!;
+const lineOf = (reference: string | null) => formatCsv([row(reference)], chains).split("\r\n")[1]!;
 
 describe("the file of addresses", () => {
   test("has no cell that a spreadsheet would run", () => {
@@ -34,13 +34,13 @@ describe("the file of addresses", () => {
   });
 
   test("has a head, amounts in the token's units without separators, and base units", () => {
-    const [head, line, end] = csvOf([row("order 1")], chains).split("\r\n");
+    const [head, line, end] = formatCsv([row("order 1")], chains).split("\r\n");
     assert.equal(head!.split(",").length, line!.split(",").length);
     assert.match(line!, /,order 1,.*,8453,Base,.*,USDC,1234\.56789,1234567890,executed,2026/);
     assert.equal(end, "");
   });
 
   test("of a token that is not listed it has base units alone", () => {
-    assert.match(csvOf([row(null, 1)], chains), /,1,,0x(aa)+,,,1234567890,executed/);
+    assert.match(formatCsv([row(null, 1)], chains), /,1,,0x(aa)+,,,1234567890,executed/);
   });
 });

@@ -4,7 +4,7 @@ import type { AddressPage, ListedAddress } from "executable-address/client";
 import { formatUnits } from "executable-address-element/page";
 import { findToken } from "../../shown/reading.ts";
 import type { Chain } from "../api.ts";
-import { chainOf } from "../money.ts";
+import { findChain } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
 /** A spreadsheet opens so many rows with ease; the API has the rest. */
@@ -37,11 +37,11 @@ export async function exportCsv(
     rows.push(...page.items);
     cursor = page.next;
   } while (cursor !== null && rows.length < csvRowsMax);
-  return { text: csvOf(rows.slice(0, csvRowsMax), chains), isCut: cursor !== null };
+  return { text: formatCsv(rows.slice(0, csvRowsMax), chains), isCut: cursor !== null };
 }
 
 /** RFC 4180, with a head line. */
-export function csvOf(rows: readonly ListedAddress[], chains: readonly Chain[]): string {
+export function formatCsv(rows: readonly ListedAddress[], chains: readonly Chain[]): string {
   const lines = rows.map((row) => {
     const token = findToken(row, chains, row.token);
     return [
@@ -51,7 +51,7 @@ export function csvOf(rows: readonly ListedAddress[], chains: readonly Chain[]):
       row.createdAt,
       new Date(row.expirationTimestamp * 1000).toISOString(),
       `${row.chainId}`,
-      chainOf(row, chains)?.name ?? "",
+      findChain(row, chains)?.name ?? "",
       row.token,
       token?.symbol ?? "",
       token ? formatUnits(row.amount, token.decimals).replaceAll(/[^\d.]/g, "") : "",

@@ -130,7 +130,7 @@ function Sections({ row, chains, record }: SectionsProps) {
         </h2>
         <Definitions
           items={[
-            ...(status ? moneyOf(status, chains, say) : []),
+            ...(status ? describeMoney(status, chains, say) : []),
             [say("created"), <Time key="created" at={createdAt} nowSeconds={nowSeconds(news)} />],
             [say("expires"), <Time key="expires" at={intent.expirationTimestamp * 1000} />],
             [
@@ -191,8 +191,8 @@ const PublicPage = ({ href, children }: { href: string; children: ReactNode }) =
   </a>
 );
 
-/** Shows what came and where it went, as far as there is any. */
-function moneyOf(
+/** Describes the amounts that arrived, were executed, and were returned. */
+function describeMoney(
   status: ServiceStatus,
   chains: readonly Chain[],
   say: Say,

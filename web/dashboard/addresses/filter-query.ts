@@ -6,7 +6,7 @@ import type { AddressFilter } from "./api.ts";
 export type Typed = { text: string; token: string; state: string; from: string; until: string };
 export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
 
-export const typedOf = (query: URLSearchParams): Typed =>
+export const readTyped = (query: URLSearchParams): Typed =>
   Object.fromEntries(
     Object.keys(untyped).map((name) => [name, query.get(name) ?? ""]),
   ) as unknown as Typed;
@@ -25,13 +25,13 @@ export function toFilter({ text, token, state, from, until }: Typed): AddressFil
   if (meansAddress(typed)) return { ...none, token, address: isBeginning(typed) ? typed : "" };
   return {
     ...{ ...none, token, state, referenceContains: typed },
-    createdFrom: startOf(from, 0),
-    createdUntil: startOf(until, 1),
+    createdFrom: toDayStart(from, 0),
+    createdUntil: toDayStart(until, 1),
   };
 }
 
 /** Midnight here at the start of `day` (`2026-11-22`), or so many days later. */
-function startOf(day: string, daysLater: number): string {
+function toDayStart(day: string, daysLater: number): string {
   const [year, month, date] = day.split("-").map(Number);
   if (!year || !month || !date) return "";
   return new Date(year, month - 1, date + daysLater).toISOString();

@@ -13,16 +13,16 @@ import { useSpeech } from "../words/speech.ts";
 import type { AddressFilter } from "./api.ts";
 import { csvRowsMax, exportCsv } from "./csv.ts";
 import { FilterForm } from "./filter.tsx";
-import { type Typed, toFilter, typedOf, untyped } from "./filter-query.ts";
+import { readTyped, type Typed, toFilter, untyped } from "./filter-query.ts";
 import { useAddresses, useStatuses, useWhole } from "./queries.ts";
 import { AddressTable } from "./table.tsx";
 
 export function AddressesPage() {
   const { say } = useSpeech();
   const [query, setQuery] = useSearchParams();
-  const typed = typedOf(query);
+  const typed = readTyped(query);
   const setTyped = (typed: Typed) => setQuery(search({ ...typed }), { replace: true });
-  const asked = typedOf(new URLSearchParams(useSettled(query.toString())));
+  const asked = readTyped(new URLSearchParams(useSettled(query.toString())));
   const chains = useConfig().data?.chains ?? [];
   return (
     <>

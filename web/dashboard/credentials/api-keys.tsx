@@ -4,23 +4,24 @@ import { Definitions } from "../../ui/definition.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { type ApiKey, api, type Credentials, type NewApiKey } from "../api.ts";
+import { type ApiKey, api, type ClientId, type Credentials, type NewApiKey } from "../api.ts";
+import { FirstAddress } from "../overview/first-address.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Time } from "../parts/time.tsx";
-import { useRotation } from "../queries.ts";
+import { useConfig, useRotation } from "../queries.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
-import { NewKey } from "./new-key.tsx";
 import { NewKeyForm } from "./new-key-form.tsx";
 
-/** The question to the person before it is done. */
-type Asked = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
+/** The change that a dialog asks to confirm, or to fill in. */
+type PendingChange = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
 /** The API keys: made, shown once, rotated, revoked. A key lives only in the open dialog. */
 export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   const { say } = useSpeech();
   const { apiKeys, apiKeysMax, clientId } = credentials;
-  const [asked, setAsked] = useState<Asked>();
+  const [pending, setPending] = useState<PendingChange>();
   const [shown, setShown] = useState<string>();
   const rotation = useRotation(api.rotateApiKey);
   const addition = useRotation(api.addApiKey);
@@ -29,18 +30,18 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   const failed = changes.find(({ isError }) => isError);
   const show = {
     onSuccess: ({ apiKey }: { apiKey: string }) => setShown(apiKey),
-    onSettled: () => setAsked(undefined),
+    onSettled: () => setPending(undefined),
   };
-  const begin = (next: Asked) => {
+  const begin = (next: PendingChange) => {
     for (const change of changes) change.reset();
-    setAsked(next);
+    setPending(next);
   };
   const add = (key: NewApiKey) => addition.mutate(key, show);
   const forget = () => {
     setShown(undefined);
     for (const change of changes) change.reset();
   };
-  const held = asked && "prefix" in asked ? asked.prefix : "";
+  const held = pending && "prefix" in pending ? pending.prefix : "";
 
   return (
     <section aria-labelledby="api-keys" className="card">
@@ -56,7 +57,7 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
         )}
       </div>
       <div className="divide-y divide-line border-t border-line px-5">
-        {failed && asked?.to !== "add" && (
+        {failed && pending?.to !== "add" && (
           <div className="py-5">
             <Notice tone="bad">{sayProblem(failed.error, say)}</Notice>
           </div>
@@ -68,19 +69,23 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
       </div>
       <ConfirmRotation
         prefix={held}
-        open={asked?.to === "rotate"}
+        open={pending?.to === "rotate"}
         busy={rotation.isPending}
-        onClose={() => setAsked(undefined)}
+        onClose={() => setPending(undefined)}
         onConfirm={() => rotation.mutate(held, show)}
       />
       <ConfirmRevocation
         prefix={held}
-        open={asked?.to === "revoke"}
+        open={pending?.to === "revoke"}
         busy={removal.isPending}
-        onClose={() => setAsked(undefined)}
-        onConfirm={() => removal.mutate(held, { onSettled: () => setAsked(undefined) })}
+        onClose={() => setPending(undefined)}
+        onConfirm={() => removal.mutate(held, { onSettled: () => setPending(undefined) })}
       />
-      <Dialog title={say("addApiKey")} open={asked?.to === "add"} onClose={() => begin(undefined)}>
+      <Dialog
+        title={say("addApiKey")}
+        open={pending?.to === "add"}
+        onClose={() => begin(undefined)}
+      >
         <NewKeyForm busy={addition.isPending} onAdd={add} />
       </Dialog>
       <NewKey apiKey={shown} clientId={clientId} onDone={forget} />
@@ -136,7 +141,7 @@ function NoKey({ busy, onCreate }: { busy: boolean; onCreate: () => void }) {
   );
 }
 
-function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (asked: Asked) => void }) {
+function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (pending: PendingChange) => void }) {
   const { say } = useSpeech();
   const { prefix, name, scopes, expiresAt, seenInBrowserAt } = apiKey;
   const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
@@ -175,5 +180,32 @@ function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (asked: Asked) => 
         ]}
       />
     </div>
+  );
+}
+
+type NewKeyProps = { apiKey: string | undefined; clientId: ClientId; onDone: () => void };
+
+/** Shows a new key once, with a way to try it. */
+function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
+  const { say } = useSpeech();
+  const config = useConfig();
+  return (
+    <SecretDialog
+      title={say("yourNewKey")}
+      secret={apiKey}
+      what={say("apiKeyWhat")}
+      testId="new-api-key"
+      says={say("keyKept")}
+      onDone={onDone}
+    >
+      {apiKey && config.data && (
+        <details>
+          <summary className="link cursor-pointer">{say("tryKey")}</summary>
+          <div className="mt-4">
+            <FirstAddress apiKey={apiKey} clientId={clientId.clientId} config={config.data} />
+          </div>
+        </details>
+      )}
+    </SecretDialog>
   );
 }

@@ -4,12 +4,12 @@ import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import type { Config } from "../api.ts";
+import { parseUnits } from "../money.ts";
 import { Choices, Field, Select } from "../parts/field.tsx";
 import { saySpan } from "../parts/say-time.ts";
 import type { SimplePayment } from "../samples.ts";
 import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
-import { parseUnits } from "./units.ts";
 
 const hourSeconds = 3_600;
 const spans = [
@@ -34,7 +34,7 @@ type Draft = {
 
 type Choice = { id: string; chain: Config["chains"][number]; token: Token; name: string };
 
-const choicesOf = ({ chains }: Config, say: Say): Choice[] =>
+const listChoices = ({ chains }: Config, say: Say): Choice[] =>
   chains.flatMap((chain) =>
     chain.tokens.map((token) => ({
       ...{ chain, token, name: say("tokenOn", { token: token.symbol, chain: chain.name }) },
@@ -43,7 +43,7 @@ const choicesOf = ({ chains }: Config, say: Say): Choice[] =>
   );
 
 /** Undefined where a field is missing or wrong. */
-function paymentOf(draft: Draft, choice: Choice | undefined, amount: string | undefined) {
+function makePayment(draft: Draft, choice: Choice | undefined, amount: string | undefined) {
   const receiver = draft.receiver.trim();
   const recovery = { customer: draft.recovery.trim(), receiver, "": "" }[draft.owner];
   if (!choice || !amount || ![receiver, recovery].every(isAddress)) {
@@ -67,7 +67,7 @@ type PaymentFormProps = {
 
 export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormProps) {
   const { say } = useSpeech();
-  const choices = choicesOf(config, say);
+  const choices = listChoices(config, say);
   const spanNames = spans.map(({ count, unit, seconds }) => ({
     id: `${seconds}`,
     name: saySpan(count, unit, "long"),
@@ -84,7 +84,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const payment = paymentOf(draft, choice, units);
+    const payment = makePayment(draft, choice, units);
     if (payment) onSubmit({ payment, reference: reference.trim() });
   };
   if (!choice) return <NoChain />;

@@ -36,7 +36,7 @@ export function Made({ record, config, onAgain }: MadeProps) {
   const { address, intent } = record;
   const { salt, ...asked } = intent;
   const page = `${config.publicUrl}/a/${address}`;
-  const samples = samplesFor({ apiBase: config.apiBase, intent: sampleOf(asked), clientId });
+  const samples = samplesFor({ apiBase: config.apiBase, intent: makeSample(asked), clientId });
   return (
     <div className="space-y-6">
       <section
@@ -93,7 +93,7 @@ export function Made({ record, config, onAgain }: MadeProps) {
 }
 
 /** In the order in which one writes it, and arguments that a sample may hold. */
-const sampleOf = ({
+const makeSample = ({
   chainId,
   token,
   amount,

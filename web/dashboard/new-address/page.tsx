@@ -9,17 +9,17 @@ import { Heading } from "../heading.tsx";
 import { queryClient, useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { Problem, request } from "../request.ts";
-import { intentOf, type SimplePayment } from "../samples.ts";
+import { makeIntent, type SimplePayment } from "../samples.ts";
 import { sayProblem } from "../words/problems.ts";
 import { useSpeech } from "../words/speech.ts";
 import { PaymentForm } from "./form.tsx";
 import { Made } from "./made.tsx";
 
-type Asked = { payment: SimplePayment; reference: string };
+type NewPayment = { payment: SimplePayment; reference: string };
 
 /** Findings of the check; where there are none, the address is created at once. */
-const check = ({ payment }: Asked) =>
-  request<Check>("POST", "/dashboard/api/check", intentOf(payment));
+const check = ({ payment }: NewPayment) =>
+  request<Check>("POST", "/dashboard/api/check", makeIntent(payment));
 
 /** An address for the commonest payment, without a line of code, and the code for the next one. */
 export function NewAddressPage() {
@@ -39,7 +39,7 @@ export function NewAddressPage() {
  */
 function NewAddress({ config }: { config: Config }) {
   const { say } = useSpeech();
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<NewPayment>();
   const creation = useMutation({
     mutationFn: ({ intent, reference }: { intent: object; reference: string }) =>
       addresses.create(intent, reference),
@@ -51,7 +51,7 @@ function NewAddress({ config }: { config: Config }) {
       if (findings.length === 0) creation.mutate({ intent: record.intent, reference });
     },
   });
-  const submit = (next: Asked) => {
+  const submit = (next: NewPayment) => {
     setAsked(next);
     creation.reset();
     trial.mutate(next);
@@ -59,7 +59,7 @@ function NewAddress({ config }: { config: Config }) {
   const insist = () =>
     asked &&
     creation.mutate({
-      intent: trial.data?.record.intent ?? intentOf(asked.payment),
+      intent: trial.data?.record.intent ?? makeIntent(asked.payment),
       reference: asked.reference,
     });
 

@@ -6,15 +6,15 @@ import { toast } from "../../ui/toast.tsx";
 import { api, type Origins } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { Field } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { ToEntry } from "../parts/url-entry.tsx";
-import { useOriginChange, useOrigins } from "../queries.ts";
+import { useOriginChange, useOrigins, useVerdict } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import { AddOrigin } from "./add-origin.tsx";
-import { TryOrigin } from "./try-origin.tsx";
 
 export function OriginsPage() {
   const { say } = useSpeech();
@@ -121,5 +121,44 @@ function OriginTable({ origins, removing, onRemove }: OriginTableProps) {
         },
       ]}
     />
+  );
+}
+
+/** Asks the server whether its list admits a page of an origin. */
+function TryOrigin() {
+  const { say } = useSpeech();
+  const [origin, setOrigin] = useState("");
+  const judged = useVerdict("origin", origin, api.judgeOrigin)?.origin;
+  return (
+    <section aria-labelledby="try" className="card p-5">
+      <h2 id="try" className="mb-3">
+        {say("testOrigin")}
+      </h2>
+      <Field
+        label={say("originSent")}
+        value={origin}
+        onChange={(event) => setOrigin(event.target.value)}
+        placeholder="https://shop.example.com"
+        dir="ltr"
+        inputMode="url"
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+      <div aria-live="polite">
+        {judged && (
+          <p className={`mt-4 flex gap-2 ${judged.ok ? "text-accent" : "text-danger"}`}>
+            <Icon name={judged.ok ? "check" : "cross"} />
+            <span className="min-w-0 break-words">
+              {judged.ok ? (
+                <Said as="allowedBy" entry={<code>{judged.allowedBy}</code>} />
+              ) : (
+                judged.message
+              )}
+            </span>
+          </p>
+        )}
+      </div>
+    </section>
   );
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { sayWith } from "../../ui/words/languages.ts";
 import type { MoneyDay } from "../api.ts";
 import { en } from "../words/words.ts";
-import { barsOf, dayBarsOf } from "./bars.ts";
+import { makeBars, makeDayBars } from "./bars.ts";
 
 const say = sayWith(en);
 const now = Date.parse("2026-01-15T12:34:00Z");
@@ -20,7 +20,7 @@ test("the columns end with the present hour and silent hours are columns too", (
     hour("2026-01-15T06:00:00.000Z", 1),
     hour("2026-01-08T12:00:00.000Z", 9),
   ];
-  const bars = barsOf(hours, { hours: 24, hoursPerBar: 6 }, say, now);
+  const bars = makeBars(hours, { hours: 24, hoursPerBar: 6 }, say, now);
   assert.deepEqual(
     bars.map(({ parts }) => parts),
     [
@@ -44,7 +44,7 @@ test("a column a day by the calendar of UTC: executed, returned, waiting, and as
     day("2026-01-15", { paid: "500", executed: "800", returned: "-300" }),
   ];
   const says = ({ asked }: MoneyDay) => asked;
-  const bars = dayBarsOf(days, { count: 3, decimals: 2, says }, say, now);
+  const bars = makeDayBars(days, { count: 3, decimals: 2, says }, say, now);
   assert.deepEqual(
     bars.map(({ label, says, parts }) => [label, says, parts]),
     [

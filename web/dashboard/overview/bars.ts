@@ -20,7 +20,7 @@ export const sum = (hours: readonly UsageHour[]) => ({
 const hourMs = 3_600_000;
 
 /** The server tells only of hours in which something happened; the chart shows all of them. */
-export function barsOf(
+export function makeBars(
   hours: readonly UsageHour[],
   span: { hours: number; hoursPerBar: number },
   say: Say,
@@ -54,7 +54,7 @@ export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-ope
  * A column for each of the last `count` days of one token, silent ones too.
  * @param decimals of the token
  */
-export function dayBarsOf(
+export function makeDayBars(
   days: readonly MoneyDay[],
   { count, decimals, says }: { count: number; decimals: number; says: (day: MoneyDay) => string },
   say: Say,

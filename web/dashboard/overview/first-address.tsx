@@ -8,7 +8,7 @@ import { addresses } from "../addresses/api.ts";
 import type { Config } from "../api.ts";
 import { Field } from "../parts/field.tsx";
 import { Snippet } from "../parts/snippet.tsx";
-import { intentOf, samplesFor } from "../samples.ts";
+import { makeIntent, samplesFor } from "../samples.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
@@ -40,7 +40,7 @@ export function FirstAddress(props: {
 
   const given = isAddress(wallet.trim());
   const recipient = given ? wallet.trim() : placeholder;
-  const intent = intentOf({
+  const intent = makeIntent({
     chainId: chain.chainId,
     token: token.address,
     amount: (10n ** BigInt(token.decimals)).toString(),

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { findToken } from "../../shown/reading.ts";
 import { Empty } from "../../ui/states.tsx";
 import type { Chain, MoneyDay, MoneyName, Pace } from "../api.ts";
-import { type Place, sayAmount, sayCount, sayToken } from "../money.ts";
+import { sayAmount, sayCount, sayToken, type TokenOnChain } from "../money.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Select } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
@@ -10,7 +10,7 @@ import { moneyDays, useConfig, useMoney } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
-import { dayBarsOf, moneyFills } from "./bars.ts";
+import { makeDayBars, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
 /** The part of a column that is of this alone. */
@@ -52,7 +52,7 @@ export function Money() {
   );
 }
 
-const keyOf = ({ chainId, token }: Place) => `${chainId} ${token}`;
+const keyOf = ({ chainId, token }: TokenOnChain) => `${chainId} ${token}`;
 
 type ByTokenProps = { items: readonly MoneyDay[]; pace: Pace; chains: readonly Chain[] };
 
@@ -124,7 +124,7 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
   );
 }
 
-type MoneyChartProps = { rows: readonly MoneyDay[]; place: Place; chains: readonly Chain[] };
+type MoneyChartProps = { rows: readonly MoneyDay[]; place: TokenOnChain; chains: readonly Chain[] };
 
 function MoneyChart({ rows, place, chains }: MoneyChartProps) {
   const { say } = useSpeech();
@@ -135,7 +135,7 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
       Object.fromEntries(names.map((name) => [name, saySigned(day[name], place, chains, say)])),
     );
   const decimals = token?.decimals ?? 0;
-  const bars = dayBarsOf(rows, { count: moneyDays, decimals, says }, say);
+  const bars = makeDayBars(rows, { count: moneyDays, decimals, says }, say);
   return (
     <Chart
       title={say("moneyChart", { token: sayToken(place, chains, say) })}
@@ -149,7 +149,7 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
 }
 
 /** A reorganisation of the chain may take back on one day what came on another. */
-const saySigned = (units: string, place: Place, chains: readonly Chain[], say: Say) =>
+const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
     ? `−${sayAmount(units.slice(1), place, chains, say)}`
     : sayAmount(units, place, chains, say);

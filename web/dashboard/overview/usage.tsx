@@ -8,7 +8,7 @@ import { saySpan } from "../parts/say-time.ts";
 import { useUsage } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { useSpeech } from "../words/speech.ts";
-import { barsOf, sum } from "./bars.ts";
+import { makeBars, sum } from "./bars.ts";
 
 const spans = [
   { span: 24, unit: "hour", hours: 24, hoursPerBar: 1 },
@@ -63,7 +63,7 @@ export function Usage() {
           <Totals hours={hours} />
           <Chart
             title={say("usageTitle", { ...total, span: nameOf(span) })}
-            bars={barsOf(hours, span, say)}
+            bars={makeBars(hours, span, say)}
             fills={["chart-good", "chart-bad"]}
             sayMost={sayCount}
           />

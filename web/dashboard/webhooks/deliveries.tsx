@@ -71,7 +71,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
         onSuccess({ replayed, next }) {
           toast(sayMany(say, "eventsSent", replayed));
           // The rest begins there.
-          if (next) setSpan({ ...span, from: localOf(next) });
+          if (next) setSpan({ ...span, from: toLocalTime(next) });
         },
       },
     );
@@ -102,7 +102,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
 }
 
 /** Writes a time as an input of the type datetime-local has it, in the reader's time zone. */
-function localOf(iso: string): string {
+function toLocalTime(iso: string): string {
   const at = new Date(iso);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19);

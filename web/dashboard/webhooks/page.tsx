@@ -1,8 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/states.tsx";
-import type { Webhooks } from "../api.ts";
+import { toast } from "../../ui/toast.tsx";
+import type { Depth, Webhooks } from "../api.ts";
 import { Heading } from "../heading.tsx";
+import { Field } from "../parts/field.tsx";
 import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Time } from "../parts/time.tsx";
 import { ToEntry, UrlEntry } from "../parts/url-entry.tsx";
@@ -10,8 +13,8 @@ import { QueryState } from "../query-state.tsx";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import { webhooks } from "./api.ts";
-import { Depths } from "./depths.tsx";
 import { EndpointCard } from "./endpoint.tsx";
+import { useChange } from "./use-change.ts";
 
 const key = ["webhooks"];
 
@@ -127,6 +130,51 @@ function AddEndpoint({ list, onSecret }: AddProps) {
           ))}
         </div>
       </fieldset>
+    </form>
+  );
+}
+
+/** Lets the account choose how many confirmations each chain needs before an event is sent. */
+function Depths({ chains }: { chains: readonly Depth[] }) {
+  const { say } = useSpeech();
+  return (
+    <section aria-label={say("confirmations")} className="card space-y-4 p-5">
+      <h2 className="text-base">{say("confirmations")}</h2>
+      <p className="text-sm text-soft">
+        <Said as="confirmationsText" event={<code>address.reverted</code>} />
+      </p>
+      {chains.map((chain) => (
+        <DepthEntry key={chain.chainId} chain={chain} />
+      ))}
+    </section>
+  );
+}
+
+function DepthEntry({ chain: { chainId, name, byDefault, chosen } }: { chain: Depth }) {
+  const { say } = useSpeech();
+  const [text, setText] = useState(String(chosen ?? ""));
+  const change = useChange(webhooks.setDepth);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const confirmations = text === "" ? null : Number(text);
+    const said = say("confirmationsSet", { chain: name, n: confirmations ?? byDefault });
+    change.mutate({ chainId, confirmations }, { onSuccess: () => toast(said) });
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-wrap items-start gap-3">
+      <Field
+        label={name}
+        type="number"
+        min="0"
+        max="100"
+        placeholder={String(byDefault)}
+        hint={say("depthHint", { n: byDefault })}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <Button type="submit" busy={change.isPending} className="sm:mt-7">
+        {say("save")}
+      </Button>
     </form>
   );
 }

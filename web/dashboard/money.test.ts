@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseUnits } from "./units.ts";
+import { parseUnits } from "./money.ts";
 
 test("no units of what is no amount, or is finer than the token", () => {
   const wrong = ["", "0", "0.000000", "-1", "+1", "1e3", "1,5", ".5", "5.", "0x1", "1.1234567"];
