@@ -61,6 +61,26 @@ contract StarvedTest is Fixture {
         check(swallowed != 0, "given half");
     }
 
+    /// @dev Not covered either: assumption 10 of the interface.
+    function test_aRecoveryThatTakesCoin_canBeStarved_forRecoverHasNoFloor() public {
+        TolerantTaker taker = new TolerantTaker(tolerant);
+        vm.warp(EXPIRY + 1);
+        bool starved;
+        bool done;
+        for (uint256 gas = 150_000; gas < 1_500_000; gas += 50_000) {
+            Intent memory intent = intentOf(new Call[](0));
+            intent.recovery = address(taker);
+            address vault = factory.addressOf(intent);
+            vm.deal(vault, 1);
+            uint256 before = tolerant.done();
+            factory.recover{gas: gas}(intent, list(NATIVE));
+            if (vault.balance == 0 && tolerant.done() == before) starved = true;
+            if (vault.balance == 0 && tolerant.done() == before + 20) done = true;
+        }
+        check(starved, "the coin arrives without the work");
+        check(done, "and with it, given more gas");
+    }
+
     function test_TooLittleGas_saysWhichCall_andLeavesTheIntentOpen() public {
         Call[] memory calls = list(_top(1, 0), _top(1, 40));
         Intent memory intent = intentOf(calls);
@@ -111,5 +131,18 @@ contract StarvedTest is Fixture {
         if (!ok && bytes4(reason) == Errors.TooLittleGas.selector) refused++;
         if (ok && tolerant.done() == before + items) executed++;
         if (ok && tolerant.done() != before + items) swallowed++;
+    }
+}
+
+/// @notice Takes coin, and tolerates a failure of the work that it then does.
+contract TolerantTaker {
+    Tolerant private immutable TOLERANT;
+
+    constructor(Tolerant tolerant) {
+        TOLERANT = tolerant;
+    }
+
+    receive() external payable {
+        try TOLERANT.work(0, 20) {} catch {}
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Call, Intent} from "../src/IPaymentFactory.sol";
-import {Errors} from "./Errors.sol";
-import {Fixture} from "./Fixture.sol";
-import {vm} from "./Vm.sol";
+import {Call, Intent} from "../../src/IPaymentFactory.sol";
+import {Errors} from "../Errors.sol";
+import {Fixture} from "../Fixture.sol";
+import {vm} from "../Vm.sol";
 
 /// @notice Uses a share of the gas that it is given, whatever its calldata, and answers `size`
 /// bytes that begin with `word`.
