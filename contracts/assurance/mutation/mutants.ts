@@ -1,7 +1,7 @@
 // Every mutant of the contracts: one place of one source changed.
 
 import type { Sources } from "../published/standard-input.ts";
-import { type Change, changesOf, type Place } from "./operators.ts";
+import { type Change, changesOf, type Surroundings } from "./operators.ts";
 import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
 
 /**
@@ -34,15 +34,15 @@ export const nameOf = ({
 /** The interface has no code. */
 const changed = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
-/** All mutants of the two contracts among `sources`. */
-export function mutantsOf(sources: Sources): Mutant[] {
+/** All mutants of the two contracts among `sources` that `change` makes of their nodes. */
+export function mutantsOf(sources: Sources, change: Operators = changesOf): Mutant[] {
   const trees = parse(sources);
   const found = new Map<string, Mutant>();
   for (const file of changed) {
     const bytes = Buffer.from(sources[file]!);
     const text = (node: Node) => bytes.toString("utf8", place(node).start, place(node).end);
-    const keep = (change: Change, within: string) => {
-      const mutant = apply(change, file, within, bytes);
+    const keep = (made: Change, within: string) => {
+      const mutant = apply(made, file, within, bytes);
       while (found.has(nameOf(mutant))) {
         if (found.get(nameOf(mutant))!.source === mutant.source) return;
         ++mutant.nth;
@@ -54,10 +54,13 @@ export function mutantsOf(sources: Sources): Mutant[] {
       const end = bytes[bare] === semicolon ? bare + 1 : bare;
       return { start, end, text: bytes.toString("utf8", start, end) };
     };
-    visit(trees[file]!, { text, statement, parents: [], variables: [] }, "", keep);
+    visit(trees[file]!, { text, statement, parents: [], variables: [] }, "", keep, change);
   }
   return [...found.values()];
 }
+
+/** Returns the changes that are made of one node. */
+type Operators = (node: Node, where: Surroundings) => Change[];
 
 const semicolon = ";".charCodeAt(0);
 
@@ -80,16 +83,17 @@ const named = new Set(["ContractDefinition", "FunctionDefinition", "ModifierDefi
 /** Down the tree, with the variables that are declared before a place. */
 function visit(
   node: Node,
-  where: Place,
+  where: Surroundings,
   within: string,
-  keep: (change: Change, within: string) => void,
+  keep: (made: Change, within: string) => void,
+  change: Operators,
 ): void {
   const name = named.has(node.nodeType) ? String(node.name || node.kind) : within;
   const isFunction = /^(Function|Modifier)Definition$/.test(node.nodeType);
   if (isFunction) where = { ...where, variables: [] };
-  for (const change of changesOf(node, where)) keep(change, name);
+  for (const made of change(node, where)) keep(made, name);
   const inside = { ...where, parents: [...where.parents, node] };
-  for (const child of below(node)) visit(child, inside, name, keep);
+  for (const child of below(node)) visit(child, inside, name, keep, change);
   if (node.nodeType === "VariableDeclaration" && node.name) {
     where.variables.push({ name: String(node.name), type: typeOf(node) });
   }

@@ -5,8 +5,9 @@
 //     --minutes N    ends then. The order is that of a hash of the mutants' names, so that what was
 //                    tried is a fair sample; the next run goes on from there
 //     --fresh        forgets what earlier runs found on the same creation code
+//     --of KIND      tries only operators, guards, or byHand
 //     --only TEXT    mutants whose name contains it
-//     --write        writes report.json, with the reasons that it has
+//     --write        writes the kinds that were tried to report.json, and keeps the reasons there
 //
 // What survived is tried again each time: a new test may kill it.
 
@@ -19,6 +20,7 @@ import { Worker } from "node:worker_threads";
 import { keccak256, stringToHex } from "viem";
 import { contractsRoot, readSources } from "../published/standard-input.ts";
 import { mutantsByHand } from "./by-hand.ts";
+import { mutantsOfGuards } from "./guards.ts";
 import { type Mutant, mutantsOf, nameOf } from "./mutants.ts";
 import { type Report, readReport, reportFile, type Tally } from "./report.ts";
 import { creationCodeOf, type Outcome } from "./trial.ts";
@@ -30,6 +32,7 @@ const { values: options } = parseArgs({
     minutes: { type: "string", default: "Infinity" },
     jobs: { type: "string", default: String(availableParallelism()) },
     fresh: { type: "boolean", default: false },
+    of: { type: "string" },
     only: { type: "string", default: "" },
     write: { type: "boolean", default: false },
   },
@@ -38,7 +41,9 @@ const { values: options } = parseArgs({
 const sources = readSources();
 const before = readReport();
 const reasons = new Map(
-  [...before.survivors, ...before.byHand.survivors].map(({ name, reason }) => [name, reason]),
+  [before, before.guards, before.byHand]
+    .flatMap(({ survivors }) => survivors)
+    .map(({ name, reason }) => [name, reason]),
 );
 const creationCodeHash = keccak256(creationCodeOf(sources) as `0x${string}`);
 const folder = join(contractsRoot, "out/mutation");
@@ -46,9 +51,17 @@ const journal = join(folder, `${creationCodeHash}.jsonl`);
 mkdirSync(folder, { recursive: true });
 if (options.fresh) rmSync(journal, { force: true });
 
-const byOperators = mutantsOf(sources);
-const byHand = mutantsByHand(sources);
-const mutants = [...byOperators, ...byHand]
+const kinds = {
+  operators: mutantsOf(sources),
+  guards: mutantsOfGuards(sources),
+  byHand: mutantsByHand(sources),
+};
+if (options.of && !Object.hasOwn(kinds, options.of)) {
+  throw new Error(`--of ${options.of}: expected one of ${Object.keys(kinds).join(", ")}`);
+}
+const chosen = Object.entries(kinds).filter(([kind]) => (options.of ?? kind) === kind);
+const mutants = chosen
+  .flatMap(([, made]) => made)
   .filter((mutant) => nameOf(mutant).includes(options.only))
   .sort((a, b) => (shuffled(a) < shuffled(b) ? -1 : 1));
 const found = new Map(readJournal().map(({ name, outcome }) => [name, outcome]));
@@ -60,15 +73,19 @@ const endMs = startMs + Number(options.minutes) * 60_000;
 console.log(`${mutants.length} changes, ${waiting.length} to try, ${options.jobs} at a time`);
 await Promise.all(Array.from({ length: Number(options.jobs) }, (_, job) => work(job)));
 
-const report: Report = { creationCodeHash, ...tallyOf(byOperators), byHand: tallyOf(byHand) };
 const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
-for (const [whose, tally] of Object.entries({ operators: report, "by hand": report.byHand })) {
+const tallies = Object.fromEntries(chosen.map(([kind, made]) => [kind, tallyOf(made)]));
+for (const [kind, tally] of Object.entries(tallies)) {
   const share = ((100 * tally.killed) / tally.compiled).toFixed(1);
-  console.log(`${whose}: ${tally.tried} of ${tally.changes} changes tried, ${minutes} min`);
+  console.log(`${kind}: ${tally.tried} of ${tally.changes} changes tried, ${minutes} min`);
   console.log(`${tally.killed} of ${tally.compiled} mutants killed, ${share} %`);
   for (const { name } of tally.survivors) console.log(`survived: ${name}`);
 }
-if (options.write) writeFileSync(reportFile, `${JSON.stringify(report, null, 2)}\n`);
+if (options.write) {
+  const { operators, ...others } = tallies;
+  const report: Report = { ...before, creationCodeHash, ...operators, ...others };
+  writeFileSync(reportFile, `${JSON.stringify(report, null, 2)}\n`);
+}
 
 function readJournal(): Found[] {
   try {

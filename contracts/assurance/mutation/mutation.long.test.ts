@@ -8,6 +8,7 @@ import { keccak256 } from "viem";
 import { factoryCreationCode } from "../../index.ts";
 import { contractsRoot, readSources } from "../published/standard-input.ts";
 import { mutantsByHand } from "./by-hand.ts";
+import { mutantsOfGuards } from "./guards.ts";
 import { mutantsOf, nameOf } from "./mutants.ts";
 import { readReport } from "./report.ts";
 import { openLaboratory } from "./trial.ts";
@@ -15,7 +16,8 @@ import { openLaboratory } from "./trial.ts";
 const report = readReport();
 const sources = readSources();
 const byHand = mutantsByHand(sources).map(nameOf);
-const names = new Set([...mutantsOf(sources).map(nameOf), ...byHand]);
+const guards = mutantsOfGuards(sources).map(nameOf);
+const names = new Set([...mutantsOf(sources).map(nameOf), ...guards, ...byHand]);
 
 test("a run starts, and kills a mutant", () => {
   const laboratory = openLaboratory(join(contractsRoot, "out/mutation/test"), sources);
@@ -27,8 +29,11 @@ test("a run starts, and kills a mutant", () => {
 describe("report.json", () => {
   test("is of the committed creation code and of what the operators make of the sources", () => {
     assert.equal(report.creationCodeHash, keccak256(factoryCreationCode));
-    assert.equal(report.changes + report.byHand.changes, names.size);
-    assert.equal(report.byHand.changes, byHand.length);
+    assert.equal(report.changes + report.guards.changes + report.byHand.changes, names.size);
+    assert.deepEqual(
+      [report.guards.changes, report.byHand.changes],
+      [guards.length, byHand.length],
+    );
   });
 
   test("is a fair sample of at least 150, of which 95 of 100 are killed", () => {
@@ -44,8 +49,14 @@ describe("report.json", () => {
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
+  test("counts weakened guards apart, and has a fair sample of them", () => {
+    const { changes, tried, compiled, killed, survivors } = report.guards;
+    assert.ok(compiled >= 10 && compiled <= tried && tried <= changes);
+    assert.equal(killed + survivors.length, compiled);
+  });
+
   test("gives a reason for each survivor, of which the sources still have the place", () => {
-    for (const { name, reason } of report.survivors) {
+    for (const { name, reason } of [report, report.guards].flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);
       assert.ok(reason.length >= 20, `no reason for: ${name}`);
     }

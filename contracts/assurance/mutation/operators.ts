@@ -6,7 +6,7 @@ import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 export type Change = { operator: string; start: number; end: number; to: string };
 
 /** The surroundings of a node: its parents, and the variables of its function set there. */
-export type Place = {
+export type Surroundings = {
   text: (node: Node) => string;
   /** The text of a statement, with its semicolon where it has one. */
   statement: (node: Node) => Statement;
@@ -16,7 +16,7 @@ export type Place = {
 
 type Statement = { start: number; end: number; text: string };
 
-type Operator = (node: Node, where: Place) => Change[];
+type Operator = (node: Node, where: Surroundings) => Change[];
 
 const replace = (operator: string, node: Node, ...texts: string[]): Change[] =>
   texts.map((to) => ({ operator, ...place(node), to }));
@@ -192,10 +192,10 @@ const yul: Record<string, Operator> = {
 const operators: Record<string, Operator> = { ...solidity, ...yul };
 
 /** All changes that the operators know for `node` itself. */
-export const changesOf = (node: Node, where: Place): Change[] =>
+export const changesOf = (node: Node, where: Surroundings): Change[] =>
   operators[node.nodeType]?.(node, where) ?? [];
 
-function removeStatement(node: Node, { parents, statement }: Place): Change[] {
+function removeStatement(node: Node, { parents, statement }: Surroundings): Change[] {
   // A loop that does not go on would only run out of gas.
   if (parents.at(-1)!.nodeType === "ForStatement") return [];
   const { start, end } = statement(node);
@@ -216,13 +216,13 @@ const isMeasure = (node: Node) =>
 const isConverted = (node: Node) => node.kind === "typeConversion" && typeOf(node) === "uint256";
 
 /** `node` with only the low bits of `side`. */
-function cut(bits: number, side: Node, node: Node, text: Place["text"]): string {
+function cut(bits: number, side: Node, node: Node, text: Surroundings["text"]): string {
   const before = text(node).slice(0, place(side).start - place(node).start);
   const after = text(node).slice(place(side).end - place(node).start);
   return `${before}uint${bits}(${text(side)})${after}`;
 }
 
-const zeroPasses = (side: Node, node: Node, text: Place["text"]) =>
+const zeroPasses = (side: Node, node: Node, text: Surroundings["text"]) =>
   `(${text(side)} == 0 || ${text(node)})`;
 
 const next = (number: string) => String(BigInt(number.replaceAll("_", "")) + 1n);
@@ -241,7 +241,7 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
     }));
 
 /** The other variable of the same type that was declared last; for an address else who calls. */
-function otherVariables(node: Node, { text, variables }: Place): Change[] {
+function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);
   if (type !== "address" && type !== "uint256") return [];
   const other = variables.findLast(

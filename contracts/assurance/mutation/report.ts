@@ -6,7 +6,9 @@ import { join } from "node:path";
 export type Report = Tally & {
   /** keccak256 of the creation code that was mutated. */
   creationCodeHash: string;
-  /** The same of the mutants in by-hand.ts, which the others do not count. */
+  /** The mutants of guards.ts, which are not counted above. */
+  guards: Tally;
+  /** The mutants of by-hand.ts, which are not counted above either. */
   byHand: Tally;
 };
 

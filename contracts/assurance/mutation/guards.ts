@@ -1,0 +1,118 @@
+// Mutants that weaken one guard: it still works in most cases, but not in one position, for one
+// kind of target, or above or below some amount. Generated for every guard, condition, and event of
+// the contracts, because a list of such mutants contains only the mistakes that its author knows.
+
+import type { Sources } from "../published/standard-input.ts";
+import { type Mutant, mutantsOf } from "./mutants.ts";
+import type { Change, Surroundings } from "./operators.ts";
+import { at, list, type Node, place, typeOf } from "./source-tree.ts";
+
+/** Returns every weakened guard of the contracts. */
+export const mutantsOfGuards = (sources: Sources): Mutant[] => mutantsOf(sources, weakened);
+
+function weakened(node: Node, where: Surroundings): Change[] {
+  switch (node.nodeType) {
+    case "IfStatement":
+      return narrowCondition(node, where);
+    case "EmitStatement":
+      return [...narrowEvent(node, where), ...capAmounts(node, where)];
+    case "BinaryOperation":
+      return cutComparison(node, where);
+    case "ForStatement":
+      return hoistVariables(node, where);
+    default:
+      return [];
+  }
+}
+
+function narrowCondition(node: Node, where: Surroundings): Change[] {
+  const condition = at(node, "condition");
+  const text = where.text(condition);
+  return kindsAt(where, text).map((kind) => ({
+    operator: `guard only if ${kind}`,
+    ...place(condition),
+    to: `(${kind}) && (${text})`,
+  }));
+}
+
+function narrowEvent(node: Node, where: Surroundings): Change[] {
+  const { start, end, text } = where.statement(node);
+  return kindsAt(where, text).map((kind) => ({
+    operator: `event only if ${kind}`,
+    start,
+    end,
+    to: `if (${kind}) ${text}`,
+  }));
+}
+
+/** Lists conditions that are true in some cases only, made of what is in scope at a place. */
+function kindsAt({ parents, variables, text }: Surroundings, guard: string): string[] {
+  const kinds: string[] = [];
+  const loop = parents.findLast((parent) => parent.nodeType === "ForStatement");
+  if (loop) {
+    const condition = at(loop, "condition");
+    const index = text(at(condition, "leftExpression"));
+    const last = `${text(at(condition, "rightExpression"))} - 1`;
+    kinds.push(`${index} == 0`, `${index} != 0`, `${index} == ${last}`, `${index} < 8`);
+  }
+  if (guard.includes("gasleft()")) {
+    kinds.push("gasleft() < 5_000_000", "gasleft() >= 1_000_000");
+  }
+  for (const { name, type } of variables) {
+    if (/^struct Intent/.test(type)) {
+      kinds.push(`${name}.chainId == block.chainid`, `${name}.chainId != block.chainid`);
+      kinds.push(`${name}.calls.length != 0`, `${name}.calls.length < 2`, `${name}.amount != 0`);
+    }
+    if (type === "bytes4") kinds.push(`_isTokenCall(${name})`, `!_isTokenCall(${name})`);
+    if (name === "size") kinds.push("size == 0", "size != 0");
+  }
+  // A guard that requires a kind already applies to that kind only.
+  const required = guard.split(" && ");
+  return kinds.filter((kind) => !required.includes(kind));
+}
+
+/** Amounts of an event that are measured one after the other: the second is at most the first. */
+function capAmounts(node: Node, { text }: Surroundings): Change[] {
+  const amounts = list(at(node, "eventCall"), "arguments").filter(
+    (each) => each.nodeType === "Identifier" && typeOf(each) === "uint256",
+  );
+  const [first, second] = amounts;
+  if (!first || !second) return [];
+  const [low, high] = [text(first), text(second)];
+  return [
+    { operator: "capped", ...place(second), to: `(${high} < ${low} ? ${high} : ${low})` },
+    { operator: "raised", ...place(second), to: `(${high} > ${low} ? ${high} : ${low})` },
+  ];
+}
+
+/**
+ * Compares only some bits of two numbers, or compares their order instead of equality. Neither
+ * code nor an answer has 2^64 bytes, and nothing is below zero, so those changes are left out.
+ */
+function cutComparison(node: Node, { text }: Surroundings): Change[] {
+  const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;
+  const isNumber = (side: Node) => /^(uint256|int_const)/.test(typeOf(side));
+  if (!/^[=!]=$/.test(String(node.operator)) || !sides.every(isNumber)) return [];
+  const [left, right] = sides.map(text) as [string, string];
+  const isEqual = node.operator === "==";
+  const orders = right === "0" ? [isEqual ? ">=" : "<"] : isEqual ? [">=", "<="] : [">", "<"];
+  const widths = /(^size|\.length)$/.test(left) ? [] : [64, 128];
+  const changed = [
+    ...orders.map((order) => `${left} ${order} ${right}`),
+    ...widths.map((bits) => `uint${bits}(${left}) ${node.operator} uint${bits}(${right})`),
+  ];
+  return changed.map((to) => ({ operator: "weaker comparison", ...place(node), to }));
+}
+
+/** A variable of a loop's body that is read once, before the loop. */
+function hoistVariables(node: Node, { text }: Surroundings): Change[] {
+  const declared = list(at(node, "body"), "statements").filter(
+    (each) => each.nodeType === "VariableDeclarationStatement",
+  );
+  return declared
+    .filter((each) => /gasleft\(\)|balance/.test(text(each)))
+    .map((each) => {
+      const loop = text(node).replace(text(each), "");
+      return { operator: "read once", ...place(node), to: `${text(each)}; ${loop}` };
+    });
+}
