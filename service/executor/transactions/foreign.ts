@@ -89,8 +89,9 @@ async function adoptFrom(pass: Pass, own: number, reached: number): Promise<numb
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
         const adopted = await describe(pass, each.shown, block);
-        if (!adopted) return next;
-        await adopt(pass, adopted, []);
+        // Only a deposit from another chain is unsigned, and it pays no gas here.
+        if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
+        else await adopt(pass, adopted, []);
         next = each.nonce + 1;
       }
     }
@@ -159,7 +160,8 @@ export async function adoptReplacement(pass: Pass, purpose: Purpose): Promise<bo
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {
-    await recordForeign(pass, purpose.nonce, nonceCostMax(pass), updates);
+    // As in adoptFrom: it is unsigned and paid no gas.
+    await recordForeign(pass, purpose.nonce, 0n, updates);
     parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   }
   return true;
