@@ -7,7 +7,7 @@
 import { hash } from "node:crypto";
 import { type Kysely, sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
-import { saveFunction } from "./save-function.ts";
+import { saveFunctions } from "./save-functions.ts";
 import { statements, type Tables } from "./tables.ts";
 
 /** Each room's statements make its tables. They run in the order of the rooms. */
@@ -21,7 +21,7 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
  */
 export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms): Promise<void> {
   await createMigrationsTable(db);
-  const all = { records: { statements }, ...rooms, "save-records": { statements: saveFunction } };
+  const all = { records: { statements }, ...rooms, "save-records": { statements: saveFunctions } };
   const migrations = Object.entries(all).map(([room, made]) => ({
     name: `${room}-${digestOf(db, made.statements)}`,
     statements: made.statements(dialect),

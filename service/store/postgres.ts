@@ -1,7 +1,11 @@
 // The store in PostgreSQL: many servers, one truth.
 //
 // Requests that arrive together share a round trip each way: one `= ANY` read, one call of
-// `save_records`, whose single statement is its own transaction.
+// `save_records` or `save_named_records`, whose single statement is its own transaction.
+//
+// PostgreSQL may be stuck: a lock, a disk, or a network that drops packets. Each wait is limited
+// twice. The client's limit answers the request. The server's limit ends the statement, which would
+// otherwise keep its locks after the client is gone.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -32,8 +36,10 @@ const readSizeMax = 32;
 const readsRunningMax = 2;
 const connectionsMax = 10;
 const connectMsMax = 3_000;
+/** Of any statement, on the server; a client waits a little longer for the server's error. */
 const statementMsMax = 10_000;
-/** PostgreSQL cancels a statement that waits longer for a lock, so its transaction saved nothing. */
+const clientMsMax = statementMsMax + 500;
+/** PostgreSQL cancels a statement that waits longer for a lock: its transaction saved nothing. */
 const lockMsMax = 3_000;
 /**
  * A create or look-up is answered within this time, including its wait for the group before it. A
@@ -41,8 +47,8 @@ const lockMsMax = 3_000;
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** SQLSTATE of a statement that waited too long for a lock. */
-const lockNotAvailable = "55P03";
+/** SQLSTATEs of a statement that waited too long, for a lock or in all. */
+const timeouts = new Set(["55P03", "57014"]);
 
 /** @param url `postgres://…`; the role may create tables */
 export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
@@ -64,7 +70,9 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     throw error;
   }
 
-  const saveRecord = together(recordWriter(pool), { sizeMax: groupSizeMax });
+  // Apart, so that a lock on the table of references fails no create without one.
+  const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
+  const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
   const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
     const read = readTogether<Row>(pool, query);
@@ -76,7 +84,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
 
   return {
     dialect: "postgres",
-    saveRecord: (row) => inTime(saveRecord(row)),
+    saveRecord: (row) => inTime(row.reference === undefined ? savePlain(row) : saveNamed(row)),
     findTerms: async (address) => (await terms(address))[0]?.terms,
     async findRecord(address) {
       const [row] = await terms(address);
@@ -89,7 +97,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
       await available(pool.query("select 1"));
     },
     async close() {
-      await Promise.all([saveRecord, ...reads].map((group) => group.idle()));
+      await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
       await db.destroy();
     },
   };
@@ -100,10 +108,12 @@ function connect(url: string): pg.Pool {
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: connectMsMax,
-    query_timeout: statementMsMax,
+    query_timeout: clientMsMax,
     application_name: "executable-address",
     // Anything less than a warning stays away: a notice on a write then says it may not be durable.
-    options: `-c client_min_messages=warning -c lock_timeout=${lockMsMax}`,
+    options:
+      `-c client_min_messages=warning -c lock_timeout=${lockMsMax} ` +
+      `-c statement_timeout=${statementMsMax}`,
     // Our integers are milliseconds and counts, all below 2^53.
     types: {
       getTypeParser: ((oid: number, format?: "text") =>
@@ -118,25 +128,30 @@ function connect(url: string): pg.Pool {
   return pool;
 }
 
-/** Connects so that a PostgreSQL that does not answer is unavailable, not a fault of the query. */
+/**
+ * Connects so that a PostgreSQL that does not answer is unavailable, not a fault of the query. A
+ * client whose statement is not answered may still be busy with it: it runs no other, such as a
+ * rollback that would wait as long again, and it is closed.
+ */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
-  let isBroken = false;
+  let fault: unknown;
   const query = async (text: string, parameters: readonly unknown[]) => {
+    if (fault) return available(Promise.reject(fault));
     try {
       return await client.query(text, [...parameters]);
     } catch (error) {
       const { code = "" } = error as { code?: string };
       const isOfStatement = /^[0-9A-Z]{5}$/.test(code);
-      // A client whose statement is not answered may still be busy with it.
-      isBroken ||= !isOfStatement;
-      if (isOfStatement && code !== lockNotAvailable && !code.startsWith("57P")) throw error;
+      if (!isOfStatement) fault = error;
+      const isOver = timeouts.has(code) || code.startsWith("57P");
+      if (isOfStatement && !isOver) throw error;
       return available(Promise.reject(error));
     }
   };
   // Kysely opens no cursor here, which the other form of `query` would be for.
   const typed = query as unknown as PostgresPoolClient["query"];
-  return { query: typed, release: () => client.release(isBroken) };
+  return { query: typed, release: () => client.release(fault !== undefined) };
 }
 
 /** Refuses a server that answers a commit before it is on disk. */
@@ -148,39 +163,72 @@ async function assertDurable(pool: pg.Pool): Promise<void> {
   );
 }
 
-function recordWriter(pool: pg.Pool) {
+function recordWriter(pool: pg.Pool, { name, text, valuesOf }: SaveStatement) {
   return async (rows: NewRecord[]): Promise<(SaveOutcome | CorruptError)[]> => {
-    const columns = rows.map((row) => columnsOf(row.terms));
-    const results = await save(pool, [
-      rows.map((row) => row.address),
-      rows.map((row) => row.terms),
-      columns.map(({ chainId }) => chainId),
-      columns.map(({ token }) => token),
-      columns.map(({ amount }) => amount),
-      columns.map(({ expiresAt }) => expiresAt),
-      rows.map((row) => row.accountId),
-      rows.map((row) => row.createdAtMs),
-      rows.map((row) => (row.isClientId ? 1 : 0)),
-      rows.map((row) => row.reference),
-      rows.map((row) => row.reference && foldReference(row.reference)),
-      rows.map((row) => (row.isAgain ? 1 : 0)),
-    ]);
-    return results.map(({ outcome, holder }, index) => {
-      if (outcome === "other_terms") return otherTerms(rows[index]!.address);
-      return outcome === "held" ? { heldBy: holder! } : outcome;
-    });
+    const outcomes: (SaveOutcome | CorruptError)[] = rows.map(() => "saved");
+    const exceptions = await save(pool, { name, text, values: valuesOf(rows) });
+    for (const { place, outcome, holder } of exceptions) {
+      const index = place - 1;
+      if (outcome === "other_terms") outcomes[index] = otherTerms(rows[index]!.address);
+      else outcomes[index] = outcome === "held" ? { heldBy: holder! } : outcome;
+    }
+    return outcomes;
   };
 }
 
-type Result = { outcome: "saved" | "exists" | "held" | "other_terms"; holder: Buffer | null };
+type SaveStatement = { name: string; text: string; valuesOf(rows: NewRecord[]): unknown[][] };
+
+const savePlainGroup: SaveStatement = {
+  name: "save-records",
+  text: `select place, outcome, null as holder
+    from save_records($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  valuesOf: recordColumns,
+};
+
+const saveNamedGroup: SaveStatement = {
+  name: "save-named-records",
+  text: `select place, outcome, holder
+    from save_named_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+  valuesOf: (rows) => [
+    ...recordColumns(rows),
+    rows.map(({ reference }) => reference),
+    rows.map(({ reference }) => reference && foldReference(reference)),
+    rows.map(({ isAgain }) => (isAgain ? 1 : 0)),
+  ],
+};
+
+function recordColumns(rows: NewRecord[]): unknown[][] {
+  const columns = rows.map((row) => columnsOf(row.terms));
+  return [
+    rows.map((row) => row.address),
+    rows.map((row) => row.terms),
+    columns.map(({ chainId }) => chainId),
+    columns.map(({ token }) => token),
+    columns.map(({ amount }) => amount),
+    columns.map(({ expiresAt }) => expiresAt),
+    rows.map((row) => row.accountId),
+    rows.map((row) => row.createdAtMs),
+    rows.map((row) => (row.isClientId ? 1 : 0)),
+  ];
+}
+
+/** A create that was not saved; `place` from 1 in its group. */
+type Exceptional = {
+  place: number;
+  outcome: "exists" | "held" | "other_terms";
+  holder: Buffer | null;
+};
 
 /**
- * Calls `save_records` (save-function.ts): one statement, one transaction, one round trip.
+ * Calls a function of save-functions.ts: one statement, one transaction, one round trip.
  *
  * @throws {UnavailableError} if it failed, or if PostgreSQL gave up waiting for its standby: the
  *   rows may be lost with the primary, and nobody can tell
  */
-async function save(pool: pg.Pool, values: unknown[][]): Promise<Result[]> {
+async function save(
+  pool: pg.Pool,
+  statement: { name: string; text: string; values: unknown[][] },
+): Promise<Exceptional[]> {
   const client = await available(pool.connect());
   let warning: string | undefined;
   const onNotice = (notice: { message?: string | undefined }) => {
@@ -189,8 +237,8 @@ async function save(pool: pg.Pool, values: unknown[][]): Promise<Result[]> {
   client.on("notice", onNotice);
   let isBroken = true;
   try {
-    const statement = { name: "save-records", text: saveRecords, values };
-    const { rows } = await available(client.query<Result>(statement));
+    const query = client.query<Exceptional>(limited(statement));
+    const { rows } = await available(query);
     isBroken = false;
     if (warning) throw new UnavailableError(`not known to be durable: ${warning}`);
     return rows;
@@ -200,15 +248,15 @@ async function save(pool: pg.Pool, values: unknown[][]): Promise<Result[]> {
   }
 }
 
-const saveRecords = `select outcome, holder
-  from save_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+/** Ends with the requests that wait for it. The types of pg lack this option of a query. */
+const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
 /** One round trip for all keys of a group. */
 function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
   return together<Uint8Array, Row[]>(
     async (keys) => {
       const { rows } = await available(
-        pool.query<Row & { key: Buffer }>({ name, text: postgres, values: [keys] }),
+        pool.query<Row & { key: Buffer }>(limited({ name, text: postgres, values: [keys] })),
       );
       const found = Map.groupBy(rows, ({ key }) => key.toString("latin1"));
       return keys.map((key) => found.get(Buffer.from(key).toString("latin1")) ?? []);

@@ -1,7 +1,7 @@
 // References: what an account calls an address, such as its order number. Only the account sees
 // them. Those of pages (by client ID) are apart from those of servers (by API key): a client ID is
 // public, so its claims must never pass for what the server said. They are saved with their records
-// (save-function.ts, sqlite/write-worker.ts).
+// (save-functions.ts, sqlite/write-worker.ts).
 
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { madeByClientId } from "./owned.ts";

@@ -48,7 +48,7 @@ async function assertAllRefused(store: Store): Promise<void> {
   await Promise.all([...reads, first, second, third]);
 }
 
-describe("503 within seconds", () => {
+describe("503 within seconds", { concurrency: true }, () => {
   test("while a table is locked; nothing of a canceled create is kept", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
@@ -83,6 +83,52 @@ describe("503 within seconds", () => {
     const kept = rows.filter(({ address }) => newRow(1).address.equals(address));
     assert.equal(kept.length, 1);
     await store.close();
+  });
+
+  test("for a transaction too, without a rollback that waits as long again", async (t) => {
+    const line = await openLine(await postgres.newDatabase());
+    t.after(line.close);
+    const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
+    let beganMs = 0;
+    const transaction = store.db.transaction().execute(async (db) => {
+      await db.selectFrom("records").select("seq").execute();
+      line.stall();
+      beganMs = performance.now();
+      await db.selectFrom("records").select("seq").execute();
+    });
+    await assert.rejects(transaction, unavailable);
+    const tookMs = performance.now() - beganMs;
+    assert.ok(tookMs < 15_000, `${Math.round(tookMs)} ms for a statement that ends after 10.5 s`);
+    line.resume();
+    assert.deepEqual(await store.db.selectFrom("records").select("seq").execute(), []);
+    await store.close();
+  });
+
+  test("only for creates with a reference while the table of references is locked", async (t) => {
+    const databaseUrl = await postgres.newDatabase();
+    const config = { dataDirectory: "", databaseUrl };
+    const [store, other] = await Promise.all([openStore(config), openStore(config)]);
+    const operator = new pg.Client(databaseUrl);
+    await operator.connect();
+    t.after(() => Promise.all([operator.end(), store.close(), other.close()]));
+    await operator.query("begin; lock table address_references in access exclusive mode");
+    const named = { ...newRow(1), reference: "order-1" };
+    let isRefused = false;
+    const refused = assertRefused(store.saveRecord(named)).finally(() => {
+      isRefused = true;
+    });
+    let saved = 0;
+    while (!isRefused) {
+      const number = 10 + 2 * saved++;
+      const creates = [store.saveRecord(newRow(number)), other.saveRecord(newRow(number + 1))];
+      await Promise.all(creates);
+    }
+    await refused;
+    // Each would take seconds if it waited for that lock, or for the create that does.
+    assert.ok(saved > 5, `${saved} creates while another waited`);
+    await operator.query("rollback");
+    assert.equal(await store.findTerms(named.address), undefined);
+    assert.equal(await store.saveRecord(named), "saved");
   });
 });
 

@@ -59,7 +59,7 @@ const insertReference = database.prepare(
        is_again = excluded.is_again`,
 );
 
-/** Saves one create. save-function.ts does the same on PostgreSQL. */
+/** Saves one create. save-functions.ts does the same on PostgreSQL. */
 function save(row: NewRecord): SaveOutcome | "other_terms" {
   const { address, accountId, reference } = row;
   const byClientId = row.isClientId ? 1 : 0;
