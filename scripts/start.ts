@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { startAnvil } from "executable-address-contracts/anvil";
 import { zeroHash } from "viem";
-import { becomeServerOf, InUseError } from "../service/store/sqlite/server-lock.ts";
+import { InUseError, lockDirectory } from "../service/store/sqlite/server-lock.ts";
 import { end, isAnswering } from "./child-process.ts";
 import { type Credentials, type Demo, demoFile, readDemo } from "./demo.ts";
 import {
@@ -232,9 +232,9 @@ function prepareDataDir(): void {
 /** @throws {Sentence} before anything in the folder is touched, when somebody uses it */
 function lockDataDir(): Stop {
   try {
-    const unlock = becomeServerOf(dataDir, "start.lock");
+    const unlock = lockDirectory(dataDir, "start.lock");
     // The service takes this one for good as soon as it runs.
-    becomeServerOf(dataDir)();
+    lockDirectory(dataDir)();
     return async () => unlock();
   } catch (error) {
     if (!(error instanceof InUseError)) throw error;

@@ -66,7 +66,7 @@ const ofAccounts: Command[] = [
     options: { ...account, ...email },
     optional: ["account", "email"],
     async run({ store: { db } }, { options }) {
-      return describe(db, await accountOf(db, options));
+      return describe(db, await requireAccount(db, options));
     },
   },
   {
@@ -74,7 +74,7 @@ const ofAccounts: Command[] = [
     options: { ...account, ...email, name: "NAME" },
     optional: ["account", "email", "name"],
     async run({ store: { db } }, { options }) {
-      const { accountId } = await accountOf(db, options);
+      const { accountId } = await requireAccount(db, options);
       const { name } = options;
       requirePlain(name);
       await confirmName(db, accountId, name, operator());
@@ -104,8 +104,8 @@ const ofApiKeys: Command[] = [
     optional: ["name", "expires"],
     rest: "[SCOPE ...]",
     async run({ store: { db } }, { options, rest }) {
-      const { accountId } = await accountOf(db, options);
-      const made = await addApiKey(db, accountId, newKeyOf(options, rest), operator());
+      const { accountId } = await requireAccount(db, options);
+      const made = await addApiKey(db, accountId, parseNewKey(options, rest), operator());
       if (!made) throw new Error("another key was made at the same moment: try again");
       return made;
     },
@@ -115,8 +115,8 @@ const ofApiKeys: Command[] = [
     options: { ...account, key: "PREFIX" },
     optional: ["key"],
     async run({ store: { db } }, { options }) {
-      const { accountId } = await accountOf(db, options);
-      const prefix = await prefixOf(db, accountId, options.key);
+      const { accountId } = await requireAccount(db, options);
+      const prefix = await choosePrefix(db, accountId, options.key);
       const rotated = await rotateApiKey(db, accountId, prefix, operator());
       if (!rotated) throw new Error("the key was rotated, was revoked or has expired");
       return { apiKey: rotated.apiKey };
@@ -126,8 +126,8 @@ const ofApiKeys: Command[] = [
     words: "key revoke",
     options: { ...account, key: "PREFIX" },
     async run({ store: { db } }, { options }) {
-      const { accountId } = await accountOf(db, options);
-      const prefix = await prefixOf(db, accountId, options.key);
+      const { accountId } = await requireAccount(db, options);
+      const prefix = await choosePrefix(db, accountId, options.key);
       return { revoked: await revokeApiKey(db, accountId, prefix, operator()), prefix };
     },
   },
@@ -139,7 +139,7 @@ const ofPages: Command[] = [
     words: "reference-key rotate",
     options: account,
     async run({ store: { db } }, { options }) {
-      const { accountId } = await accountOf(db, options);
+      const { accountId } = await requireAccount(db, options);
       const rotated = await rotateReferenceKey(db, accountId, operator());
       if (!rotated) throw new Error("the key was rotated by somebody else meanwhile");
       return rotated;
@@ -149,7 +149,7 @@ const ofPages: Command[] = [
     words: "client-id rotate",
     options: account,
     async run({ store: { db } }, { options }) {
-      const { accountId } = await accountOf(db, options);
+      const { accountId } = await requireAccount(db, options);
       const { clientId } = await findCredentials(db, accountId);
       const rotated = await rotateClientId(db, accountId, clientId.client_id, operator());
       if (!rotated) throw new Error("the client ID was rotated by somebody else meanwhile");
@@ -160,7 +160,7 @@ const ofPages: Command[] = [
     words: `client-id ${word}`,
     options: account,
     async run({ store: { db } }: CommandContext, { options }: Given) {
-      const { accountId } = await accountOf(db, options);
+      const { accountId } = await requireAccount(db, options);
       await bindClientId(db, accountId, word === "bind", operator());
       return { accountId, bound: word === "bind" };
     },
@@ -169,7 +169,7 @@ const ofPages: Command[] = [
     words: `client-id ${word}-references`,
     options: account,
     async run({ store: { db } }: CommandContext, { options }: Given) {
-      const { accountId } = await accountOf(db, options);
+      const { accountId } = await requireAccount(db, options);
       await allowReferences(db, accountId, word === "allow", operator());
       return { accountId, mayName: word === "allow" };
     },
@@ -179,7 +179,7 @@ const ofPages: Command[] = [
     options: account,
     rest: "O1 O2 ...",
     async run({ store: { db } }, { options, rest }) {
-      const { accountId } = await accountOf(db, options);
+      const { accountId } = await requireAccount(db, options);
       try {
         const origins = await setOrigins(db, accountId, rest, operator());
         return { origins: origins.map(({ origin }) => origin) };
@@ -218,7 +218,7 @@ function requirePlain(name: string | undefined): void {
   throw new Error(`--name: expected ${plainNames}, found ${JSON.stringify(name)}`);
 }
 
-function newKeyOf({ name, expires }: Given["options"], rest: string[]) {
+function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
   const unknown = rest.find((scope) => !scopes.includes(scope as Scope));
   if (unknown !== undefined) throw new Error(`${unknown} is none of ${scopes.join(", ")}`);
   requirePlain(name);
@@ -228,7 +228,7 @@ function newKeyOf({ name, expires }: Given["options"], rest: string[]) {
 }
 
 /** The key that is meant: the one that begins so, or the only one. */
-async function prefixOf(db: Kysely<Tables>, accountId: string, text: string | undefined) {
+async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string | undefined) {
   const held = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
   const found = text === undefined ? held : held.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
@@ -237,7 +237,7 @@ async function prefixOf(db: Kysely<Tables>, accountId: string, text: string | un
   );
 }
 
-async function accountOf(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
+async function requireAccount(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
   if (!options.account && !options.email) throw new Error("say --account ID or --email E");
   const by = options.account ? { accountId: options.account } : { email: options.email ?? "" };
   const found = await findAccount(db, by);

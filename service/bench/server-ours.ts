@@ -23,7 +23,7 @@ import { buildApp } from "../http/app.ts";
 import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { openStore } from "../roles/open-store.ts";
-import { columnsOf } from "../store/columns.ts";
+import { deriveColumns } from "../store/columns.ts";
 import { keccak as wasmKeccak } from "../store/keccak.ts";
 import { heldRecordJson } from "../store/record-json.ts";
 import { connect } from "../store/sqlite/connect.ts";
@@ -93,7 +93,7 @@ function openWriterHere() {
   );
   const commit = database.transaction((rows: NewRecord[]) =>
     rows.map(({ address, terms, accountId, createdAtMs }) => {
-      const { chainId, token, amount, expiresAt } = columnsOf(terms);
+      const { chainId, token, amount, expiresAt } = deriveColumns(terms);
       const columns = [address, terms, chainId, token, amount, expiresAt];
       const { changes } = insert.run(...columns, accountId, createdAtMs);
       return changes === 1 ? ("saved" as const) : otherTerms(address);

@@ -2,11 +2,9 @@
 // settled. A chain has an open address where the walk does not come to its end.
 
 import { type Kysely, sql } from "kysely";
+import { statementRows } from "../flow/groups.ts";
 import { findNewestSeq, unexpired } from "../store/created.ts";
 import type { Tables } from "../store/tables.ts";
-
-/** Records of one step. Others wait for its statement. */
-const stepRows = 1000;
 
 /** `seq`: all records up to it are closed; `isEnd`: there are no others. */
 export type Closed = { seq: number; isEnd: boolean };
@@ -19,7 +17,7 @@ export async function passClosed(
   expiredSeconds: number,
 ): Promise<Closed> {
   const newest = await findNewestSeq(db);
-  const end = Math.min(newest, seq + stepRows);
+  const end = Math.min(newest, seq + statementRows.walked);
   const { rows } = await sql<{ seq: number }>`select r.seq
     from (${unexpired(chainId, seq, end, expiredSeconds)}) r
     where not exists (select 1 from watches w

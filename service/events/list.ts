@@ -4,6 +4,7 @@ import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
 import { atOnce, type Turn } from "../flow/gate.ts";
+import { statementRows } from "../flow/groups.ts";
 import { prune } from "../flow/prune.ts";
 import type { Tables } from "../store/tables.ts";
 
@@ -19,9 +20,6 @@ export type EventQuery = {
   /** Each window of events is read in it; the search ends where it gives nothing. */
   turn?: Turn;
 };
-
-/** Positions that one statement looks through. */
-const windowRows = 1_000;
 
 type Found = { position: number; body: string }[];
 
@@ -58,7 +56,7 @@ async function readWindow(
   const last = await following
     .select("position")
     .limit(1)
-    .offset(windowRows - 1)
+    .offset(statementRows.walked - 1)
     .executeTakeFirst();
   const rows = await page
     .where("type", "in", types)

@@ -6,6 +6,7 @@
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../flow/days.ts";
+import { statementRows } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
@@ -111,8 +112,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** One statement reads at most so many rows, since other statements wait for it. */
-const stepRows = 100;
+/** Steps of `statementRows.short` addresses. */
 const stepsMax = 80;
 
 /**
@@ -129,7 +129,7 @@ export async function countAsked(
     const counted = await db.transaction().execute(async (transaction) => {
       const cursor = await lockPlace(transaction, accountId);
       const order = "oldest";
-      const query = { accountId, nowMs, order, cursor, limit: stepRows } as const;
+      const query = { accountId, nowMs, order, cursor, limit: statementRows.short } as const;
       const { items } = await listAddresses(transaction, query);
       const last = items.at(-1);
       if (!last) return 0;
@@ -145,7 +145,7 @@ export async function countAsked(
         .execute();
       return items.length;
     });
-    if (counted < stepRows) return false;
+    if (counted < statementRows.short) return false;
   }
   return true;
 }
@@ -181,7 +181,7 @@ export async function listMoney(
   fromDay: number,
 ): Promise<MoneyDay[]> {
   const found: MoneyDay[] = [];
-  for (let rows = stepRows; rows === stepRows; ) {
+  for (let rows: number = statementRows.short; rows === statementRows.short; ) {
     const last = found.at(-1) ?? { day: fromDay, chainId: -1, token: Buffer.alloc(0) };
     const step = await readDays(db, accountId, last);
     rows = step.length;
@@ -201,7 +201,7 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
     .orderBy("day")
     .orderBy("chain_id")
     .orderBy(sql`token`)
-    .limit(stepRows)
+    .limit(statementRows.short)
     .execute();
   return rows.map(
     ({ day, chain_id, token, asked, paid, executed, returned, ...row }): MoneyDay => ({

@@ -5,7 +5,7 @@
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { groupsOf } from "../flow/groups.ts";
+import { groupsOf, statementRows } from "../flow/groups.ts";
 import type { Payment } from "../follow/parts.ts";
 import { findAsked } from "../store/held.ts";
 import type { Tables } from "../store/tables.ts";
@@ -93,9 +93,6 @@ export async function forgetPaymentsAbove(
     .execute();
 }
 
-/** Addresses of one statement: each may have 64 rows. */
-const addressesMax = 50;
-
 /** All that is kept of some addresses, by address in lower case, in the order of the chain. */
 export async function readPayments(
   db: Kysely<Tables>,
@@ -104,7 +101,7 @@ export async function readPayments(
   keccak: Keccak,
 ): Promise<Map<Hex, KeptPayment[]>> {
   const found = new Map<Hex, KeptPayment[]>();
-  for (const some of groupsOf(addresses, addressesMax)) {
+  for (const some of groupsOf(addresses, statementRows.costly)) {
     const rows = await db
       .selectFrom("payments")
       .selectAll()

@@ -50,9 +50,6 @@ export type NewEvent = {
 /** In the transaction that keeps the events, so that none is kept and not delivered. */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
-/** Keys read, of which those to be observed are chosen. */
-const keysMax = 1_000;
-
 /** Whether anything is due by the clock, or will be at some block. */
 export async function mayBeDue(
   db: Kysely<Tables>,
@@ -96,7 +93,7 @@ export async function findDue(
       .where("chain_id", "=", chainId)
       .where(column, "<=", until)
       .orderBy(column)
-      .limit(keysMax)
+      .limit(statementRows.walked)
       .execute();
   const keys = [...(await due("due_block", headNumber)), ...(await due("look_at", nowMs))];
   const once = new Map(

@@ -10,7 +10,7 @@ import type { Command } from "../store/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
 import { keccak } from "../store/keccak.ts";
 import { decodeRecord } from "../store/record.ts";
-import { becomeServerOf } from "../store/sqlite/server-lock.ts";
+import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { sqliteFile } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
@@ -71,7 +71,7 @@ export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
     async run({ store, dataDirectory }) {
       const file = sqliteFile(dataDirectory);
       if (!existsSync(file)) throw new Error(`there is no ${file}: DATA_DIR names where it is`);
-      const leave = becomeServerOf(dataDirectory);
+      const leave = lockDirectory(dataDirectory);
       try {
         const parts = { factory: factoryAddress, keccak };
         return await copyToPostgres(file, store, (address, terms) => {

@@ -1,7 +1,7 @@
 // Which store the configuration asks for.
 
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
-import { becomeServerOf } from "../store/sqlite/server-lock.ts";
+import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { openSqlite, sqliteFile } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { rooms } from "./tables.ts";
@@ -26,7 +26,7 @@ export async function openStore(
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);
   if (!isServer) return openSqlite(file, rooms, false);
-  const leave = becomeServerOf(config.dataDirectory);
+  const leave = lockDirectory(config.dataDirectory);
   try {
     const store = await openSqlite(file, rooms);
     return { ...store, close: () => store.close().finally(leave) };

@@ -16,7 +16,7 @@ export type RecordColumns = {
  *
  * @throws {RangeError} where the terms are shorter than that
  */
-export function columnsOf(terms: Uint8Array): RecordColumns {
+export function deriveColumns(terms: Uint8Array): RecordColumns {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
   return {
     chainId: Number(bytes.readBigUInt64BE(248)),

@@ -36,19 +36,19 @@ function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[
   return inGroups(sorted, probesMax[dialect], async (some) => {
     // `cross join` keeps SQLite from walking the records and probing the set instead.
     const { rows } = await sql<{ address: Buffer }>`select r.address
-      from ${setOf(dialect, some)} cross join records r where r.address = asked.a`.execute(db);
+      from ${writeSet(dialect, some)} cross join records r where r.address = asked.a`.execute(db);
     return rows.map((row) => toHex(row.address));
   });
 }
 
 /** The table `asked` to select from, with one column `a`. */
-function setOf(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
+function writeSet(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
   return dialect === "postgres"
     ? sql`unnest(${addresses.map((address) => Buffer.from(fromHex(address)))}::bytea[]) as asked(a)`
-    : sql`(select unhex(value) as a from json_each(${jsonOf(addresses)})) as asked`;
+    : sql`(select unhex(value) as a from json_each(${writeJson(addresses)})) as asked`;
 }
 
-function jsonOf(addresses: readonly Hex[]): string {
+function writeJson(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
 }
 
@@ -69,10 +69,10 @@ export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): P
     db
       .selectFrom("records")
       .select(["address", "terms", "account_id", "by_client_id", "expires_at"])
-      .where("address", "in", bytesOf(some))
+      .where("address", "in", toBytes(some))
       .execute(),
   );
-  return rows.map((row) => ({ ...creatorOf(row), terms: row.terms }));
+  return rows.map((row) => ({ ...toCreator(row), terms: row.terms }));
 }
 
 /** The creators of those that {@link findHeld} finds, by address. */
@@ -84,15 +84,15 @@ export async function findCreators(
     db
       .selectFrom("records")
       .select(["address", "account_id", "by_client_id", "expires_at"])
-      .where("address", "in", bytesOf(some))
+      .where("address", "in", toBytes(some))
       .execute(),
   );
-  return new Map(rows.map(creatorOf).map((creator) => [creator.address, creator]));
+  return new Map(rows.map(toCreator).map((creator) => [creator.address, creator]));
 }
 
-const bytesOf = (addresses: readonly Hex[]) => addresses.map((address) => fromHex(address));
+const toBytes = (addresses: readonly Hex[]) => addresses.map((address) => fromHex(address));
 
-const creatorOf = (row: {
+const toCreator = (row: {
   address: Uint8Array;
   account_id: string;
   by_client_id: number;

@@ -23,7 +23,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
   await createMigrationsTable(db);
   const all = { records: { statements }, ...rooms, "save-records": { statements: saveFunctions } };
   const migrations = Object.entries(all).map(([room, made]) => ({
-    name: `${room}-${digestOf(db, made.statements)}`,
+    name: `${room}-${digestStatements(db, made.statements)}`,
     statements: made.statements(dialect),
   }));
   const known = new Set(migrations.map(({ name }) => name));
@@ -51,7 +51,10 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /** Digests a file's statements in both dialects, so that an edited file has another name. */
-function digestOf(db: Kysely<Tables>, statements: (dialect: Dialect) => TableStatement[]): string {
+function digestStatements(
+  db: Kysely<Tables>,
+  statements: (dialect: Dialect) => TableStatement[],
+): string {
   const all = [...statements("sqlite"), ...statements("postgres")];
   const text = all.map((statement) => statement.compile(db).sql).join("\n");
   return hash("sha256", text.replace(/\s+/g, " ")).slice(0, 8);

@@ -12,7 +12,7 @@ import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { within } from "../flow/within.ts";
-import { columnsOf, foldReference } from "./columns.ts";
+import { deriveColumns, foldReference } from "./columns.ts";
 import { keccak } from "./keccak.ts";
 import { migrate, type Rooms } from "./migrate.ts";
 import { heldRecordJson } from "./record-json.ts";
@@ -198,7 +198,7 @@ const saveNamedGroup: SaveStatement = {
 };
 
 function recordColumns(rows: NewRecord[]): unknown[][] {
-  const columns = rows.map((row) => columnsOf(row.terms));
+  const columns = rows.map((row) => deriveColumns(row.terms));
   return [
     rows.map((row) => row.address),
     rows.map((row) => row.terms),

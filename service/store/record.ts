@@ -2,7 +2,7 @@
 // address under which they are held. Every reader of records decodes them here.
 
 import { decodeTerms, deriveAddress, type Hex, type Intent, type Keccak } from "executable-address";
-import { columnsOf } from "./columns.ts";
+import { deriveColumns } from "./columns.ts";
 import { CorruptError, type Store } from "./store.ts";
 
 /** `keccak`: noble's unless a faster one is given. */
@@ -67,7 +67,7 @@ export async function mendTerms(
   address: Uint8Array,
   terms: Uint8Array,
 ): Promise<void> {
-  const { chainId, expiresAt, ...columns } = columnsOf(terms);
+  const { chainId, expiresAt, ...columns } = deriveColumns(terms);
   await db
     .updateTable("records")
     .set({ ...columns, terms, chain_id: chainId, expires_at: expiresAt })

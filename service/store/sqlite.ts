@@ -17,7 +17,7 @@ import { sqliteDialect } from "./sqlite/dialect.ts";
 import { makePrivateFile } from "./sqlite/private-file.ts";
 import { recordReader } from "./sqlite/record-reader.ts";
 import { recordWriter } from "./sqlite/record-writer.ts";
-import { threadOf } from "./sqlite/thread.ts";
+import { startThread } from "./sqlite/thread.ts";
 import {
   type KeyedQuery,
   type KeyedReader,
@@ -57,7 +57,7 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
   });
   const writer = recordWriter(file);
   const reader = recordReader(file);
-  const checkpointer = threadOf(new URL("./sqlite/checkpoint-worker.ts", import.meta.url), {
+  const checkpointer = startThread(new URL("./sqlite/checkpoint-worker.ts", import.meta.url), {
     ...{ file, name: "checkpoint" },
     onEnd: writer.stopAcknowledging,
   });

@@ -14,7 +14,7 @@ import { intentOf } from "../bench/intents.ts";
 import type { openStore } from "../roles/open-store.ts";
 import { rooms } from "../roles/tables.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
-import { columnsOf } from "./columns.ts";
+import { deriveColumns } from "./columns.ts";
 import { findCreated, findNewestSeq } from "./created.ts";
 import { openPostgres } from "./postgres.ts";
 import { causeOf, mendTerms } from "./record.ts";
@@ -409,7 +409,7 @@ test("on PostgreSQL a reader that goes on from a number misses none committed la
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
   // One insert takes a number for `first`, then waits for this transaction to give up `held`.
   const blocker = await one.db.startTransaction().execute();
-  const { chainId, expiresAt, ...columns } = columnsOf(held.terms);
+  const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };
   const { address, terms } = held;
   await blocker

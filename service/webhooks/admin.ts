@@ -86,7 +86,7 @@ const ofDeliveries: Command[] = [
     optional: ["event", "from", "until"],
     async run({ store: { db } }, { options }) {
       const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
-      const which = replayedOf(options);
+      const which = parseReplayed(options);
       const { replayed, nextMs } = await replay(db, options.account!, id, which, Date.now());
       return { replayed, next: toIsoOrNull(nextMs) };
     },
@@ -115,7 +115,7 @@ const ofDeliveries: Command[] = [
   },
 ];
 
-function replayedOf({ event, from, until }: Given["options"]): WhichEvents {
+function parseReplayed({ event, from, until }: Given["options"]): WhichEvents {
   if (event !== undefined && from === undefined && until === undefined) return { eventId: event };
   const [fromMs, untilMs] = [Date.parse(from ?? ""), Date.parse(until ?? "")];
   if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };

@@ -62,7 +62,7 @@ export async function addEndpoint(
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
     // Their rows are the lock: of two who add the tenth at once, one is refused.
-    await updateOf(transaction)
+    await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
       .execute();
@@ -193,8 +193,8 @@ export async function removeEndpoint(
   });
 }
 
-type Update = ReturnType<typeof updateOf>;
-const updateOf = (db: Kysely<Tables>) => db.updateTable("webhook_endpoints");
+type Update = ReturnType<typeof startUpdate>;
+const startUpdate = (db: Kysely<Tables>) => db.updateTable("webhook_endpoints");
 
 /** @returns the endpoint as it is then */
 function change(
@@ -208,7 +208,7 @@ function change(
   return db.transaction().execute(async (transaction) => {
     const endpoint = await findEndpoint(transaction, accountId, id);
     if (!endpoint) return undefined;
-    await set(updateOf(transaction)).where("id", "=", id).execute();
+    await set(startUpdate(transaction)).where("id", "=", id).execute();
     if (event === "webhook_resumed") await releaseAll(transaction, id, actor.atMs);
     await appendAudit(transaction, accountId, event, actor, endpoint.url);
     return findEndpoint(transaction, accountId, id);
@@ -222,6 +222,6 @@ function change(
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);
   const streak = -outageFailures;
-  if (isMore) await updateOf(transaction).set({ streak }).where("id", "=", id).execute();
+  if (isMore) await startUpdate(transaction).set({ streak }).where("id", "=", id).execute();
   await awaitTurn(transaction, [id], nowMs);
 }

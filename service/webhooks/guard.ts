@@ -44,7 +44,7 @@ export function parseTarget(text: string, targets: Targets): URL {
     throw new TargetError(`${url.protocol} is not allowed, only https:`);
   }
   if (url.username || url.password) throw new TargetError("a URL with a password is not allowed");
-  const host = hostOf(url);
+  const host = readHostname(url);
   if (targets === "public" && isIP(host) && !isPublic(host)) throw notPublic(host);
   if (targets === "public" && !isIP(host) && !/\.[^.]*[a-z][^.]*\.?$/.test(host)) {
     throw new TargetError(`${host} is not a name of the Internet`);
@@ -93,7 +93,7 @@ export async function resolveTarget(
   resolve: Resolve = resolvers[targets],
 ): Promise<Target> {
   const url = parseTarget(text, targets);
-  const host = hostOf(url);
+  const host = readHostname(url);
   const family = isIP(host);
   const found = family ? [{ address: host, family }] : await resolve(host).catch(() => []);
   const [first] = found;
@@ -103,5 +103,5 @@ export async function resolveTarget(
   return { url, address: first.address, family: first.family === 6 ? 6 : 4 };
 }
 
-const hostOf = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, "$1");
+const readHostname = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, "$1");
 const notPublic = (address: string) => new TargetError(`${address} is not a public address`);

@@ -117,7 +117,7 @@ function doors(
       const { headers, response } = await translate(
         auth.api.signInEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       );
-      const account = await accountOf(db, response.user, actor);
+      const account = await ensureAccount(db, response.user, actor);
       if (!account) throw new SignInError("invalid_email_or_password");
       await appendAudit(db, account.accountId, "signed_in", actor);
       await forgetExpired(db);
@@ -143,7 +143,7 @@ function sessions({ db, auth }: Context): Pick<SignIn, "signOut" | "findSession"
         returnHeaders: true,
       });
       if (!response) return undefined;
-      const account = await accountOf(db, response.user, { atMs: Date.now() });
+      const account = await ensureAccount(db, response.user, { atMs: Date.now() });
       const sessionId = response.session.id;
       return account && { account, sessionId, setCookies: headers.getSetCookie() };
     },
@@ -197,7 +197,11 @@ const isUser = async (db: Kysely<Tables>, email: string) =>
   (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
 /** A crash between the two writes of a sign-up leaves a user without an account: made here. */
-const accountOf = async (db: Kysely<Tables>, user: { id: string; email: string }, actor: Actor) =>
+const ensureAccount = async (
+  db: Kysely<Tables>,
+  user: { id: string; email: string },
+  actor: Actor,
+) =>
   (await findAccount(db, { accountId: user.id })) ??
   (await createAccount(db, user.email, actor, user.id));
 

@@ -3,6 +3,7 @@
 // have their ordinary length.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "../../flow/backoff.ts";
 
 type Heads = {
   /**
@@ -55,7 +56,7 @@ export function followHeads(urls: readonly string[], options: HeadsOptions): Hea
 function follow(url: string, onHead: () => void, options: HeadsOptions) {
   const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
   let toldAtMs = Number.NEGATIVE_INFINITY;
-  let delayMs = retryMs;
+  let failures = 0;
   const isAlive = () => performance.now() - toldAtMs < silentMs;
 
   const open = () => {
@@ -71,7 +72,7 @@ function follow(url: string, onHead: () => void, options: HeadsOptions) {
     socket.onmessage = ({ data }) => {
       if (!isHead(data)) return;
       toldAtMs = performance.now();
-      delayMs = retryMs;
+      failures = 0;
       silence.refresh();
       onHead();
     };
@@ -80,8 +81,7 @@ function follow(url: string, onHead: () => void, options: HeadsOptions) {
       clearTimeout(silence);
       stopping.removeEventListener("abort", stop);
       toldAtMs = Number.NEGATIVE_INFINITY;
-      setTimeout(open, delayMs).unref();
-      delayMs = Math.min(delayMs * 2, retryMsMax);
+      setTimeout(open, backoff(++failures, retryMs, retryMsMax)).unref();
     };
   };
   open();

@@ -4,6 +4,7 @@
 import type { Hex } from "executable-address";
 import type { ExecutorProgress } from "executable-address/status";
 import type { Kysely } from "kysely";
+import { statementRows } from "../../flow/groups.ts";
 import { together } from "../../flow/together.ts";
 import type { Tables } from "../../store/tables.ts";
 
@@ -24,9 +25,6 @@ type Asked = { address: Hex; chainId: number };
 /** Undefined where the executor never heard of money of the address. */
 type FindJob = (asked: Asked) => Promise<JobNews | undefined>;
 
-/** One statement reads at most so many, since other statements wait for it. */
-const addressesMax = 100;
-
 export function jobFinder(db: Kysely<Tables>): FindJob {
   return together<Asked, JobNews | undefined>(
     async (asked) => {
@@ -37,7 +35,7 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
       }
       return asked.map(({ chainId, address }) => found.get(keyOf(chainId, digitsOf(address))));
     },
-    { sizeMax: addressesMax },
+    { sizeMax: statementRows.short },
   );
 }
 

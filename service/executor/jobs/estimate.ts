@@ -19,7 +19,7 @@ import { gasMax, type Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
 import { estimateForms, openForms } from "./forms.ts";
 import { planGas, readGasUses } from "./gas-use.ts";
-import { type Asked, askInLanes, lateReason } from "./lanes.ts";
+import { askInLanes, lateReason, type Question } from "./lanes.ts";
 
 const method = "eth_estimateGas";
 
@@ -121,7 +121,10 @@ function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): Recovery
  * @returns undefined for calls that no endpoint had time for
  * @throws {ChainUnavailable} if no endpoint answers
  */
-async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estimate | undefined)[]> {
+async function estimateAll(
+  pass: Pass,
+  calls: readonly Question[],
+): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;
   if (calls.length === 0) return [];
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;

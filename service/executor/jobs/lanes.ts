@@ -33,7 +33,7 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
  * `forms`: the same question, the truest first, for nodes that do not take it. `lightForms`: with
  * so little gas that it takes a node little time, for accounts that are not known yet.
  */
-export type Asked = {
+export type Question = {
   forms: readonly Call[];
   lightForms?: readonly Call[];
   accountId: string;
@@ -45,13 +45,13 @@ export const lateReason = `not simulated within ${aloneMs} ms`;
 type Asking = {
   clock: Limits["clock"];
   asker: Asker;
-  asked: readonly Asked[];
+  asked: readonly Question[];
   heard: Heard[];
   isGone: boolean;
 };
 
 /** Milliseconds at the endpoint where it was quickest; 0: the account is not slow, or unknown. */
-export function slownessOf(records: readonly EndpointRecord[], accountId: string): number {
+export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (const { estimates } of records) {
     least = Math.min(least, estimates.accountMs.get(accountId) ?? least);
@@ -66,7 +66,7 @@ export function slownessOf(records: readonly EndpointRecord[], accountId: string
 export async function askInLanes(
   { clock, tuning }: Limits,
   asker: Asker,
-  asked: readonly Asked[],
+  asked: readonly Question[],
   untilMs: number,
 ): Promise<Heard[] | undefined> {
   const heard = new Array<Heard>(asked.length).fill(undefined);

@@ -17,7 +17,7 @@ import { type Decision, decide } from "./decide.ts";
 import { dispatch, isAble, roomOf, soonSeconds } from "./dispatch.ts";
 import { estimateExecutions, estimateRecoveries, type Transfer } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
-import { slownessOf } from "./lanes.ts";
+import { findSlowness } from "./lanes.ts";
 import { freshLate } from "./late.ts";
 import { recoverGas, recoveryCost } from "./recovery-cost.ts";
 import { withoutWaiting } from "./shortage.ts";
@@ -40,7 +40,7 @@ export async function work(
   const able = hands.filter(isAble);
   if (able.length === 0) return 0;
   const { parts, view, fence, nowSeconds } = able[0]!.pass;
-  const slowness = (accountId: string) => slownessOf(view.records, accountId);
+  const slowness = (accountId: string) => findSlowness(view.records, accountId);
   const { chainId } = parts.chain;
   const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsMax(able), slowness);
   if (due.length === 0) return 0;

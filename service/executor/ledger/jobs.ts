@@ -84,7 +84,7 @@ async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
   const held = new Map(found.map((each) => [each.address, each]));
   return rows.flatMap((row) => {
     const record = held.get(toHex(row.address));
-    return record ? [jobOf(row, record)] : [];
+    return record ? [toJob(row, record)] : [];
   });
 }
 
@@ -154,7 +154,7 @@ function byMerit(a: Row, b: Row): number {
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
 }
 
-function jobOf(row: Row, record: Held): Job {
+function toJob(row: Row, record: Held): Job {
   return {
     address: record.address,
     terms: toHex(record.terms),
@@ -271,9 +271,9 @@ export async function writeUpdates(
   chainId: number,
   updates: readonly JobUpdate[],
 ): Promise<void> {
-  const alike = new Map<string, { columns: ReturnType<typeof columnsOf>; keys: Uint8Array[] }>();
+  const alike = new Map<string, { columns: ReturnType<typeof toColumns>; keys: Uint8Array[] }>();
   for (const update of updates) {
-    const columns = columnsOf(update);
+    const columns = toColumns(update);
     const text = JSON.stringify(columns);
     const group = alike.get(text) ?? { columns, keys: [] };
     alike.set(text, group);
@@ -290,7 +290,7 @@ export async function writeUpdates(
   }
 }
 
-const columnsOf = (update: JobUpdate) => ({
+const toColumns = (update: JobUpdate) => ({
   state: update.state,
   due_at: update.dueAtSeconds,
   reason: update.reason,

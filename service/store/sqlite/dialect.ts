@@ -12,7 +12,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.ts";
-import { type Thread, threadOf } from "./thread.ts";
+import { startThread, type Thread } from "./thread.ts";
 
 /**
  * One connection, which a transaction holds from its first statement to its last. It takes the
@@ -26,13 +26,13 @@ export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dial
     createAdapter: () => new SqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
-    createDriver: () => driverOf(file, onEnd),
+    createDriver: () => openDriver(file, onEnd),
   };
 }
 
-function driverOf(file: string, onEnd: (cause: Error) => void): Driver {
+function openDriver(file: string, onEnd: (cause: Error) => void): Driver {
   const module = new URL("./statement-worker.ts", import.meta.url);
-  const thread: Thread<BoundStatement, StatementOutcome> = threadOf(module, {
+  const thread: Thread<BoundStatement, StatementOutcome> = startThread(module, {
     ...{ file, name: "statement", onEnd },
   });
   const run = (sql: string) => async (connection: DatabaseConnection) => {

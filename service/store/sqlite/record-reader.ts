@@ -6,7 +6,7 @@ import { together } from "../../flow/together.ts";
 import { notServed } from "../record.ts";
 import { UnavailableError } from "../store.ts";
 import type { ReadAnswer } from "./read-worker.ts";
-import { threadOf } from "./thread.ts";
+import { startThread } from "./thread.ts";
 
 export type RecordReader = {
   /**
@@ -25,9 +25,12 @@ const groupSizeMax = 32;
 const groupsRunningMax = 2;
 
 export function recordReader(file: string): RecordReader {
-  const thread = threadOf<ArrayBuffer, ReadAnswer>(new URL("./read-worker.ts", import.meta.url), {
-    ...{ file, name: "reading" },
-  });
+  const thread = startThread<ArrayBuffer, ReadAnswer>(
+    new URL("./read-worker.ts", import.meta.url),
+    {
+      ...{ file, name: "reading" },
+    },
+  );
   const findAll = async (addresses: Uint8Array[]) => {
     const bytes = new Uint8Array(20 * addresses.length);
     for (const [at, address] of addresses.entries()) bytes.set(address, 20 * at);

@@ -10,7 +10,7 @@ import {
   type SaveOutcome,
   UnavailableError,
 } from "../store.ts";
-import { threadOf } from "./thread.ts";
+import { startThread } from "./thread.ts";
 import type { WriteAnswer } from "./write-worker.ts";
 
 export type RecordWriter = {
@@ -52,10 +52,13 @@ export function recordWriter(file: string): RecordWriter {
     }
     return outcomes;
   };
-  const thread = threadOf<NewRecord[], WriteAnswer>(new URL("./write-worker.ts", import.meta.url), {
-    ...{ file, name: "writing" },
-    onEnd: stopAcknowledging,
-  });
+  const thread = startThread<NewRecord[], WriteAnswer>(
+    new URL("./write-worker.ts", import.meta.url),
+    {
+      ...{ file, name: "writing" },
+      onEnd: stopAcknowledging,
+    },
+  );
   const send = async (rows: NewRecord[]) => {
     assertAcknowledging();
     return settled(rows, await thread.ask(rows));

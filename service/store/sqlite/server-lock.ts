@@ -17,7 +17,7 @@ export class InUseError extends Error {
  * @param name of the lock; each is held by one process
  * @throws {InUseError} at once
  */
-export function becomeServerOf(directory: string, name = "server.lock"): () => void {
+export function lockDirectory(directory: string, name = "server.lock"): () => void {
   const file = join(directory, name);
   makePrivateFile(file);
   const lock = new Database(file, { timeout: 0 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UnavailableError } from "../store.ts";
-import { threadOf } from "./thread.ts";
+import { startThread } from "./thread.ts";
 
 /** Answers a number with its double, those of one message together; throws at 0. */
 const source = `
@@ -13,7 +13,7 @@ const source = `
   });`;
 const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
 const start = (onEnd = (_cause: Error) => {}) =>
-  threadOf<number, number>(module, { file: "", name: "doubling", onEnd });
+  startThread<number, number>(module, { file: "", name: "doubling", onEnd });
 
 test("a thread that ends by an error fails what waits for it, and what comes later", async () => {
   const ends: Error[] = [];
@@ -38,7 +38,7 @@ test("a thread answers in order, and what was asked before it stops", async () =
 
 test("a thread that nobody asked has not started, and stops at once", async () => {
   const ends: Error[] = [];
-  const thread = threadOf(new URL("data:text/javascript,throw new Error('it has started')"), {
+  const thread = startThread(new URL("data:text/javascript,throw new Error('it has started')"), {
     ...{ file: "", name: "idle" },
     onEnd: (cause) => ends.push(cause),
   });

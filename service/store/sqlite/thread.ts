@@ -24,7 +24,7 @@ type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown):
  * @param name for people, as in "the writing thread"
  * @param onEnd told once, of a thread that has ended, or of the error that ends it
  */
-export function threadOf<Message, Answer>(
+export function startThread<Message, Answer>(
   module: URL,
   { file, name, onEnd = () => {} }: { file: string; name: string; onEnd?: (cause: Error) => void },
 ): Thread<Message, Answer> {

@@ -5,7 +5,7 @@
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { columnsOf, foldReference } from "../columns.ts";
+import { deriveColumns, foldReference } from "../columns.ts";
 import type { NewRecord, SaveOutcome } from "../store.ts";
 import { connect } from "./connect.ts";
 import { patiently } from "./patience.ts";
@@ -81,7 +81,7 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
 /** Saves the record and its owner. @returns since when the account owns the address */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
-  const { chainId, token, amount, expiresAt } = columnsOf(terms);
+  const { chainId, token, amount, expiresAt } = deriveColumns(terms);
   const columns = [address, terms, chainId, token, amount, expiresAt];
   if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) return "now";
   const first = held.get(address);

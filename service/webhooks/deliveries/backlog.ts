@@ -1,18 +1,17 @@
 // Makes due what waits for its next attempt: after an outage, or when an endpoint is resumed.
 
 import type { Transaction } from "kysely";
+import { statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { attemptsMax } from "./waits.ts";
 
 /** So many failures in a row are an outage: one delivery alone that is refused is none. */
 export const outageFailures = 2;
-/** Deliveries that are made due by one success, in one commit. */
-const backlogMax = 200;
 
 /**
  * After an outage, what waits for its next attempt is due now, the oldest first. What is under way
  * is left alone, and so is what has one attempt left: an endpoint that fails again and again does
- * not use up all attempts at once.
+ * not use up all attempts at once. One success releases `statementRows.short` deliveries.
  *
  * @returns whether there may be more
  */
@@ -30,7 +29,7 @@ export async function releaseBacklog(
     .where("is_claimed", "=", 0)
     .where("attempts", "<", attemptsMax - 1)
     .orderBy("due_at")
-    .limit(backlogMax)
+    .limit(statementRows.short)
     .execute();
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
@@ -39,5 +38,5 @@ export async function releaseBacklog(
     .set({ due_at: nowMs })
     .where("id", "in", ids)
     .execute();
-  return rows.length === backlogMax;
+  return rows.length === statementRows.short;
 }

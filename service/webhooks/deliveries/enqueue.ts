@@ -8,15 +8,12 @@ import { eventVersion } from "../../events/body.ts";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
 import type { NewEvent } from "../../events/watches.ts";
 import { toIso } from "../../flow/days.ts";
-import { groupsOf } from "../../flow/groups.ts";
+import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
 /** Events that one replay sends again. */
 const replaysMax = 1_000;
-
-/** Rows of one insert: a database takes so many values. */
-const insertRows = 500;
 
 /**
  * Runs in the transaction that keeps the events: neither without the other. Its statements are as
@@ -89,7 +86,7 @@ function newRow(endpointId: string, given: New, nowMs: number): NewRow {
 type NewRow = Insertable<Tables["webhook_deliveries"]>;
 
 async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[]): Promise<void> {
-  for (const some of groupsOf(rows, insertRows)) {
+  for (const some of groupsOf(rows, statementRows.short)) {
     await transaction.insertInto("webhook_deliveries").values(some).execute();
   }
 }

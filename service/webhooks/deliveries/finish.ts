@@ -9,7 +9,7 @@ import { isTaken, type Sent } from "../send.ts";
 import { outageFailures, releaseBacklog } from "./backlog.ts";
 import type { Claim } from "./claim.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
-import { attemptsMax, waitMsOf } from "./waits.ts";
+import { attemptsMax, drawWaitMs } from "./waits.ts";
 
 /** An endpoint that took nothing for so long is disabled. */
 const failingMsMax = 3 * dayMs;
@@ -47,7 +47,7 @@ export async function finish(
       const { endpointId } = each.finished.claim;
       const next = await judge(transaction, endpoints.get(endpointId)!, each, rule);
       endpoints.set(endpointId, next);
-      outcomes.set(each.finished, next.state === "disabled" ? "disabled" : outcomeOf(each));
+      outcomes.set(each.finished, next.state === "disabled" ? "disabled" : nameOutcome(each));
     }
     await keepStandings(transaction, [...endpoints.values()], nowMs);
     return finished.map((each) => outcomes.get(each) ?? "retried");
@@ -89,7 +89,7 @@ async function findNew(
   });
 }
 
-const outcomeOf = ({ isTaken, isOver }: Attempt): AttemptOutcome =>
+const nameOutcome = ({ isTaken, isOver }: Attempt): AttemptOutcome =>
   isTaken ? "delivered" : isOver ? "failed" : "retried";
 
 async function keepAttempts(
@@ -104,8 +104,8 @@ async function keepAttempts(
   await transaction.insertInto("webhook_attempts").values(rows).execute();
   const ends = attempts.map((each) => {
     const { claim, sent, nowMs } = each.finished;
-    const state = each.isOver ? outcomeOf(each) : "waiting";
-    const dueAt = each.isOver ? null : nowMs + waitMsOf(each.number, sent, random);
+    const state = each.isOver ? nameOutcome(each) : "waiting";
+    const dueAt = each.isOver ? null : nowMs + drawWaitMs(each.number, sent, random);
     return sql`(${claim.id}, ${state}, cast(${dueAt} as bigint))`;
   });
   await sql`update webhook_deliveries

@@ -9,7 +9,7 @@ export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
 
 /** Jitter, lest all that failed together come back together. */
-export function waitMsOf(
+export function drawWaitMs(
   number: number,
   { retryAfterSeconds }: Sent,
   random: () => number,
