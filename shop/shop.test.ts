@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Hex, InvalidError, makeRecord } from "executable-address";
-import { createClient, type ServiceEvent } from "executable-address/client";
+import { type Client, createClient, type ServiceEvent } from "executable-address/client";
 import { readStatus } from "executable-address/status";
 import { proveEvent, WebhookError } from "executable-address/webhook";
 import { findCredentials } from "../service/accounts/account.ts";
@@ -437,7 +437,7 @@ describeOnEach("a shop without its newest orders", () => {
         ...client,
         addresses: async () => ({ items: [], next: null }),
         lookup: async (address: Hex) => (++misses === 1 ? undefined : client.lookup(address)),
-      },
+      } as unknown as Client,
       reconcileMs: 100,
     });
     await world.shop.start();

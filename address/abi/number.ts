@@ -20,11 +20,13 @@ export function readInteger(
   signed: boolean,
 ): Integer | undefined {
   if (typeof text !== "string") {
-    const instead = Number.isSafeInteger(text)
-      ? `: write "${text}"`
-      : typeof text === "number" && Number.isFinite(text)
-        ? `: ${baseUnits}`
-        : "";
+    const isWhole = Number.isSafeInteger(text) || typeof text === "bigint";
+    const instead =
+      isWhole && String(text).length <= lengthMax
+        ? `: write "${text}"`
+        : typeof text === "number" && Number.isFinite(text)
+          ? `: ${baseUnits}`
+          : "";
     addFault(faults, "wrong_type", `expected digits as a string, found ${kindOf(text)}${instead}`);
     return undefined;
   }

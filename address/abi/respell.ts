@@ -20,6 +20,7 @@ export function respellArgument(value: unknown): string | undefined {
     if (++items > itemsMax) return undefined;
     if (typeof item === "string" && item.length <= textLengthMax) return item;
     if (typeof item === "boolean" || Number.isSafeInteger(item)) return String(item);
+    if (typeof item === "bigint") return String(item).slice(0, textLengthMax);
     if (!Array.isArray(item) || item.length > itemsMax) return undefined;
     const parts: Spelled[] = [];
     for (const inner of item) {

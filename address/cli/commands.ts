@@ -21,6 +21,7 @@ import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/new-intent.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
+import { version } from "../version.ts";
 import { type Actor, act } from "./act.ts";
 import { Misuse, type Options, parseArguments } from "./arguments.ts";
 import {
@@ -34,7 +35,6 @@ import {
   recordOf,
   verifyKept,
 } from "./chain.ts";
-import { version } from "./version.ts";
 
 const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
 

@@ -3,8 +3,8 @@
 
 import { InvalidError, plainOf } from "../errors.ts";
 import { isSame } from "../hex.ts";
-import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
-import { makeRecord, verifyRecord } from "../record.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { verifyRecord } from "../record.ts";
 import {
   address,
   chainId,
@@ -18,7 +18,6 @@ import {
   text,
 } from "../shape.ts";
 import { type ServiceStatus, serviceStatus } from "../status/shape.ts";
-import { type Check, check } from "./check.ts";
 import { UnprovenError } from "./errors.ts";
 import type { Trust } from "./options.ts";
 import { type Simulation, simulation } from "./simulation.ts";
@@ -76,19 +75,6 @@ export function proveRecord(
   }
 }
 
-/** The record of `wanted` with a salt that the service made. @throws {UnprovenError} */
-export function proveSalted(
-  answer: unknown,
-  wanted: Omit<Intent, "salt">,
-  trust: Trust,
-): AddressRecord {
-  const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
-  if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
-    throw new UnprovenError(`salt: wanted 32 bytes of hex, found ${plainOf(salt)}`);
-  const { address } = makeRecord({ ...wanted, salt }, trust);
-  return proveRecord(answer, address, trust);
-}
-
 /** @throws {UnprovenError} */
 export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
@@ -105,14 +91,6 @@ export function proveStatus(answer: unknown, asked: Hex): ServiceStatus {
 /** @throws {UnprovenError} */
 export function proveSimulation(answer: unknown, asked: Hex): Simulation {
   return ofAddress(shaped(simulation, answer, `simulation of ${asked}`), asked);
-}
-
-/** @throws {UnprovenError} */
-export function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
-  const found = shaped(check, answer, "check");
-  proveRecord(found.record, address, trust);
-  ofAddress(found.simulation, address);
-  return found;
 }
 
 /** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */

@@ -581,3 +581,242 @@ describe("what may pass by itself", () => {
     assert.equal(seen.length, 5);
   });
 });
+
+describe("options", () => {
+  const { apiKey } = credentials;
+  const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
+
+  test("TypeError with the valid names for an unknown option or field", async () => {
+    const unknown = (name: string, what: string, known: string) => ({
+      name: "TypeError",
+      message: `${name}: no such ${what}; the ${what}s are ${known}`,
+    });
+    assert.throws(
+      () => open({ timeout: 5 } as object),
+      unknown(
+        ...(["timeout", "option"] as const),
+        "baseUrl, mirrors, apiKey, clientId, factory, keccak, fetch, retriesMax, waitSecondsMax, " +
+          "timeoutMs, deadlineMs, headers, onRequest, onResponse",
+      ),
+    );
+    const client = open();
+    const fields =
+      "order, limit, cursor, state, token, chainId, reference, claimedReference, createdBy, " +
+      "referenceContains, createdFrom, createdUntil, settledFrom, settledUntil";
+    const options = "signal, timeoutMs, deadlineMs, headers, retries";
+    const rpcs = [baseUrl];
+    for (const [attempt, error] of [
+      [() => client.addresses({ stat: "open" } as object), unknown("stat", "field", fields)],
+      [
+        () => client.events({ type: "x" } as object),
+        unknown("type", "field", "cursor, limit, types"),
+      ],
+      [() => client.chains({ timeout: 5 } as object), unknown("timeout", "option", options)],
+      [
+        () => client.create(sample, { ref: "x" } as object),
+        unknown("ref", "option", `${options}, reference, again, signature`),
+      ],
+      [
+        () => client.webhooks.rotate("w", { retries: 1 } as object),
+        unknown("retries", "option", "signal, timeoutMs, deadlineMs, headers"),
+      ],
+      [
+        () => client.prove(record.address, { rpcs, depth: 5 } as { rpcs: string[] }),
+        unknown("depth", "option", "rpcs, quorum, confirmations"),
+      ],
+      [
+        () => client.waitFor(record.address, "executed", { timeout: 5 } as object),
+        unknown("timeout", "option", "signal, pollMs, timeoutMs, proof"),
+      ],
+      [
+        () => client.watch(record.address, { poll: 5 } as object).next(),
+        unknown("poll", "option", "signal, pollMs"),
+      ],
+    ] as const)
+      await assert.rejects(async () => void (await attempt()), error);
+    assert.equal(seen.length, 0);
+  });
+
+  test("TypeError for a header that the client sets itself, or that breaks a line", async () => {
+    const message = (name: string) =>
+      `headers.${name}: expected printable ASCII, and a name that the client does not set`;
+    const refused = {
+      Authorization: "secret",
+      "content-type": "x",
+      "a b": "x",
+      Ok: "a\r\nb",
+      N: 5,
+    };
+    for (const [name, value] of Object.entries(refused)) {
+      const headers = { [name]: value } as Record<string, string>;
+      assert.throws(() => open({ headers }), { name: "TypeError", message: message(name) });
+      await assert.rejects(open().chains({ headers }), { message: message(name) });
+    }
+  });
+
+  test("sends the headers of the client and of the call, and names the library", async () => {
+    const client = open({ headers: { "X-Shop": "one", Traceparent: "00" } });
+    await client.chains({ headers: { "x-shop": "two" } });
+    const { headers } = seen[0]!;
+    assert.deepEqual([headers["x-shop"], headers.traceparent], ["two", "00"]);
+    assert.match(String(headers["user-agent"]), /^executable-address\/\d+\.\d+\.\d+$/);
+  });
+
+  test("leaves the user agent to a browser, whose CORS would ask for another", async () => {
+    const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+    const value = { userAgent: "Mozilla/5.0 (X11; Linux x86_64)" };
+    Object.defineProperty(globalThis, "navigator", { value, configurable: true });
+    try {
+      await createClient({ baseUrl }).chains();
+    } finally {
+      if (before) Object.defineProperty(globalThis, "navigator", before);
+      else Reflect.deleteProperty(globalThis, "navigator");
+    }
+    assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
+  });
+
+  test("a call has its own retries, timeout and signal", async () => {
+    const client = open({ retriesMax: 3 });
+    once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
+    await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
+    assert.equal(seen.length, 1);
+    const slow = open({ fetch: (_, init) => aborted(init?.signal) });
+    await assert.rejects(slow.chains({ retries: 0, timeoutMs: 5 }), {
+      message: "no whole answer within 5 ms",
+    });
+    const reason = new Error("enough");
+    await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
+  });
+
+  test("NetworkError timeout after deadlineMs, with all attempts and waits", async () => {
+    const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
+    const message = "no answer within 30 ms";
+    const timeout = { name: "NetworkError", kind: "timeout", message };
+    await assert.rejects(slow.chains({ deadlineMs: 30 }), timeout);
+    await assert.rejects(
+      open({
+        fetch: (_, init) => aborted(init?.signal),
+        mirrors: [baseUrl],
+        deadlineMs: 30,
+      }).lookup(record.address),
+      timeout,
+    );
+    once(refusal(429, "rate_limited", { "Retry-After": "20" }));
+    const limited = open().chains({ deadlineMs: 10_000 });
+    await assert.rejects(limited, isService(429, "rate_limited"));
+    assert.equal(seen.length, 1, "no wait that would end after the deadline");
+  });
+
+  test("withResponse gives the request ID of a success, and of what is not there", async () => {
+    once({ headers: { "X-Request-Id": "req-1" }, body: chainListOf(factoryAddress) });
+    const { data, response } = await open().chains().withResponse();
+    assert.equal(data.factory, factoryAddress);
+    assert.deepEqual(
+      [response.status, response.requestId, response.attempt, response.method],
+      [200, "req-1", 1, "GET"],
+    );
+    once({ ...refusal(404, "not_found"), headers: { "X-Request-Id": "req-2" } });
+    const nothing = await open().lookup(shop).withResponse();
+    assert.deepEqual([nothing.data, nothing.response.requestId], [undefined, "req-2"]);
+    once({ headers: { "X-Request-Id": "req-3" }, body: { items: [] } });
+    const deliveries = await open().webhooks.deliveries("w").withResponse();
+    assert.deepEqual([deliveries.data, deliveries.response.requestId], [[], "req-3"]);
+    once(refusal(403, "forbidden"));
+    await assert.rejects(
+      open().webhooks.deliveries("w").withResponse(),
+      isService(403, "forbidden"),
+    );
+  });
+
+  test("hooks see every attempt and no credential, and cannot fail a call", async () => {
+    const told: unknown[] = [];
+    const client = open({
+      onRequest: (request) => {
+        told.push(request);
+        throw new Error("of a hook");
+      },
+      onResponse: ({ status, attempt, elapsedMs }) => {
+        assert.ok(elapsedMs >= 0);
+        told.push([status, attempt]);
+        throw new Error("of a hook");
+      },
+    });
+    once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
+    await client.chains();
+    const asked = { method: "GET", url: `${baseUrl}/chains` };
+    assert.deepEqual(told, [
+      { ...asked, attempt: 1 },
+      [503, 1],
+      { ...asked, attempt: 2 },
+      [200, 2],
+    ]);
+    assert.ok(!JSON.stringify(told).includes(apiKey));
+  });
+
+  test("for await reads every page of a list once, and one page at a time", async () => {
+    const [event] = eventPageOf(record.address).items;
+    const page = (at: number) => {
+      const items = [{ ...event, id: `e${at}` }];
+      return { items, next: String(at + 1), hasMore: at < 3 };
+    };
+    answers = [1, 2, 3].map((at) => () => ({ body: page(at) }));
+    const found: string[] = [];
+    for await (const { id } of open().events({ limit: 1 })) {
+      found.push(id);
+      assert.equal(seen.length, found.length, "the next page is not read early");
+    }
+    assert.deepEqual(found, ["e1", "e2", "e3"]);
+    assert.deepEqual(
+      seen.map(({ url }) => url),
+      ["", "&cursor=2", "&cursor=3"].map((cursor) => `/v1/events?limit=1${cursor}`),
+    );
+  });
+
+  test("for await ends at the last page, also if a list always names a next one", async () => {
+    const body = (next: string | null) => ({ body: { items: [], next } });
+    once(body("9"));
+    for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
+    once(body(null));
+    for await (const _ of open().addresses()) assert.fail("no item");
+    once({ body: { items: [], next: "7", hasMore: true } });
+    const endless = open().events({ cursor: "7" })[Symbol.asyncIterator]();
+    const message = "the next page is the same page";
+    await assert.rejects(endless.next(), { name: "UnprovenError", message });
+    once({ body: { items: [] } });
+    for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
+  });
+
+  test("accepts a Date and a bigint in a query, and says how an intent spells them", async () => {
+    once({ body: { items: [], next: null } });
+    const createdFrom = new Date("2026-01-02T03:04:05Z");
+    await open().addresses({ createdFrom, chainId: 8453n });
+    assert.equal(
+      seen[0]?.url,
+      "/v1/addresses?createdFrom=2026-01-02T03%3A04%3A05.000Z&chainId=8453",
+    );
+    const wrong = {
+      amount: 25n,
+      expirationTimestamp: new Date(1_900_000_000_500),
+      chainId: 1n,
+      calls: [{ ...sample.calls[0], args: [sample.calls[0]!.args[0], 5n] }],
+    };
+    const error = await open()
+      .create({ ...sample, ...wrong } as object as typeof sample)
+      .catch((error) => error);
+    assert.ok(error instanceof InvalidError);
+    const said = error.issues.map(({ message }) => message.replace(/.*found/, "found"));
+    assert.deepEqual(said.sort(), [
+      'found a bigint: write "25"',
+      'found a bigint: write "5"',
+      "found a bigint: write 1",
+      "found an object: write 1900000000",
+    ]);
+  });
+});
+
+/** What a `fetch` gives that has no answer until it is stopped. */
+const aborted = (signal: AbortSignal | null | undefined) =>
+  new Promise<Response>((_, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });

@@ -2,18 +2,19 @@
 
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
+import { plainOf } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/new-intent.ts";
-import { proveCheck, proveRecord, proveSalted } from "./answers.ts";
-import type { Check } from "./check.ts";
-import { ClientError } from "./errors.ts";
-import type { Settings } from "./options.ts";
-import { queryOf, send } from "./request.ts";
+import { makeRecord } from "../record.ts";
+import { ofAddress, proveRecord, shaped } from "./answers.ts";
+import type { Call, CallOptions } from "./call.ts";
+import { type Check, check } from "./check.ts";
+import { ClientError, UnprovenError } from "./errors.ts";
+import type { Settings, Trust } from "./options.ts";
+import { send, writeQuery } from "./request.ts";
 
 /** An intent to create; without a salt, a random one is drawn. */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
-
-export type CallOptions = { readonly signal?: AbortSignal };
 
 /**
  * `reference`: what the account calls the address, 1 to 128 printable characters. With an API key
@@ -31,32 +32,29 @@ export type CreateOptions = CallOptions & {
 /** Creates the address of an intent, as `Client.create` promises. */
 export async function createAddress(
   settings: Settings,
+  call: Call,
   intent: NewIntent,
   options: CreateOptions = {},
 ): Promise<AddressRecord> {
   const { trust, credential } = settings;
   const { reference, signature, again } = options;
-  const query = queryOf({ reference, signature, again: again ? "true" : undefined });
+  const query = writeQuery({ reference, signature, again: again ? "true" : undefined });
   const path = `/address/create${query}`;
   // A server's reference makes the salt of an intent without one.
   const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
   if (isSaltMade && "Authorization" in credential) {
     // The salt is the service's, which knows the account's reference key.
     const { salt: _, ...wanted } = encodeNewIntent(intent, trust).intent;
-    return proveSalted(await submit(settings, path, wanted, options), wanted, trust);
+    return proveSalted(await submit(settings, call, path, wanted), wanted, trust);
   }
-  return submitSalted(settings, path, intent, options, (answer, address) =>
+  return submitSalted(settings, call, path, intent, (answer, address) =>
     proveRecord(answer, address, trust),
   );
 }
 
 /** Checks an intent, as `Client.check` promises. */
-export function checkIntent(
-  settings: Settings,
-  intent: NewIntent,
-  options: CallOptions = {},
-): Promise<Check> {
-  return submitSalted(settings, "/address/check", intent, options, (answer, address) =>
+export function checkIntent(settings: Settings, call: Call, intent: NewIntent): Promise<Check> {
+  return submitSalted(settings, call, "/address/check", intent, (answer, address) =>
     proveCheck(answer, address, settings.trust),
   );
 }
@@ -64,9 +62,9 @@ export function checkIntent(
 /** Posts an intent with a salt, and returns what `prove` makes of the answer. */
 async function submitSalted<T>(
   settings: Settings,
+  call: Call,
   path: string,
   intent: NewIntent,
-  options: CallOptions,
   prove: (answer: unknown, address: Hex) => T,
 ): Promise<T> {
   const { trust } = settings;
@@ -74,19 +72,32 @@ async function submitSalted<T>(
   const { intent: wanted, terms } = encodeNewIntent(intent, trust);
   const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
   try {
-    return prove(await submit(settings, path, wanted, options), address);
+    return prove(await submit(settings, call, path, wanted), address);
   } catch (error) {
     if (error instanceof ClientError) error.intent = wanted;
     throw error;
   }
 }
 
-function submit(
-  { credential, transport }: Settings,
-  path: string,
-  intent: object,
-  { signal }: CallOptions,
-) {
+function submit({ credential }: Settings, call: Call, path: string, intent: object) {
+  const { transport, signal } = call;
   const headers = { "Content-Type": "application/json", ...credential };
   return send(transport, { method: "POST", path, headers, body: JSON.stringify(intent), signal });
+}
+
+/** The record of `wanted` with a salt that the service made. @throws {UnprovenError} */
+function proveSalted(answer: unknown, wanted: Omit<Intent, "salt">, trust: Trust): AddressRecord {
+  const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
+  if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
+    throw new UnprovenError(`salt: wanted 32 bytes of hex, found ${plainOf(salt)}`);
+  const { address } = makeRecord({ ...wanted, salt }, trust);
+  return proveRecord(answer, address, trust);
+}
+
+/** @throws {UnprovenError} */
+function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
+  const found = shaped(check, answer, "check");
+  proveRecord(found.record, address, trust);
+  ofAddress(found.simulation, address);
+  return found;
 }

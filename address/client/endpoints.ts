@@ -10,15 +10,14 @@ import {
   matching,
   object,
   orNull,
+  type Shape,
   type TypeOf,
   text,
   time,
 } from "../shape.ts";
 import { ofId, shaped } from "./answers.ts";
+import type { Answered, CallOptions } from "./call.ts";
 import { type EventType, eventType } from "./lists.ts";
-import { orNothing } from "./mirrors.ts";
-import type { Settings } from "./options.ts";
-import { send } from "./request.ts";
 
 /** A webhook endpoint of the account. Times are ISO 8601. */
 export const endpoint = object({
@@ -129,75 +128,91 @@ export const deliveryPage = object({
 /** One event, or those that were said in a span: `from` inclusive, `until` exclusive. */
 export type ReplayQuery =
   | { readonly eventId: string }
-  | { readonly from: string; readonly until: string };
+  | { readonly from: string | Date; readonly until: string | Date };
 
-type CallOptions = { readonly signal?: AbortSignal };
+/** A request that makes something is sent once, so it has no `retries`. */
+export type WriteOptions = Omit<CallOptions, "retries">;
 
 /** Each takes an API key with the scope `webhooks`, and rejects as the client's methods do. */
 export type Endpoints = {
-  list(options?: CallOptions): Promise<Endpoint[]>;
+  list(options?: CallOptions): Answered<Endpoint[]>;
   /** The `secret` is in this answer and never again. @throws {ServiceError} where a URL is taken */
   create(
     endpoint: { readonly url: string; readonly types?: readonly EventType[] },
-    options?: CallOptions,
-  ): Promise<TypeOf<typeof newEndpoint>>;
+    options?: WriteOptions,
+  ): Answered<TypeOf<typeof newEndpoint>>;
   /** One endpoint of the account's; undefined where it has none under `id`. */
-  get(id: string, options?: CallOptions): Promise<Endpoint | undefined>;
-  pause(id: string, options?: CallOptions): Promise<Endpoint>;
+  get(id: string, options?: CallOptions): Answered<Endpoint | undefined>;
+  pause(id: string, options?: WriteOptions): Answered<Endpoint>;
   /** Also after it was disabled; what waits is sent at once. */
-  resume(id: string, options?: CallOptions): Promise<Endpoint>;
+  resume(id: string, options?: WriteOptions): Answered<Endpoint>;
   /** The old secret signs beside the new one for 24 hours. */
-  rotate(id: string, options?: CallOptions): Promise<TypeOf<typeof newSecret>>;
-  test(id: string, options?: CallOptions): Promise<TypeOf<typeof sentTest>>;
+  rotate(id: string, options?: WriteOptions): Answered<TypeOf<typeof newSecret>>;
+  test(id: string, options?: WriteOptions): Answered<TypeOf<typeof sentTest>>;
   /** At most the oldest 1,000; `next` is from when to go on, where there are more. */
-  replay(id: string, which: ReplayQuery, options?: CallOptions): Promise<TypeOf<typeof replayed>>;
+  replay(id: string, which: ReplayQuery, options?: WriteOptions): Answered<TypeOf<typeof replayed>>;
   /** The newest 50, each with its attempts. */
-  deliveries(id: string, options?: CallOptions): Promise<Delivery[]>;
-  remove(id: string, options?: CallOptions): Promise<void>;
+  deliveries(id: string, options?: CallOptions): Answered<Delivery[]> & AsyncIterable<Delivery>;
+  remove(id: string, options?: WriteOptions): Answered<void>;
 };
 
-export function endpointsOf({ credential, transport }: Settings): Endpoints {
-  const read = (path: string, { signal }: CallOptions = {}) =>
-    send(transport, { method: "GET", path: `/webhooks${path}`, headers: credential, signal });
-  const change = (
+/** How the endpoints' requests are sent, by account.ts. */
+export type Sending = {
+  /** @param read asks for the answer, and checks it */
+  read<Answer>(
+    path: string,
+    options: CallOptions | undefined,
+    read: (ask: () => Promise<unknown>) => Promise<Answer>,
+  ): Answered<Answer>;
+  /** @param read checks the answer */
+  write<Answer>(
     method: "POST" | "DELETE",
     path: string,
-    { signal }: CallOptions = {},
-    input?: unknown,
-  ) => {
-    const body = input === undefined ? {} : { body: JSON.stringify(input) };
-    const type = input === undefined ? {} : { "Content-Type": "application/json" };
-    const headers = { ...type, ...credential };
-    const request = { method, path: `/webhooks${path}`, headers, signal, ...body };
-    return send({ ...transport, retriesMax: 0 }, request);
-  };
-  const post = (id: string, verb: string, options?: CallOptions, input?: unknown) =>
-    change("POST", `${pathOf(id)}/${verb}`, options, input);
+    options: WriteOptions | undefined,
+    read: (answer: unknown) => Answer,
+    input?: object,
+  ): Answered<Answer>;
+  orNothing<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
+};
+
+/** Without `for await`, which account.ts adds. */
+type WithoutIterator = Omit<Endpoints, "deliveries"> & {
+  deliveries(id: string, options?: CallOptions): Answered<Delivery[]>;
+};
+
+export function openEndpoints({ read, write, orNothing }: Sending): WithoutIterator {
   const proveEndpoint = (answer: unknown) => shaped(endpoint, answer, "webhook endpoint");
+  const proveAs =
+    <S extends Shape>(shape: S, what: string) =>
+    (answer: unknown) =>
+      shaped(shape, answer, what);
 
   return {
-    list: async (options) =>
-      shaped(endpointPage, await read("", options), "list of endpoints").endpoints,
-    create: async (wanted, options) =>
-      shaped(newEndpoint, await change("POST", "", options, wanted), "new webhook endpoint"),
-    get: (id, options) =>
-      orNothing(async () => {
-        return ofId(proveEndpoint(await read(pathOf(id), options)), id, "endpoint");
+    list: (options) =>
+      read("/webhooks", options, async (ask) => {
+        const { endpoints } = shaped(endpointPage, await ask(), "list of endpoints");
+        return endpoints;
       }),
-    pause: async (id, options) => proveEndpoint(await post(id, "pause", options)),
-    resume: async (id, options) => proveEndpoint(await post(id, "resume", options)),
-    rotate: async (id, options) =>
-      shaped(newSecret, await post(id, "rotate", options), "new secret"),
-    test: async (id, options) => shaped(sentTest, await post(id, "test", options), "test"),
-    replay: async (id, which, options) =>
-      shaped(replayed, await post(id, "replay", options, which), "replay"),
-    deliveries: async (id, options) =>
-      shaped(deliveryPage, await read(`${pathOf(id)}/deliveries`, options), "list of deliveries")
-        .items,
-    async remove(id, options) {
-      await change("DELETE", pathOf(id), options);
-    },
+    create: (wanted, options) =>
+      write("POST", "/webhooks", options, proveAs(newEndpoint, "new webhook endpoint"), wanted),
+    get: (id, options) =>
+      read(pathOf(id), options, (ask) =>
+        orNothing(async () => ofId(proveEndpoint(await ask()), id, "endpoint")),
+      ),
+    pause: (id, options) => write("POST", pathOf(id, "/pause"), options, proveEndpoint),
+    resume: (id, options) => write("POST", pathOf(id, "/resume"), options, proveEndpoint),
+    rotate: (id, options) =>
+      write("POST", pathOf(id, "/rotate"), options, proveAs(newSecret, "new secret")),
+    test: (id, options) => write("POST", pathOf(id, "/test"), options, proveAs(sentTest, "test")),
+    replay: (id, which, options) =>
+      write("POST", pathOf(id, "/replay"), options, proveAs(replayed, "replay"), which),
+    deliveries: (id, options) =>
+      read(pathOf(id, "/deliveries"), options, async (ask) => {
+        const { items } = shaped(deliveryPage, await ask(), "list of deliveries");
+        return items;
+      }),
+    remove: (id, options) => write("DELETE", pathOf(id), options, () => undefined),
   };
 }
 
-const pathOf = (id: string) => `/${encodeURIComponent(id)}`;
+const pathOf = (id: string, verb = "") => `/webhooks/${encodeURIComponent(id)}${verb}`;

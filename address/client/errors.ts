@@ -50,7 +50,7 @@ export class NetworkError extends ClientError {
   override readonly name = "NetworkError";
   readonly kind: "unreachable" | "interrupted" | "timeout" | "redirected";
 
-  constructor(kind: NetworkError["kind"], message: string, options?: ErrorOptions) {
+  constructor(kind: NetworkError["kind"], message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.kind = kind;
   }

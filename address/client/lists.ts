@@ -24,7 +24,7 @@ import { type AddressState, addressStatus, blockReference, state } from "../stat
 import { ofAddress, ofId, shaped } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
 
-/** Times are ISO 8601: `From` inclusive, `Until` exclusive. */
+/** Times are ISO 8601 or a `Date`: `From` inclusive, `Until` exclusive. */
 export type AddressQuery = {
   readonly order?: "newest" | "oldest";
   /** 1 to 100. */
@@ -33,18 +33,24 @@ export type AddressQuery = {
   readonly cursor?: string;
   readonly state?: AddressState;
   readonly token?: Hex;
-  readonly chainId?: number;
+  readonly chainId?: number | bigint;
   /** Set by an API key; what a client ID claims never matches. */
   readonly reference?: string;
   readonly claimedReference?: string;
   readonly createdBy?: CreatedBy;
   /** Any part of either kind of reference, in any letter case. */
   readonly referenceContains?: string;
-  readonly createdFrom?: string;
-  readonly createdUntil?: string;
-  readonly settledFrom?: string;
-  readonly settledUntil?: string;
+  readonly createdFrom?: string | Date;
+  readonly createdUntil?: string | Date;
+  readonly settledFrom?: string | Date;
+  readonly settledUntil?: string | Date;
 };
+
+export const addressFields = {
+  ...{ order: 1, limit: 1, cursor: 1, state: 1, token: 1, chainId: 1, reference: 1 },
+  ...{ claimedReference: 1, createdBy: 1, referenceContains: 1, createdFrom: 1, createdUntil: 1 },
+  ...{ settledFrom: 1, settledUntil: 1 },
+} satisfies Record<keyof AddressQuery, 1>;
 
 /** The credential that named the address, or created it if nobody named it. */
 export const createdBy = among("api_key", "client_id");
@@ -110,6 +116,8 @@ export type EventQuery = {
   readonly limit?: number;
   readonly types?: readonly EventType[];
 };
+
+export const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
  * Money that arrived, according to the token's log. Without a log (native coin, or money that

@@ -5,16 +5,17 @@
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { proveRecord } from "./answers.ts";
+import type { Call } from "./call.ts";
 import { ServiceError, UnprovenError } from "./errors.ts";
 import type { Settings } from "./options.ts";
-import { send } from "./request.ts";
+import { type Signal, send } from "./request.ts";
 import { within } from "./within.ts";
 
 /** How long one source is waited for alone. */
 const slowMs = 2_000;
 
 /** Gives what a source has, once it is proved, and rejects with anything else. */
-type Ask<Found> = (baseUrl: string, signal: AbortSignal) => Promise<Found>;
+type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**
  * Asks the source that gave the last answer, and if it gives none, all others simultaneously. That
@@ -26,7 +27,7 @@ function openSources(baseUrls: readonly string[]) {
   let preferred = 0;
 
   /** @throws the service's own error where no source gives anything, or the signal's reason */
-  return async <Found>(ask: Ask<Found>, signal?: AbortSignal): Promise<Found> => {
+  return async <Found>(ask: Ask<Found>, signal?: Signal): Promise<Found> => {
     const stopping = new AbortController();
     const stop = () => stopping.abort(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });
@@ -73,16 +74,12 @@ export async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined
 }
 
 /** Requests the JSON at a path of a source. */
-type Get = (baseUrl: string, path: string, signal: AbortSignal) => Promise<unknown>;
+type Get = (baseUrl: string, path: string, signal: Signal) => Promise<unknown>;
 
-/** Returns a function that requests a record by `get` and proves it. */
-function openRecords(
-  baseUrls: readonly string[],
-  trust: Parameters<typeof proveRecord>[2],
-  get: Get,
-) {
+/** Returns a function that requests a record by the `get` that it is given, and proves it. */
+function openRecords(baseUrls: readonly string[], trust: Parameters<typeof proveRecord>[2]) {
   const fromSources = openSources(baseUrls);
-  return (address: Hex, signal?: AbortSignal): Promise<AddressRecord> => {
+  return (address: Hex, get: Get, signal?: Signal): Promise<AddressRecord> => {
     // Files of a mirror are named in lower case.
     const path = `/address/${baseUrls.length > 1 ? address.toLowerCase() : address}`;
     return fromSources(
@@ -97,12 +94,14 @@ function openRecords(
  * none and no mirror gives one.
  */
 export function lookupIn({ transport, mirrors, trust }: Settings) {
-  // A mirror is asked instead of the same source again.
-  const { retriesMax } = mirrors.length > 0 ? { retriesMax: 0 } : transport;
-  const find = openRecords([transport.baseUrl, ...mirrors], trust, (baseUrl, path, signal) =>
-    send({ ...transport, baseUrl, retriesMax }, { method: "GET", path, signal }),
-  );
-  return (address: Hex, signal?: AbortSignal) => orNothing(() => find(address, signal));
+  const find = openRecords([transport.baseUrl, ...mirrors], trust);
+  return (address: Hex, { transport, signal }: Call) => {
+    // A mirror is asked instead of the same source again.
+    const { retriesMax } = mirrors.length > 0 ? { retriesMax: 0 } : transport;
+    const get: Get = (baseUrl, path, signal) =>
+      send({ ...transport, baseUrl, retriesMax }, { method: "GET", path, signal });
+    return orNothing(() => find(address, get, signal));
+  };
 }
 
 /** A record for a page: proved, or why there is none. `error` says what does not match. */
@@ -120,18 +119,19 @@ export type FoundRecord =
 export async function findRecord(
   baseUrls: readonly string[],
   address: Hex,
-  signal: AbortSignal,
+  signal: Signal,
 ): Promise<FoundRecord> {
-  const find = openRecords(baseUrls, { factory: factoryAddress }, async (baseUrl, path, signal) => {
+  const find = openRecords(baseUrls, { factory: factoryAddress });
+  const get: Get = async (baseUrl, path, signal) => {
     const answer = await fetch(`${baseUrl}${path}`, { signal });
     if (!answer.ok) throw new NoRecord(answer.status);
     // Text that is no JSON is a wrong record. An answer that breaks off is none.
     return answer.json().catch((error) => {
       if (!(error instanceof SyntaxError)) throw error;
     });
-  });
+  };
   try {
-    return { kind: "record", record: await find(address, signal) };
+    return { kind: "record", record: await find(address, get, signal) };
   } catch (error) {
     if (error instanceof UnprovenError) return { kind: "wrong", error: error.cause };
     return { kind: error instanceof NoRecord && error.status === 404 ? "missing" : "unreachable" };

@@ -5,7 +5,8 @@ import { factoryAddress } from "../deployment.ts";
 import { kindOf } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { type Keccak, keccakOf } from "../keccak/keccak.ts";
-import type { Transport } from "./request.ts";
+import { version } from "../version.ts";
+import type { Fetch, RequestInfo, ResponseInfo, Transport } from "./request.ts";
 
 export type ClientOptions = {
   /** With the version, as in `https://pay.example/v1`. With an API key `https`, or this machine. */
@@ -25,14 +26,29 @@ export type ClientOptions = {
   readonly factory?: Hex;
   readonly keccak?: Keccak;
   /** In place of the global `fetch`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** How often a request is sent again that failed to arrive or was told to wait. Default 3. */
   readonly retriesMax?: number;
   /** The longest wait between two attempts; one that is told to wait longer throws. Default 30. */
   readonly waitSecondsMax?: number;
   /** How long one attempt may take, from asking to the last byte. Default 20,000. */
   readonly timeoutMs?: number;
+  /** How long a call may take, with all attempts and the waits between them. Default: a day. */
+  readonly deadlineMs?: number;
+  /** Sent with every request. In a page they need a service that allows them (CORS). */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Called before each attempt. Exceptions of hooks are ignored. */
+  readonly onRequest?: (request: RequestInfo) => void;
+  /** Called with each response, also if it is an error. */
+  readonly onResponse?: (response: ResponseInfo) => void;
 };
+
+const clientOptions =
+  "baseUrl, mirrors, apiKey, clientId, factory, keccak, fetch, retriesMax, waitSecondsMax, " +
+  "timeoutMs, deadlineMs, headers, onRequest, onResponse";
+
+/** A day, in milliseconds. */
+export const limitMsMax = 86_400_000;
 
 export type Trust = { readonly factory: Hex; readonly keccak: Keccak };
 
@@ -45,10 +61,14 @@ export type Settings = {
 
 /** @throws {TypeError} or {InvalidError} (of `factory`) */
 export function parseOptions(options: ClientOptions): Settings {
+  refuseUnknown(options, clientOptions, "option");
   const keccak = keccakOf(options);
-  const given = options.fetch;
-  if (given !== undefined && typeof given !== "function")
-    throw new TypeError(`fetch: expected a function, found ${kindOf(given)}`);
+  for (const name of ["fetch", "onRequest", "onResponse"] as const) {
+    const value = options[name];
+    if (value !== undefined && typeof value !== "function")
+      throw new TypeError(`${name}: expected a function, found ${kindOf(value)}`);
+  }
+  const { fetch: given, onRequest, onResponse } = options;
   return {
     trust: {
       factory: parseAddress(options.factory ?? factoryAddress, { path: ["factory"], keccak }),
@@ -61,7 +81,11 @@ export function parseOptions(options: ClientOptions): Settings {
       fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
       retriesMax: parseCount(options, "retriesMax", 3, 0, 100),
       waitSecondsMax: parseCount(options, "waitSecondsMax", 30, 0, 86_400),
-      timeoutMs: parseCount(options, "timeoutMs", 20_000, 1, 86_400_000),
+      timeoutMs: parseCount(options, "timeoutMs", 20_000, 1, limitMsMax),
+      deadlineMs: parseCount(options, "deadlineMs", limitMsMax, 1, limitMsMax),
+      headers: { ...nameProgram(), ...parseHeaders(options) },
+      onRequest,
+      onResponse,
     },
   };
 }
@@ -79,6 +103,37 @@ export function parseCount<Name extends string>(
     return value as number;
   const found = typeof value === "number" ? value : kindOf(value);
   throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
+}
+
+/** @throws {TypeError} that names the first field of `given` that is not among `known` */
+export function refuseUnknown(given: object, known: string, what: "option" | "field"): void {
+  const names = known.split(", ");
+  const wrong = Object.keys(given).find((name) => !names.includes(name));
+  if (wrong !== undefined)
+    throw new TypeError(`${wrong.slice(0, 64)}: no such ${what}; the ${what}s are ${known}`);
+}
+
+/** Browsers name themselves, and would ask the service whether another name is allowed. */
+function nameProgram(): Record<string, string> {
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  const isBrowser = navigator?.userAgent?.startsWith("Mozilla/");
+  return isBrowser ? {} : { "user-agent": `executable-address/${version}` };
+}
+
+/** The headers that the client sets itself. */
+const ownHeaders = /^(accept|authorization|content-type|cookie|host|last-event-id|x-client-id)$/;
+
+/** @returns the headers, by names in lower case @throws {TypeError} that repeats no value */
+export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([given, value]: [string, unknown]) => {
+      const name = given.toLowerCase();
+      const isFree = /^[a-z0-9-]{1,64}$/.test(name) && !ownHeaders.test(name);
+      if (isFree && typeof value === "string" && /^[ -~]*$/.test(value)) return [name, value];
+      const wanted = "expected printable ASCII, and a name that the client does not set";
+      throw new TypeError(`headers.${given.slice(0, 64)}: ${wanted}`);
+    }),
+  );
 }
 
 function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): string {

@@ -4,16 +4,53 @@
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
-import { startBound } from "./within.ts";
+import { type Found, type Signal, startBound } from "./within.ts";
+
+export type { Signal } from "./within.ts";
+
+type HttpHeaders = Found<"Headers", { get(name: string): string | null }>;
+export type HttpResponse = Found<
+  "Response",
+  { readonly ok: boolean; readonly status: number; readonly headers: HttpHeaders }
+>;
+export type Fetch = typeof globalThis extends { readonly fetch: infer Platform }
+  ? Platform
+  : (url: string, init: object) => Promise<HttpResponse>;
+
+/** One attempt to send a request. No hook sees a credential. */
+export type RequestInfo = {
+  readonly method: Request["method"];
+  readonly url: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+};
+
+/** The response to one attempt, of any status. */
+export type ResponseInfo = RequestInfo & {
+  readonly status: number;
+  /** The service's `X-Request-Id`, for its operator to find the request. */
+  readonly requestId: string | undefined;
+  readonly headers: HttpHeaders;
+  /** From the request to the response's headers. */
+  readonly elapsedMs: number;
+};
 
 export type Transport = {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly retriesMax: number;
   readonly waitSecondsMax: number;
   /** The time of one attempt, from asking to the last byte. */
   readonly timeoutMs: number;
+  /** The time of all attempts of a call, and of the waits between them. */
+  readonly deadlineMs?: number | undefined;
+  /** When that time is over, by `performance.now()`. */
+  readonly endsAtMs?: number;
+  /** Sent with every request, by names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly onRequest?: ((request: RequestInfo) => void) | undefined;
+  readonly onResponse?: ((response: ResponseInfo) => void) | undefined;
 };
 
 export type Request = {
@@ -21,7 +58,7 @@ export type Request = {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Signal | undefined;
 };
 
 /** A record is at most some 60 kB; a chain list or a status less. */
@@ -38,11 +75,12 @@ const firstBackoffMs = 250;
 export async function send(transport: Transport, request: Request): Promise<unknown> {
   for (let retries = 0; ; retries++) {
     try {
-      return await attempt(transport, request);
+      return await attempt(transport, request, retries + 1);
     } catch (error) {
       const waitMs = error instanceof ClientError ? waitMsOf(error, retries) : undefined;
       const isOver = retries >= transport.retriesMax || waitMs === undefined;
       if (isOver || waitMs > transport.waitSecondsMax * 1000) throw error;
+      if (performance.now() + waitMs >= (transport.endsAtMs ?? Infinity)) throw error;
       await sleep(waitMs, request.signal);
     }
   }
@@ -62,11 +100,11 @@ function waitMsOf(error: ClientError, retries: number): number | undefined {
 export const backoffMs = (retries: number): number =>
   firstBackoffMs * 2 ** Math.min(retries, 5) * (1 - Math.random() / 2);
 
-async function attempt(transport: Transport, request: Request): Promise<unknown> {
+async function attempt(transport: Transport, request: Request, number: number): Promise<unknown> {
   const deadline = startDeadline(transport.timeoutMs, request.signal);
-  let response: Response | undefined;
+  let response: HttpResponse | undefined;
   try {
-    response = await fetchOnce(transport, request, deadline.signal);
+    response = await fetchOnce(transport, request, deadline.signal, number);
     const answer = parseJson(await readText(response));
     if (response.ok && answer !== undefined) return answer;
     throw errorOf(response, answer);
@@ -81,11 +119,16 @@ async function attempt(transport: Transport, request: Request): Promise<unknown>
 export async function fetchOnce(
   transport: Transport,
   request: Request,
-  signal: AbortSignal,
-): Promise<Response> {
-  const response = await transport.fetch(transport.baseUrl + request.path, {
+  signal: Signal,
+  number = 1,
+): Promise<HttpResponse> {
+  const url = transport.baseUrl + request.path;
+  const asked = { method: request.method, url, attempt: number };
+  notify(transport.onRequest, asked);
+  const startedAt = performance.now();
+  const response = await transport.fetch(url, {
     method: request.method,
-    headers: { Accept: "application/json", ...request.headers },
+    headers: { Accept: "application/json", ...transport.headers, ...request.headers },
     ...(request.body === undefined ? {} : { body: request.body }),
     signal,
     // A redirect would carry the credential to wherever it points.
@@ -93,14 +136,24 @@ export async function fetchOnce(
     // Pages send cookies to their own origin; not every runtime knows the field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
-  const { status, type } = response;
+  const { status, type, headers } = response;
+  const elapsedMs = performance.now() - startedAt;
+  const requestId = readRequestId(response);
+  notify(transport.onResponse, { ...asked, status, requestId, headers, elapsedMs });
   if (type !== "opaqueredirect" && (status < 300 || status > 399)) return response;
   discard(response);
   throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
 }
 
+/** Calls a hook, whose exceptions are ignored: a log that fails must not fail a payment. */
+function notify<Info>(hook: ((info: Info) => void) | undefined, info: Info): void {
+  try {
+    hook?.(info);
+  } catch {}
+}
+
 /** Bounds an attempt by a time, and by the caller's signal. */
-export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined) {
+export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
   const late = (ms: number) => new NetworkError("timeout", `no whole answer within ${ms} ms`);
   const bound = startBound(caller, timeoutMs, late);
   return {
@@ -129,18 +182,23 @@ export async function loadCode<Code>(code: Promise<Code>): Promise<Code> {
   });
 }
 
-export function withRequestId(error: unknown, response: Response | undefined): unknown {
-  const id = response?.headers.get("X-Request-Id");
-  if (error instanceof ClientError && id && /^[!-~]{1,200}$/.test(id)) error.requestId = id;
+export function withRequestId(error: unknown, response: HttpResponse | undefined): unknown {
+  const id = response && readRequestId(response);
+  if (error instanceof ClientError && id) error.requestId = id;
   return error;
 }
 
-function discard(response: Response): void {
+function readRequestId({ headers }: HttpResponse): string | undefined {
+  const id = headers.get("X-Request-Id");
+  return id && /^[!-~]{1,200}$/.test(id) ? id : undefined;
+}
+
+function discard(response: HttpResponse): void {
   response.body?.cancel().catch(() => {});
 }
 
 /** The body, or no text where it is longer than any answer. */
-export async function readText(response: Response): Promise<string> {
+export async function readText(response: HttpResponse): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
@@ -157,11 +215,15 @@ export async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** `?name=value&…` of what is defined, or nothing. */
-export function queryOf(query: Readonly<Record<string, string | number | undefined>>): string {
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
-  );
+type QueryValue = string | number | bigint | Date | undefined;
+
+/** Writes `?name=value&…` of the fields that are defined, a `Date` as ISO 8601. */
+export function writeQuery(query: Readonly<Record<string, QueryValue>>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const text = value instanceof Date ? value.toISOString() : String(value);
+    return [`${name}=${encodeURIComponent(text)}`];
+  });
   return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
@@ -173,7 +235,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function errorOf(response: Response, answer: unknown): ServiceError {
+export function errorOf(response: HttpResponse, answer: unknown): ServiceError {
   const { status, headers } = response;
   const hint = status === 404 ? "; does baseUrl end in /v1?" : "";
   const refusal = refusalOf((answer as { error?: unknown } | null | undefined)?.error);
@@ -228,7 +290,7 @@ export function readRetryAfterSeconds(text: string, date: string): number | unde
 }
 
 /** @throws the signal's reason */
-export function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(millis: number, signal: Signal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const stop = () => {

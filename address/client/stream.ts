@@ -4,8 +4,10 @@
 import {
   errorOf,
   fetchOnce,
+  type HttpResponse,
   parseJson,
   readText,
+  type Signal,
   startDeadline,
   type Transport,
   withRequestId,
@@ -19,7 +21,7 @@ type StreamRequest = {
   readonly lastId: string | undefined;
   /** So long without a byte, heartbeats included, and the stream counts as lost. */
   readonly silenceMs: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Signal | undefined;
 };
 
 /** A status is at most some tens of kilobytes. */
@@ -36,7 +38,7 @@ export async function* readEvents(
   { path, lastId, silenceMs, signal }: StreamRequest,
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const deadline = startDeadline(transport.timeoutMs, signal);
-  let response: Response | undefined;
+  let response: HttpResponse | undefined;
   try {
     const headers = {
       Accept: "text/event-stream",

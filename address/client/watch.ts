@@ -5,13 +5,13 @@ import type { Hex } from "../intent/intent.ts";
 import { type AddressState, addressStates, type ServiceStatus } from "../status/shape.ts";
 import { proveStatus } from "./answers.ts";
 import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
-import { parseCount } from "./options.ts";
-import { backoffMs, parseJson, send, sleep, type Transport } from "./request.ts";
+import { limitMsMax, parseCount } from "./options.ts";
+import { backoffMs, parseJson, type Signal, send, sleep, type Transport } from "./request.ts";
 import { readEvents } from "./stream.ts";
 import { startBound } from "./within.ts";
 
 export type WatchOptions = {
-  readonly signal?: AbortSignal;
+  readonly signal?: Signal;
   /** Between two questions where events do not come through. Default 5,000. */
   readonly pollMs?: number;
 };
@@ -32,7 +32,7 @@ export type Heard =
   | { readonly kind: "unavailable" };
 
 type HearOptions = {
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Signal | undefined;
   readonly pollMs: number;
   /** So long without a byte, and a stream counts as lost. The service pings every 15 s. */
   readonly silenceMs: number;
@@ -103,7 +103,7 @@ export async function* watchStatus(
   address: Hex,
   { signal, ...options }: WatchOptions,
 ): AsyncGenerator<ServiceStatus, void, undefined> {
-  const pollMs = parseCount(options, "pollMs", 5_000, 1, 86_400_000);
+  const pollMs = parseCount(options, "pollMs", 5_000, 1, limitMsMax);
   let last: string | undefined;
   for await (const heard of hear(transport, address, { signal, pollMs, silenceMs })) {
     if (heard.kind !== "status") continue;
@@ -143,7 +143,7 @@ export async function waitForState(
     const known = addressStates.join(", ");
     throw new TypeError(`state: expected one or more of ${known}, found ${JSON.stringify(wanted)}`);
   }
-  const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, 86_400_000);
+  const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, limitMsMax);
   let seen: ServiceStatus | undefined;
   const names = wanted.join(" or ");
   const late = () => new WaitError("timeout", `not ${names} within ${limitMs} ms`, seen);

@@ -1,5 +1,16 @@
 // Bounds how long something is waited for.
 
+// Types of the platform. A program has them from `lib: dom` or from `@types/node`; one that has
+// neither gets the fields that it may read.
+
+export type Found<Name extends string, Shape> = typeof globalThis extends {
+  readonly [name in Name]: { readonly prototype: infer Platform };
+}
+  ? Platform
+  : Shape;
+
+export type Signal = Found<"AbortSignal", { readonly aborted: boolean; readonly reason: unknown }>;
+
 /** How `work` ends; undefined where it has not within `millis`, and goes on. */
 export async function within<Found>(millis: number, work: Promise<Found>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -15,7 +26,7 @@ export async function within<Found>(millis: number, work: Promise<Found>) {
 
 /** A signal that comes when `caller`'s does, or after `millis` with the error that `late` makes. */
 export function startBound(
-  caller: AbortSignal | undefined,
+  caller: Signal | undefined,
   millis: number,
   late: (millis: number) => Error,
 ) {

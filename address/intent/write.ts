@@ -128,8 +128,10 @@ function writeSmall(
   }
   const wanted = smallRange(least);
   if (typeof value !== "number") {
-    const digits = typeof value === "string" && /^[1-9][0-9]{0,14}$/.test(value);
-    const instead = digits ? `: write ${value} without quotes` : "";
+    const meant = String(value instanceof Date ? Math.floor(+value / 1000) : value);
+    const isKind = typeof value !== "object" || value instanceof Date;
+    const quotes = typeof value === "string" ? " without quotes" : "";
+    const instead = isKind && /^[1-9][0-9]{0,14}$/.test(meant) ? `: write ${meant}${quotes}` : "";
     addFault(context.faults, "wrong_type", `${wanted}, found ${kindOf(value)}${instead}`, field);
   } else {
     const code =

@@ -13,7 +13,7 @@ export class ProofError extends Error {
   override readonly name = "ProofError";
   readonly code: ProofErrorCode;
 
-  constructor(code: ProofErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ProofErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
   }
