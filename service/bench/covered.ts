@@ -16,9 +16,13 @@ if (isMainThread) {
 /** Source files of service/ and address/ in which a function ran since the last call. */
 export async function takeFiles(): Promise<string[]> {
   const { result } = await session.post("Profiler.takePreciseCoverage");
-  return result
-    .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/|.*node_modules)/.test(url))
-    .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
-    .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))
-    .sort();
+  return (
+    result
+      .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/)/.test(url))
+      // Dependencies have folders of these names too, such as utils/address of viem.
+      .filter(({ url }) => !url.includes("/node_modules/"))
+      .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
+      .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))
+      .sort()
+  );
 }

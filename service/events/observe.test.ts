@@ -17,7 +17,7 @@ import { parseAbiItem } from "viem";
 import { findAnchor, forgetAnchorsAbove, keepAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/parts.ts";
 import { openStore } from "../roles/open-store.ts";
-import { keccak } from "../store/keccak.ts";
+import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { observedChainOf } from "../testing/app-on-chain.ts";
 import { startWorld, type World } from "../testing/chain/world.ts";

@@ -10,7 +10,7 @@ import type { Chain } from "../chain/chains.ts";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
 import { followHeads } from "../chain/rpc/new-heads.ts";
-import { keccak } from "../store/keccak.ts";
+import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { openEventLog } from "./log.ts";

@@ -1,5 +1,8 @@
-// Groups requests that arrive in the same turn of the event loop, so that many share one commit,
-// one round trip or one message. Every such group of the service is made here.
+// Shares work between requests: requests that arrive in the same turn of the event loop form a
+// group, so that many share one commit, one round trip, or one message, and requests for the same
+// thing share one answer. Every such group of the service is made here.
+
+import { LRUCache } from "lru-cache";
 
 type Waiting<Item, Answer> = {
   item: Item;
@@ -102,4 +105,17 @@ export function togetherBy<Item, Answer>(
     return asked.map((item) => found.get(item)!);
   };
   return together(runAll, { sizeMax, runningMax: Number.POSITIVE_INFINITY });
+}
+
+/** @returns gives what `ask` gave for `key` before; what failed is asked for again */
+export function recalled<Found>(max: number) {
+  const answers = new LRUCache<string, Promise<Found>>({ max });
+  return (key: string, ask: () => Promise<Found>): Promise<Found> => {
+    const known = answers.get(key);
+    if (known) return known;
+    const asked = ask();
+    answers.set(key, asked);
+    asked.catch(() => answers.delete(key));
+    return asked;
+  };
 }

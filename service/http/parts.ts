@@ -25,7 +25,7 @@ export type Parts = {
   desk: ExecutorDesk;
   /** EIP-55; the same on every chain. */
   factory: Hex;
-  /** 32 bytes of Keccak-256, for the library: that of store/keccak.ts. */
+  /** 32 bytes of Keccak-256, for the library: that of store/record.ts. */
   keccak: (bytes: Uint8Array) => Uint8Array;
   /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
   publicUrl: string;

@@ -4,8 +4,7 @@
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { findCreated, findNewestSeq, readClock } from "../store/created.ts";
-import { keccak } from "../store/keccak.ts";
-import { mendTerms } from "../store/record.ts";
+import { keccak, mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** Records that are read, or saved, together. */

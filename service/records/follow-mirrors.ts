@@ -8,8 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Intent } from "executable-address";
 import type { Store } from "../store/store.ts";
 import { importRecords, lineBytesMax } from "./export.ts";
-import { listFile } from "./mirror.ts";
-import { readNote, writeNote } from "./note.ts";
+import { listFile, readNote, writeNote } from "./mirror.ts";
 
 /** Bytes of one turn. With the pause behind each, a mirror that lies takes 2 MiB a second. */
 const turnBytesMax = 4 * lineBytesMax;

@@ -1,12 +1,12 @@
 // A static copy of the records that any web server can serve: a file for each look-up, and one with
-// a line for each record. A record proves itself, so its server need not be trusted.
+// a line for each record. A record proves itself, so its server need not be trusted. A note beside
+// it says how far the copy is.
 
-import { appendFile, mkdir, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Store } from "../store/store.ts";
 import { batchSize, type Read, readEach, readRecords } from "./export.ts";
-import { readNote, writeNote } from "./note.ts";
 
 /** The mirror's own note of how far it has all records; readers do not need it. */
 const noteFile = ".mirror.json";
@@ -115,4 +115,19 @@ export async function writeMirror(
   }
   await keepNote();
   return { written, corrupt: corrupt.length };
+}
+
+/** @returns `fresh` where there is no such file */
+export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
+  try {
+    return JSON.parse(await readFile(file, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return fresh;
+    throw error;
+  }
+}
+
+export async function writeNote(file: string, note: unknown): Promise<void> {
+  await writeFile(`${file}.new`, JSON.stringify(note));
+  await rename(`${file}.new`, file);
 }

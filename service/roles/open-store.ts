@@ -1,10 +1,15 @@
-// Which store the configuration asks for.
+// Opens the store that the configuration selects, with the tables of all rooms.
 
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import * as accounts from "../accounts/tables.ts";
+import * as events from "../events/tables.ts";
+import * as executor from "../executor/tables.ts";
+import * as follow from "../follow/tables.ts";
+import type { Rooms } from "../store/migrate.ts";
 import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { openSqlite, sqliteFile } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
-import { rooms } from "./tables.ts";
+import * as webhooks from "../webhooks/tables.ts";
 
 /**
  * PostgreSQL where there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is made
@@ -35,3 +40,12 @@ export async function openStore(
     throw error;
   }
 }
+
+export const rooms: Rooms = {
+  accounts,
+  follow,
+  executor,
+  events,
+  webhooks,
+  "client-ids": { statements: accounts.clientIdStatements },
+};

@@ -9,8 +9,7 @@ import { openStatusReader, type StatusReader } from "../chain/status/reader.ts";
 import type { Config } from "../config.ts";
 import { type ChainLoop, openChainLoop } from "../follow/loop.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
-import { keccak } from "../store/keccak.ts";
-import { requireOwnRecords } from "../store/record.ts";
+import { keccak, requireOwnRecords } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "./open-store.ts";
 

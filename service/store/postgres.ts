@@ -13,9 +13,8 @@ import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { within } from "../flow/within.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
-import { keccak } from "./keccak.ts";
 import { migrate, type Rooms } from "./migrate.ts";
-import { heldRecordJson } from "./record-json.ts";
+import { heldRecordJson, keccak } from "./record.ts";
 import {
   type CorruptError,
   type KeyedQuery,

@@ -1,7 +1,16 @@
 // A record is believed only as far as it proves itself: its terms must be canonical and derive the
-// address under which they are held. Every reader of records decodes them here.
+// address under which they are held. Every reader of records decodes them here, with one keccak,
+// and create and look-up share the JSON text, byte for byte.
 
-import { decodeTerms, deriveAddress, type Hex, type Intent, type Keccak } from "executable-address";
+import {
+  decodeTerms,
+  deriveAddress,
+  formatAddress,
+  type Hex,
+  type Intent,
+  type Keccak,
+} from "executable-address";
+import { createKeccak } from "hash-wasm";
 import { deriveColumns } from "./columns.ts";
 import { CorruptError, type Store } from "./store.ts";
 
@@ -74,3 +83,29 @@ export async function mendTerms(
     .where("address", "=", address)
     .execute();
 }
+
+/**
+ * @param address 20 bytes
+ * @param intent as the library parses or decodes it, so that its fields stand in one order
+ */
+export function recordJson(
+  address: Uint8Array,
+  terms: Uint8Array,
+  intent: Intent,
+  { factory, keccak }: DecodeParts,
+): string {
+  const { buffer, byteOffset, byteLength } = terms;
+  const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
+  const text = formatAddress(address, keccak);
+  return JSON.stringify({ address: text, factory, intent, terms: `0x${hex}` });
+}
+
+/** The same of terms as they are held. @throws {CorruptError} as {@link decodeRecord} */
+export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): string {
+  return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
+}
+
+const hasher = await createKeccak(256);
+
+/** Any number of bytes to 32. Each call begins anew and ends at once, so all may share it. */
+export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

@@ -12,7 +12,7 @@ import { fromHex, makeRecord, toHex } from "executable-address";
 import { sql } from "kysely";
 import { intentOf } from "../bench/intents.ts";
 import type { openStore } from "../roles/open-store.ts";
-import { rooms } from "../roles/tables.ts";
+import { rooms } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { deriveColumns } from "./columns.ts";
 import { findCreated, findNewestSeq } from "./created.ts";

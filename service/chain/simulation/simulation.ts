@@ -9,7 +9,7 @@ import type { BalanceChange, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, stateOf } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem/utils";
 import { openGate } from "../../flow/gate.ts";
-import { recalled } from "../../flow/recalled.ts";
+import { recalled } from "../../flow/together.ts";
 import { within } from "../../flow/within.ts";
 import type { Token } from "../chains.ts";
 import { callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";

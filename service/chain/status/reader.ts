@@ -17,8 +17,7 @@ import {
   statusOf,
   type TokenAmount,
 } from "executable-address/status";
-import { recalled } from "../../flow/recalled.ts";
-import { togetherBy } from "../../flow/together.ts";
+import { recalled, togetherBy } from "../../flow/together.ts";
 import { oneAt } from "../rpc/call-at.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";

@@ -13,8 +13,7 @@ import { startWorld, testConfig, until } from "../../testing/executor/anvil-worl
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { startExecutor } from "../start.ts";
-import { jobFinder } from "./progress.ts";
-import { openWake } from "./wake.ts";
+import { jobFinder, openWake } from "./desk.ts";
 
 const log = pino({ level: "silent" });
 const token: Hex = `0x${"aa".repeat(20)}`;

@@ -1,13 +1,18 @@
 // Answers what the rest of the service asks of the executor, which may be another process on the
-// same database: what it has in hand for an address, asked for with each status that is told, and
-// what gas it paid for an account.
+// same database: its progress with an address, read for each status that is shown, and the gas that
+// it paid for an account. A status that shows unknown money wakes the address's job.
 
+import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
+import type { Kysely } from "kysely";
 import type { Logger } from "pino";
+import { statementRows } from "../../flow/groups.ts";
+import { seldom } from "../../flow/seldom.ts";
+import { together } from "../../flow/together.ts";
 import type { Store } from "../../store/store.ts";
-import { jobFinder } from "./progress.ts";
+import type { Tables } from "../../store/tables.ts";
+import { hintJobs, notWorthItsGas, underfunded } from "./hints.ts";
 import { findAccountGas } from "./spending.ts";
-import { openWake } from "./wake.ts";
 
 /** The ExecutorDesk of http/parts.ts. */
 export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
@@ -21,4 +26,141 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
     },
     gasSpentFor: (accountId: string) => findAccountGas(db, accountId),
   };
+}
+
+/**
+ * `progress` is null while it rests; `detectedBlock` and `detectedAtSeconds`, in Unix seconds, are
+ * where money was last seen.
+ */
+type JobNews = {
+  progress: ExecutorProgress | null;
+  state: Row["state"];
+  reason: string | null;
+  detectedBlock: number;
+  detectedAtSeconds: number;
+};
+
+type JobAddress = { address: Hex; chainId: number };
+
+/** Undefined where the executor never heard of money of the address. */
+type FindJob = (asked: JobAddress) => Promise<JobNews | undefined>;
+
+export function jobFinder(db: Kysely<Tables>): FindJob {
+  return together<JobAddress, JobNews | undefined>(
+    async (asked) => {
+      const found = new Map<string, JobNews>();
+      for (const row of await readRows(db, asked)) {
+        // Rows come in the order of signing, so the last transaction stays.
+        found.set(keyOf(row.chain_id, Buffer.from(row.address).toString("hex")), newsOf(row));
+      }
+      return asked.map(({ chainId, address }) => found.get(keyOf(chainId, digitsOf(address))));
+    },
+    { sizeMax: statementRows.short },
+  );
+}
+
+const digitsOf = (address: Hex) => address.slice(2).toLowerCase();
+
+/** Money of an address may be looked after on another chain too; each has a job of its own. */
+const keyOf = (chainId: number, digits: string) => `${chainId} ${digits}`;
+
+type Row = Awaited<ReturnType<typeof readRows>>[number];
+
+function readRows(db: Kysely<Tables>, asked: JobAddress[]) {
+  const digits = new Set(asked.map(({ address }) => digitsOf(address)));
+  const addresses = [...digits].map((each) => Buffer.from(each, "hex"));
+  const chainIds = [...new Set(asked.map(({ chainId }) => chainId))];
+  return db
+    .selectFrom("executor_jobs as job")
+    .leftJoin("executor_purposes as purpose", "purpose.id", "job.purpose_id")
+    .leftJoin("executor_transactions as sent", "sent.purpose_id", "job.purpose_id")
+    .select(["job.address", "job.chain_id", "job.state", "job.reason", "job.failures"])
+    .select(["job.detected_block", "job.detected_at", "purpose.kind", "sent.hash"])
+    .where("job.chain_id", "in", chainIds)
+    .where("job.address", "in", addresses)
+    .orderBy("sent.signed_at")
+    .execute();
+}
+
+function newsOf(row: Row): JobNews {
+  return {
+    progress: progressOf(row),
+    state: row.state,
+    reason: row.reason,
+    detectedBlock: row.detected_block,
+    detectedAtSeconds: row.detected_at,
+  };
+}
+
+function progressOf({ state, reason, failures, kind, hash }: Row): ExecutorProgress | null {
+  if (state === "idle") return null;
+  return {
+    purpose: kind === "execute" || kind === "recover" ? kind : null,
+    phase: state === "dropped" ? "given_up" : state,
+    transactionHash: hash as Hex | null,
+    attempts: failures,
+    reason,
+  };
+}
+
+/** @returns whether the executor was told just now */
+type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
+
+/** How long what was not worth its gas is left alone, however often its status is read. */
+const worthlessSeconds = 3600;
+
+export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
+  const tell = seldom();
+  const led = new Set<number>();
+  const waking = new Map<Hex, Promise<boolean>>();
+
+  /** Without an executor, now or ever, a job would never be worked on. */
+  const isLed = async (chainId: number) => {
+    if (led.has(chainId)) return true;
+    const lease = await db
+      .selectFrom("executor_leases")
+      .select("chain_id")
+      .where("chain_id", "=", chainId)
+      .executeTakeFirst();
+    if (lease) led.add(chainId);
+    return lease !== undefined;
+  };
+
+  const wake = async ({ address, chainId, block, state }: AddressStatus): Promise<boolean> => {
+    try {
+      if (!(await isLed(chainId))) return false;
+      await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
+      return true;
+    } catch (err) {
+      // The status is true all the same, and the next one tells the executor again.
+      tell("wake", (leftOut) => {
+        log.warn({ err, address, leftOut }, "the executor could not be told of money");
+      });
+      return false;
+    } finally {
+      waking.delete(address);
+    }
+  };
+
+  return async (status, job) => {
+    if (!isNews(status, job)) return false;
+    const { address } = status;
+    const told = waking.get(address) ?? wake(status);
+    waking.set(address, told);
+    return told;
+  };
+}
+
+/** There is money, and the executor has no job of it, or has not read its balance since. */
+function isNews(
+  { balance, recoverable, block, state }: AddressStatus,
+  job: JobNews | undefined,
+): boolean {
+  if (balance === "0" && recoverable.length === 0) return false;
+  if (!job) return true;
+  const isMore = state === "funded" && job.state === "waiting" && job.reason === underfunded;
+  // The executor's endpoints may contradict ours for long: one hint for each block is enough.
+  if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
+  if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
+  return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;
 }

@@ -8,7 +8,7 @@ import type { Policy } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import { perChain } from "../../chain/registry.ts";
-import { recordJson } from "../../store/record-json.ts";
+import { recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
 import { budget, spend } from "../load/admission.ts";

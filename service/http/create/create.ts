@@ -17,7 +17,7 @@ import { z } from "zod";
 import { perDay } from "../../accounts/limits.ts";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import type { Chains } from "../../chain/registry.ts";
-import { recordJson } from "../../store/record-json.ts";
+import { recordJson } from "../../store/record.ts";
 import { findHolder } from "../../store/references.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { authorize } from "../authorize/authorize.ts";

@@ -4,7 +4,7 @@
 import { formatAddress } from "executable-address";
 import type { AddressStatus, ServiceStatus, StatusSubject } from "executable-address/status";
 import { blockOf } from "../../chain/rpc/json-rpc.ts";
-import { recalled } from "../../flow/recalled.ts";
+import { recalled } from "../../flow/together.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input.ts";

@@ -3,9 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { factoryAddress } from "executable-address";
-import { keccak } from "../keccak.ts";
-import { causeOf } from "../record.ts";
-import { heldRecordJson } from "../record-json.ts";
+import { causeOf, heldRecordJson, keccak } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { fromHex, type Hex, keccak256, makeRecord } from "executable-address";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
-import { rooms } from "../../../roles/tables.ts";
+import { rooms } from "../../../roles/open-store.ts";
 import { migrate } from "../../../store/migrate.ts";
 import { hintJobs } from "../../desk/hints.ts";
 import type { ExecutorEvent } from "../../parts.ts";

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
 import { Kysely, SqliteDialect } from "kysely";
 import { keccak256, stringToHex } from "viem";
-import { rooms } from "../../../roles/tables.ts";
+import { rooms } from "../../../roles/open-store.ts";
 import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
 import type { Parts } from "../../parts.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { factoryAddress as factory, fromHex, keccak256, makeRecord } from "executable-address";
 import fc from "fast-check";
 import { intents } from "../../address/test/intents.ts";
-import { recordJson } from "./record-json.ts";
+import { recordJson } from "./record.ts";
 
 test("the body of any record is the JSON text of the library's record", () => {
   fc.assert(
