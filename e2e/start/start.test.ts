@@ -104,6 +104,8 @@ describe("npm start, three times in one folder", () => {
       lacks: [],
       differsOn: [],
       refuses: [],
+      logBlocks: 2000,
+      callsPerSecond: null,
     });
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
   });
