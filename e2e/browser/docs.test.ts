@@ -59,7 +59,7 @@ describe("the documentation", () => {
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs`);
     await page.getByRole("heading", { name: "What happens to the money when" }).waitFor();
-    assert.equal(await page.locator("main tbody tr").count(), 12);
+    assert.equal(await page.locator("main tbody tr").count(), 13);
     await assertSoundInAll(page, "the first page");
     await page.keyboard.press("/");
     await page.keyboard.type("signature webhook");
