@@ -23,10 +23,43 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * Files of at most 60 lines with one importer, and why a reader looks for each by name. Any other is
- * merged into its importer.
+ * Files of at most 60 lines with one importer, and why a reader looks for each by name. Any other
+ * is merged into its importer.
  */
-const smallFiles: Readonly<Record<string, string>> = {};
+const smallFiles: Readonly<Record<string, string>> = {
+  "address/calldata/tip.ts": "what an intent pays its executor, beside the other readers of calls",
+  "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
+  "contracts/assurance/mutation/trial-worker.ts": "the entry of a thread",
+  "contracts/index.ts": "the exports of the package",
+  "contracts/mine/search.ts": "the search for the factory's salt, which a test runs alone",
+  "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
+  "service/accounts/sign-in/password.ts": "the rule for passwords",
+  "service/chain/admin.ts": "an operator's commands, as in each room",
+  "service/events/closed.ts": "when an address needs no more events",
+  "service/executor/hold-lease.ts": "how an executor takes and keeps a chain's lease",
+  "service/executor/jobs/recovery-cost.ts": "the rule for when a recovery is worth its gas",
+  "service/executor/ledger/touched.ts": "what a sweep writes, in one transaction",
+  "service/executor/log.ts": "the words of each report of the executor",
+  "service/executor/money/wanted.ts": "the rule for which intents an executor takes",
+  "service/executor/payments/turn.ts": "what a sweep is given by the executor",
+  "service/executor/run.ts": "the loop of passes",
+  "service/executor/transactions/keys.ts": "the choice among an operator's keys",
+  "service/follow/tables.ts": "the room's tables, as in each room",
+  "service/http/dashboard/account.ts": "routes of the dashboard, one file for each page",
+  "service/http/dashboard/money.ts": "routes of the dashboard, one file for each page",
+  "service/http/dashboard/sessions.ts": "routes of the dashboard, one file for each page",
+  "service/http/dashboard/statuses.ts": "routes of the dashboard, one file for each page",
+  "service/http/lookup/lookup.ts": "a route of the API",
+  "service/main.ts": "the program",
+  "service/roles/workers/limits.ts": "how limits are divided among worker processes",
+  "service/store/sqlite/checkpoint-worker.ts": "the entry of a thread",
+  "service/store/sqlite/read-worker.ts": "the entry of a thread",
+  "service/store/sqlite/record-reader.ts": "the side of the reading thread that others call",
+  "service/store/sqlite/statement-worker.ts": "the entry of a thread",
+  "web/dashboard/credentials/credentials.tsx": "a page of the dashboard",
+  "web/pay/record.ts": "how the page finds its record",
+  "web/shown/value.ts": "how an argument is shown, which a test runs without JSX",
+};
 
 describe("files", () => {
   test("a file of at most 60 lines with one importer has a reason in the list above", () => {

@@ -57,6 +57,7 @@ const mayImport: Record<string, readonly string[]> = {
     "address/status",
     "address/proof",
     "address/client",
+    "address/payment",
   ],
   element: ["address"],
   shop: ["address"],

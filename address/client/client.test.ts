@@ -22,6 +22,7 @@ import {
   InvalidError,
   type ListedAddress,
   NetworkError,
+  readRetryAfterSeconds,
   ServiceError,
 } from "./client.ts";
 
@@ -820,3 +821,17 @@ const aborted = (signal: AbortSignal | null | undefined) =>
     if (signal?.aborted) return reject(signal.reason);
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
+
+test("readRetryAfterSeconds returns seconds, also of a date; undefined for anything else", () => {
+  const date = "Mon, 23 Nov 2026 05:00:00 GMT";
+  for (const [retryAfter, wanted] of [
+    ["", undefined],
+    ["soon", undefined],
+    ["-5", undefined],
+    ["120", 120],
+    ["Mon, 23 Nov 2026 05:02:00 GMT", 120],
+    ["Mon, 23 Nov 2026 04:00:00 GMT", 0],
+  ] as const) {
+    assert.equal(readRetryAfterSeconds(retryAfter, date), wanted, retryAfter);
+  }
+});

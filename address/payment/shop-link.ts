@@ -5,8 +5,8 @@
 import { parseAddress } from "../abi/checksum.ts";
 import { kindOf } from "../errors.ts";
 import { isSame } from "../hex.ts";
-import { inertPieces, isName } from "../inert.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
+import { inertPieces, isName } from "./inert.ts";
 
 /**
  * `https://{shop}/.well-known/executable-address.json`, served with `Access-Control-Allow-Origin:

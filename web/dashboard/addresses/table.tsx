@@ -2,7 +2,6 @@ import type { ListedAddress } from "executable-address/client";
 import { Link } from "wouter";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Identicon } from "../../ui/drawn/identicon.tsx";
-import { ShortHex } from "../../ui/hex.tsx";
 import type { Chain } from "../api.ts";
 import { sayAmount, sayChain } from "../money.ts";
 import { Table } from "../parts/table.tsx";
@@ -78,6 +77,18 @@ function Amount({ of: row, chains }: { of: ListedAddress; chains: readonly Chain
     <span className="inline-block sm:min-w-24">
       <bdi className="tabular-nums">{sayAmount(row.amount, row, chains, say)}</bdi>
       <span className="text-sm text-soft max-sm:ms-1.5 sm:block">{sayChain(row, chains, say)}</span>
+    </span>
+  );
+}
+
+/** An address, shortened in the middle for the eye; whole for a reader, a hover and a copy. */
+function ShortHex({ hex }: { hex: string }) {
+  return (
+    <span className="font-mono text-[0.875em]" title={hex}>
+      <span aria-hidden="true">
+        {hex.slice(0, 8)}…{hex.slice(-6)}
+      </span>
+      <span className="sr-only">{hex}</span>
     </span>
   );
 }

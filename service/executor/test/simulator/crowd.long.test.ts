@@ -1,5 +1,6 @@
-// Strangers whose intents take a node long to simulate: what others wait for them. Real core, batches and
-// store, simulated time; an estimate of theirs takes 0.8 s and fails, which costs them nothing.
+// Strangers whose intents take a node long to simulate: what others wait for them. Real core,
+// batches and store, simulated time; an estimate of theirs takes 0.8 s and fails, which costs them
+// nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
