@@ -81,7 +81,7 @@ export async function bringDeployer(sender: Sender): Promise<void> {
   if (code === deterministicDeployer.code) return;
   if (code)
     throw new Error(`${address} has other code than the deployer's: this chain is unsuited`);
-  await assertWouldSucceed(sender);
+  await assertDeployerDeployable(sender);
   const missing = fundingWei - (await getBalance(sender, { address: nobody }));
   if (missing > 0n) {
     const hash = await sendTransaction(sender, { to: nobody, value: missing });
@@ -106,7 +106,13 @@ const alternatives =
   "Ask the chain's operators for the deployer's code at its address: by EIP-7997, or as a " +
   "genesis predeploy";
 
-async function assertWouldSucceed(sender: Sender): Promise<void> {
+/**
+ * Checks that the keyless transaction of the deployer would succeed on a chain that lacks the
+ * deployer. Nothing is sent.
+ *
+ * @throws a sentence that says why not, and what to do instead
+ */
+export async function assertDeployerDeployable(sender: Client): Promise<void> {
   const { address, creationCode, sender: nobody, gasMax, gasPrice } = deterministicDeployer;
   if ((await getTransactionCount(sender, { address: nobody })) > 0) {
     throw new Error(

@@ -12,6 +12,7 @@ import { accountCommands } from "./accounts/admin.ts";
 import { chainCommands } from "./chain/admin.ts";
 import { type Config, readConfig } from "./config.ts";
 import { dryRunCommand, executorCommands } from "./executor/admin.ts";
+import { launchCommand } from "./launch/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { openStore } from "./roles/open-store.ts";
 import { sentenceOf } from "./sentence.ts";
@@ -20,15 +21,14 @@ import { sqliteFile } from "./store/sqlite.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
 const targets = process.env.WEBHOOK_TARGETS === "any" ? "any" : "public";
+const say = (line: string) => void process.stderr.write(`${line}\n`);
 const commands: Command[] = [
   ...accountCommands,
   ...chainCommands,
   ...executorCommands,
   dryRunCommand(() => readConfig(process.env)),
-  ...recordCommands({
-    stdin: () => process.stdin,
-    tell: (line) => process.stderr.write(`${line}\n`),
-  }),
+  launchCommand(() => readConfig(process.env), say),
+  ...recordCommands({ stdin: () => process.stdin, tell: say }),
   ...webhookCommands(targets),
 ];
 

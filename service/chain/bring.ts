@@ -14,11 +14,21 @@ import {
   deployOnce,
   type Sender,
 } from "executable-address-contracts/deploy";
-import { BaseError, createClient, defineChain, type Hex, http, keccak256 } from "viem";
+import {
+  BaseError,
+  type Client,
+  createClient,
+  custom,
+  defineChain,
+  type Hex,
+  http,
+  keccak256,
+  type Transport,
+} from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { getChainId, getCode } from "viem/actions";
 import { forkFault, missingPeriphery, peripheryNames } from "./check.ts";
-import { openChainRpc } from "./rpc/chain-rpc.ts";
+import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 
 const keyVariable = "BRING_KEY";
 
@@ -31,15 +41,50 @@ type Deployment = { address: string; was: "there" | "brought" };
  *
  * @throws an error that says what is wrong with the chain, the key or the RPC, and no secret
  */
-export async function bring(
-  rpcUrl: string,
-  readKey: () => Hex,
-): Promise<{ chainId: number; deployer: Deployment; factory: Deployment; periphery: Periphery }> {
+export async function bring(rpcUrl: string, readKey: () => Hex) {
   if (!/^https?:\/\/./.test(rpcUrl)) {
     throw new Error(`--rpc: expected an http or https URL, found ${rpcUrl.length} characters`);
   }
   const transport = http(rpcUrl);
-  const reader = createClient({ transport });
+  const open = (chainId: number) => openSender(chainId, transport, readKey());
+  return bringThrough(createClient({ transport }), openChainRpc([rpcUrl]), open);
+}
+
+/** Opens a client that signs with `key` for the chain, and sends through `transport`. */
+export const openSender = (chainId: number, transport: Transport, key: Hex): Sender =>
+  createClient({
+    account: privateKeyToAccount(key),
+    chain: defineChain({
+      id: chainId,
+      name: String(chainId),
+      nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+      rpcUrls: { default: { http: [] } },
+    }),
+    transport,
+  });
+
+/** Returns viem's transport for requests of another kind of client. A failed one is not retried. */
+export const transportOf = (request: ChainRpc["request"]): Transport =>
+  custom(
+    { request: ({ method, params }) => request(method, (params as unknown[]) ?? []) },
+    { retryCount: 0 },
+  );
+
+/** Opens a client that only reads. */
+export const openReader = (request: ChainRpc["request"]): Client =>
+  createClient({ transport: transportOf(request) });
+
+/**
+ * Deploys what is missing by the sender that `open` makes, which is called only then. The code of
+ * each contract is checked after it was sent.
+ *
+ * @throws as {@link bring}
+ */
+export async function bringThrough(
+  reader: Client,
+  rpc: ChainRpc,
+  open: (chainId: number) => Sender,
+): Promise<{ chainId: number; deployer: Deployment; factory: Deployment; periphery: Periphery }> {
   try {
     const chainId = await getChainId(reader);
     const hasCode = async (address: Hex) => (await getCode(reader, { address })) !== undefined;
@@ -47,27 +92,16 @@ export async function bring(
       deployer: await hasCode(deterministicDeployer.address),
       factory: await hasCode(factoryAddress),
     };
-    const missing = await missingPeriphery(openChainRpc([rpcUrl]));
-    const fault = await forkFault(openChainRpc([rpcUrl]));
+    const missing = await missingPeriphery(rpc);
+    const fault = await forkFault(rpc);
     if (fault) throw new Error(fault);
     if (!before.deployer || !before.factory || missing.length > 0) {
-      const chain = defineChain({
-        id: chainId,
-        name: String(chainId),
-        nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-        rpcUrls: { default: { http: [rpcUrl] } },
-      });
-      const account = privateKeyToAccount(readKey());
-      const sender: Sender = createClient({ account, chain, transport });
+      const sender = open(chainId);
       await bringDeployer(sender);
       await deployFactory(sender);
       for (const name of missing) await deployOnce(sender, periphery[name].bytecode);
     }
-    const code = await getCode(reader, { address: factoryAddress });
-    const codeHash = code && keccak256(code);
-    if (codeHash !== factoryCodeHash) {
-      throw new Error(`the code at ${factoryAddress} hashes to ${codeHash}, not to the factory's`);
-    }
+    await assertFactory(reader);
     return {
       chainId,
       deployer: found(deterministicDeployer.address, before.deployer),
@@ -83,6 +117,14 @@ export async function bring(
     // Viem's long message names the URL, which may contain a key.
     if (error instanceof BaseError) throw new Error(error.shortMessage.split("\n")[0]);
     throw error;
+  }
+}
+
+async function assertFactory(reader: Client): Promise<void> {
+  const code = await getCode(reader, { address: factoryAddress });
+  const codeHash = code && keccak256(code);
+  if (codeHash !== factoryCodeHash) {
+    throw new Error(`the code at ${factoryAddress} hashes to ${codeHash}, not to the factory's`);
   }
 }
 

@@ -19,7 +19,12 @@ export type Verdict =
 /** `codeHash` is keccak-256 of the factory's deployed code. */
 export type Factory = { address: Hex; codeHash: Hex };
 
-export async function checkChain(chain: Chain, rpc: ChainRpc, factory: Factory): Promise<Verdict> {
+/** @param factory undefined if it need not be there */
+export async function checkChain(
+  chain: Chain,
+  rpc: ChainRpc,
+  factory: Factory | undefined,
+): Promise<Verdict> {
   try {
     const chainId = Number(quantity(await rpc.request("eth_chainId", [])));
     if (chainId !== chain.chainId) {
@@ -27,7 +32,7 @@ export async function checkChain(chain: Chain, rpc: ChainRpc, factory: Factory):
     }
     const found = await Promise.all([
       forkFault(rpc),
-      factoryFault(rpc, factory),
+      factory && factoryFault(rpc, factory),
       ...chain.tokens.map((token) => tokenFault(rpc, token)),
     ]);
     const faults = found.filter((fault) => fault !== undefined);

@@ -68,6 +68,9 @@ describe("compareEndpoints", () => {
       refuses: [],
       logBlocks: null,
       callsPerSecond: null,
+      archiveBlocks: null,
+      proves: false,
+      overrides: false,
     });
   });
 

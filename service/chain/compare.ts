@@ -4,6 +4,7 @@
 
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
+import { type Abilities, readAbilities } from "./abilities.ts";
 import { type Endpoint, type EndpointChain, httpEndpoint } from "./rpc/endpoint.ts";
 import {
   type Answer,
@@ -28,7 +29,7 @@ type Comparison = {
   refuses: string[];
   logBlocks: number | null;
   callsPerSecond: number | null;
-};
+} & Abilities;
 
 type Compared = EndpointChain & {
   rpcUrls: readonly string[];
@@ -66,6 +67,9 @@ export async function compareEndpoints(
       lists[index] ? readLogBlocks(endpoint, common, tokens) : null,
     ),
   );
+  const abilities = await Promise.all(
+    endpoints.map((endpoint, index) => readAbilities(endpoint, blocks[index]?.number, factory)),
+  );
   const quorum = Math.min(2, urls.length);
   const agreements = calls.map(({ method }, place) => {
     const texts = lists.map((list) => list?.[place] && comparable(method, list[place]));
@@ -86,6 +90,7 @@ export async function compareEndpoints(
     }),
     logBlocks: logBlocks[index]!,
     callsPerSecond: endpoints[index]!.readAllowance?.().callsPerSecond ?? null,
+    ...abilities[index]!,
   }));
 }
 

@@ -51,14 +51,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   const inTurn = openGate(runningMax);
   const answers = new LRUCache<string, Promise<ServedProof>>({ max: answersMax });
   const paid = new LRUCache<Hex, PaymentsUpTo>({ max: answersMax });
-  const ask: Rpc = async (method, params) => {
-    try {
-      return await rpc.request(method, [...params]);
-    } catch (error) {
-      if (error instanceof CallRefused) throw new RpcError(error.code, error.message);
-      throw error;
-    }
-  };
+  const ask = libraryRpc(rpc);
   const recordOf = ({ intent }: StatusSubject): AddressRecord =>
     makeRecord(intent, { factory, keccak });
 
@@ -98,6 +91,18 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
     if (!since || found.block.number > since.block.number) paid.set(record.address, found);
     return found;
   }
+}
+
+/** Returns `rpc` as the library calls a node. */
+export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
+  return async (method, params) => {
+    try {
+      return await rpc.request(method, [...params]);
+    } catch (error) {
+      if (error instanceof CallRefused) throw new RpcError(error.code, error.message);
+      throw error;
+    }
+  };
 }
 
 /** Finds that the chain could not be read, which is no fault of the proof. */

@@ -128,6 +128,6 @@ export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
 }
 
 export async function writeNote(file: string, note: unknown): Promise<void> {
-  await writeFile(`${file}.new`, JSON.stringify(note));
+  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);
 }

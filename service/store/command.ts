@@ -13,6 +13,10 @@ type Words = {
   options?: Record<string, string>;
   /** The options that may be left out. */
   optional?: string[];
+  /** The options that may be given several times; they may be left out. */
+  repeatable?: string[];
+  /** Names of options without a value, such as `dry-run`. */
+  flags?: string[];
   /** Names what follows the options, such as `ORIGIN...`; without it nothing may. */
   rest?: string;
   /** It makes the SQLite database if there is none; any other command is refused then. */
@@ -42,8 +46,13 @@ export type CommandContext = {
   chainsFile: string;
 };
 
-/** `options` holds every required one. */
-export type Given = { options: Record<string, string>; rest: string[] };
+/** `options` holds every required one, `lists` each that may be given several times. */
+export type Given = {
+  options: Record<string, string>;
+  lists?: Record<string, string[]>;
+  flags?: readonly string[];
+  rest: string[];
+};
 
 /** @throws an error that is the usage, of one command where it is known */
 export function findCommand(
@@ -60,26 +69,43 @@ export function findCommand(
 }
 
 function parse(command: Command, args: string[]): Given {
-  const { options = {}, optional = [] } = command;
-  const isRequired = (name: string) => !optional.includes(name);
+  const { options = {}, optional = [], repeatable = [], flags = [] } = command;
+  const isRequired = (name: string) => ![...optional, ...repeatable].includes(name);
+  const texts = Object.keys(options).map((name) => {
+    return [name, { type: "string" as const, multiple: repeatable.includes(name) }] as const;
+  });
+  const switches = flags.map((name) => [name, { type: "boolean" as const }] as const);
   try {
-    const { values, positionals } = parseArgs({
+    const parsed = parseArgs({
       args,
-      options: Object.fromEntries(Object.keys(options).map((name) => [name, { type: "string" }])),
+      options: Object.fromEntries([...texts, ...switches]),
       allowPositionals: command.rest !== undefined,
     });
+    const values: Record<string, unknown> = parsed.values;
     const missing = Object.keys(options).find((name) => isRequired(name) && !values[name]);
     if (missing) throw new Error(`--${missing} is missing`);
-    return { options: values as Record<string, string>, rest: positionals };
+    const entries = Object.entries(values);
+    return {
+      options: Object.fromEntries(
+        entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+      ),
+      lists: Object.fromEntries(
+        repeatable.map((name) => [name, (values[name] as string[] | undefined) ?? []]),
+      ),
+      flags: flags.filter((name) => values[name] === true),
+      rest: parsed.positionals,
+    };
   } catch (error) {
     const fault = (error as Error).message.split(". ")[0];
     throw new Error(`${fault}; expected: ${usage(command)}`);
   }
 }
 
-function usage({ words, options = {}, optional = [], rest }: Command): string {
-  const flags = Object.entries(options).map(([name, value]) =>
-    optional.includes(name) ? `[--${name} ${value}]` : `--${name} ${value}`,
-  );
-  return [words, ...flags, rest].filter(Boolean).join(" ");
+function usage(command: Command): string {
+  const { words, options = {}, optional = [], repeatable = [], flags = [], rest } = command;
+  const texts = Object.entries(options).map(([name, value]) => {
+    if (repeatable.includes(name)) return `[--${name} ${value} ...]`;
+    return optional.includes(name) ? `[--${name} ${value}]` : `--${name} ${value}`;
+  });
+  return [words, ...texts, ...flags.map((name) => `[--${name}]`), rest].filter(Boolean).join(" ");
 }

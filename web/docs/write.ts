@@ -23,6 +23,7 @@ const sources = [
   "docs/cli.md",
   "docs/self-hosting.md",
   "docs/executor.md",
+  "docs/launch.md",
   "docs/production.md",
   "spec/service.md",
   "spec/terms.md",

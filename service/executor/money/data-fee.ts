@@ -29,6 +29,12 @@ export const dataFeeCall = (at: unknown): Call => ({
   params: [boundOfFee, at],
 });
 
+/** Asks for the fee of these bytes of a transaction, now. Without an oracle the answer is `0x`. */
+export const dataFeeOfBytesCall = (transaction: Hex): Call => ({
+  method: "eth_call",
+  params: [encodeViewCall(oracle, "getL1Fee(bytes data)", [transaction]), "latest"],
+});
+
 /** @returns wei a byte at most; undefined where there is no such oracle */
 export function dataFeeOf(result: unknown): bigint | undefined {
   const bound = hexData(result);

@@ -1,0 +1,156 @@
+// A launch on bare chains: what it refuses before anything is spent, what it estimates, and that it
+// ends in a proved payment.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { verifyReceipt } from "executable-address/proof";
+import { deterministicDeployer } from "executable-address-contracts";
+import { anvilKeys } from "executable-address-contracts/anvil";
+import { parseEther } from "viem";
+import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
+import { launch } from "./launch.ts";
+import type { LaunchOptions } from "./parts.ts";
+
+async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareChain> {
+  const chain = await startBareChain(hardfork);
+  t.after(chain.stop);
+  return chain;
+}
+
+/** Runs a launch here, and pays when it waits for that. */
+function run(chain: BareChain, change: Partial<LaunchOptions> = {}) {
+  const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
+  const lines: string[] = [];
+  let isPaid = false;
+  const say = (line: string) => {
+    lines.push(line);
+    const address = /\n {2}(0x[0-9a-fA-F]{40})\n/.exec(line)?.[1];
+    if (address && !isPaid) {
+      isPaid = true;
+      chain.pay(address as `0x${string}`);
+    }
+  };
+  const done = launch(
+    { ...options, isDryRun: false, isResume: false, ...change },
+    { config: chain.config, say, pollMs: 20 },
+  );
+  return { done, lines };
+}
+
+const countSent = ({ client, wallet }: BareChain) =>
+  client.getTransactionCount({ address: wallet });
+
+/** Runs it, expects a refusal, and checks that nothing was sent and no file was made. */
+async function assertRefused(chain: BareChain, message: RegExp, change?: Partial<LaunchOptions>) {
+  await assert.rejects(run(chain, change).done, message);
+  assert.equal(await countSent(chain), 0);
+  assert.equal(existsSync(chain.config.dataDirectory), false);
+}
+
+describe("launch refuses, before anything is spent,", () => {
+  test("a chain before Cancun", async (t) => {
+    const chain = await startChain(t, "shanghai");
+    await assertRefused(chain, /does not run MCOPY/);
+  });
+
+  test("a chain where the keyless deployment would run out of gas", async (t) => {
+    const chain = await startChain(t);
+    const { sender } = deterministicDeployer;
+    chain.watch(async ({ method, params }, forward) => {
+      const { from } = (params[0] ?? {}) as { from?: string };
+      const isKeyless =
+        method === "eth_estimateGas" && from?.toLowerCase() === sender.toLowerCase();
+      return isKeyless ? { result: "0x3d090" } : forward();
+    });
+    await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
+  });
+
+  test("a wallet that has too little, and names what it has and needs", async (t) => {
+    const chain = await startChain(t);
+    await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
+    await assertRefused(chain, new RegExp(`${chain.wallet} has 0.01 and needs 0.0[0-9]+ of`));
+  });
+
+  test("endpoints of another chain, one endpoint only, and none that proves", async (t) => {
+    const chain = await startChain(t);
+    await assertRefused(chain, /two endpoints of different providers, found 1/, {
+      rpcUrls: [chain.rpcUrls[0]!],
+    });
+    chain.watch(({ method }, forward) =>
+      method === "eth_getProof"
+        ? Promise.resolve({ error: { code: -32601, message: "method not found" } })
+        : forward(),
+    );
+    await assertRefused(chain, /no endpoint answers eth_getProof/);
+    chain.watch(({ method }, forward) =>
+      method === "eth_chainId" ? Promise.resolve({ result: "0x1" }) : forward(),
+    );
+    await assertRefused(chain, /the RPC is of chain 1, wanted 84532/);
+  });
+
+  test("an unknown chain, and --resume without a launch to resume", async (t) => {
+    const chain = await startChain(t);
+    await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
+      chainName: "sepolia",
+    });
+    await assertRefused(chain, /--resume: there is no .*launch-84532.json/, { isResume: true });
+  });
+});
+
+describe("launch", () => {
+  test("ends in a proved payment; the dry run is within 10 % of its cost", async (t) => {
+    const chain = await startChain(t);
+    const before = await chain.client.getBalance({ address: chain.wallet });
+    const dry = run(chain, { isDryRun: true });
+    const planned = await dry.done;
+    assert.equal(await countSent(chain), 0);
+    assert.equal(existsSync(chain.config.dataDirectory), false);
+    assert.match(dry.lines.join("\n"), /eth_getProof +yes +yes\nsimulation overrides +yes +yes/);
+
+    const { done, lines } = run(chain);
+    const launched = await done;
+    const spent = before - (await chain.client.getBalance({ address: chain.wallet }));
+    assert.ok("cost" in planned && "receipt" in launched);
+    const ratio = Number(planned.cost.estimatedWei) / Number(spent);
+    t.diagnostic(`estimated ${planned.cost.estimatedWei} wei, spent ${spent} wei: ${ratio}`);
+    assert.ok(ratio > 0.9 && ratio < 1.1, `${ratio}`);
+    // Most of the cost is the fixed funding of the deployer, so the gas is compared too.
+    const { fundingWei } = deterministicDeployer;
+    const gasRatio =
+      Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
+    t.diagnostic(`of the gas only: ${gasRatio}`);
+    assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
+    assert.equal(parseEther(launched.spent), spent);
+    // Deployer's funding, factory, four contracts beside it, execution; the payer sends its own.
+    assert.equal(await countSent(chain), 7);
+
+    assert.equal(launched.outcome, "executed");
+    const receipt = JSON.parse(readFileSync(launched.receipt, "utf8"));
+    const { block, payments } = verifyReceipt(receipt, "its own");
+    assert.equal(
+      (await chain.client.getBlock({ blockHash: block.hash })).number,
+      BigInt(block.number),
+    );
+    assert.equal(payments.length, 1);
+    const said = lines.join("\n");
+    assert.match(said, /Proved against 2 of 2 endpoints/);
+    assert.match(said, /https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}/);
+    const journal = readFileSync(join(chain.config.dataDirectory, "launch-84532.json"), "utf8");
+    for (const text of [said, JSON.stringify(launched), journal]) {
+      assert.ok(!text.includes(anvilKeys[0].slice(2)));
+    }
+
+    const again = run(chain, { isResume: true });
+    assert.deepEqual(
+      await again.done.then((result) => "outcome" in result && result.outcome),
+      "executed",
+    );
+    assert.match(
+      again.lines.join("\n"),
+      /7 sent, 7 mined.*\n +contracts +all there\n.*, executed\n/,
+    );
+    assert.equal(await countSent(chain), 7);
+  });
+});

@@ -1,0 +1,123 @@
+// What the steps of a launch work with: the chain and its endpoints, the wallet, the journal, and
+// a way to print.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type AddressRecord, drawSalt, type Hex, type Intent } from "executable-address";
+import { blockHashOf, readAgreed } from "executable-address/proof";
+import { findBlock, type Rpc } from "executable-address/status";
+import { privateKeyToAccount } from "viem/accounts";
+import { readBringKey } from "../chain/bring.ts";
+import { type Chain, readChains } from "../chain/chains.ts";
+import { libraryRpc } from "../chain/proof.ts";
+import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import type { Config } from "../config.ts";
+import { type Journal, journaled, openJournal } from "./journal.ts";
+
+export type LaunchOptions = {
+  /** As `base-sepolia`, or the chain's ID. */
+  chainName: string;
+  keyFile: string;
+  /** In place of the endpoints of the chains file; none: those. */
+  rpcUrls: readonly string[];
+  isDryRun: boolean;
+  isResume: boolean;
+};
+
+export type Outside = { config: Config; say: (line: string) => void; pollMs?: number };
+
+/** How the steps of one launch reach the chain, the journal and the operator. */
+export type Launch = {
+  chain: Chain;
+  config: Config;
+  wallet: Hex;
+  key: Hex;
+  journal: Journal;
+  /** Asks the first endpoint, and stores what it sends. */
+  request: ReturnType<typeof journaled>;
+  /** All endpoints, `quorum` of which must agree on what is read of the address. */
+  rpcs: readonly Rpc[];
+  quorum: number;
+  pollMs: number;
+  say: (line: string) => void;
+};
+
+const pollMsUsual = 2_000;
+/** The address waits so long for its payment; late money is returned to the wallet. */
+const expirySeconds = 86_400;
+
+/** @throws an error that lists the names of the chains */
+export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
+  const chains = readChains(config.chainsFile);
+  const chain = chains.find(
+    ({ chainId, name }) => chainName === String(chainId) || chainName === wordOf(name),
+  );
+  if (!chain) {
+    const names = chains.map(({ name }) => wordOf(name)).join(", ");
+    throw new Error(`--chain: expected one of ${names}, found ${chainName}`);
+  }
+  const bad = rpcUrls.find((url) => !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url));
+  // It may contain a key.
+  if (bad !== undefined) {
+    throw new Error(`--rpc: expected an http or https URL, found ${bad.length} characters`);
+  }
+  return rpcUrls.length > 0 ? { ...chain, rpcUrls: [...rpcUrls] } : chain;
+}
+
+/** "Base Sepolia (testnet)" is `base-sepolia`. */
+const wordOf = (name: string) =>
+  name
+    .replace(/\s*\(.*\)/, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-");
+
+export const journalFile = ({ dataDirectory }: Config, { chainId }: Chain) =>
+  join(dataDirectory, `launch-${chainId}.json`);
+
+export async function openLaunch(
+  chain: Chain,
+  { keyFile, isResume }: LaunchOptions,
+  { config, say, pollMs = pollMsUsual }: Outside,
+): Promise<Launch> {
+  const key = readBringKey(keyFile);
+  const wallet = privateKeyToAccount(key).address;
+  const file = journalFile(config, chain);
+  if (isResume && !existsSync(file)) {
+    throw new Error(`--resume: there is no ${file}, so no launch on this chain was begun`);
+  }
+  const journal = await openJournal(file, { chainId: chain.chainId, wallet });
+  const clients = chain.rpcUrls.map((url) => openChainRpc([url]));
+  const request = journaled(clients[0]!.request, journal, say);
+  const quorum = Math.max(2, Math.floor(clients.length / 2) + 1);
+  const rpcs = clients.map(libraryRpc);
+  return { chain, config, wallet, key, journal, request, rpcs, quorum, pollMs, say };
+}
+
+/** Makes the intent of the first payment: 0.01 of the chain's USDC, forwarded to the wallet. */
+export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promise<Intent> {
+  const token = chain.tokens.find(({ symbol }) => symbol === "USDC") ?? chain.tokens[0]!;
+  const amount = `${10n ** BigInt(Math.max(0, token.decimals - 2))}`;
+  const { timestamp } = (await findBlock(rpcs[0]!, "latest"))!;
+  const seconds = Math.min(expirySeconds, config.limits.expirySecondsMax);
+  return {
+    token: token.address,
+    amount,
+    calls: [
+      {
+        target: token.address,
+        function: "transfer(address to, uint256 amount)",
+        args: [wallet, amount],
+      },
+    ],
+    expirationTimestamp: timestamp + seconds,
+    recovery: wallet,
+    salt: drawSalt(),
+    chainId: chain.chainId,
+  };
+}
+
+/** Reads what a quorum of the endpoints shows of the address. */
+export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
+  const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
+  return readAgreed(record, agreed, { rpcs, quorum });
+}

@@ -1,0 +1,198 @@
+// Checks, before anything is spent, that a launch can succeed: what each endpoint can do, whether
+// the chain suits, what the rest of the launch will cost, and whether the wallet has it.
+
+import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import type { Client } from "viem";
+import { estimateMaxPriorityFeePerGas, getBalance, getBlock } from "viem/actions";
+import { formatEther, formatGwei, serializeTransaction } from "viem/utils";
+import { type EstimatedStep, estimateBring } from "../chain/bring-estimate.ts";
+import type { Chain } from "../chain/chains.ts";
+import { checkChain } from "../chain/check.ts";
+import { compareEndpoints } from "../chain/compare.ts";
+import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { CallRefused, hexData } from "../chain/rpc/json-rpc.ts";
+import { openSimulations } from "../chain/simulation/simulation.ts";
+import { dataFeeOfBytesCall } from "../executor/money/data-fee.ts";
+
+export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number] & {
+  endpoint: string;
+  faults: string[];
+};
+
+/** Asks each endpoint of `chain` what it supports, and lists what a launch cannot do without. */
+export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> {
+  const compared = await compareEndpoints(chain, factoryAddress);
+  return Promise.all(
+    chain.rpcUrls.map(async (url, index) => {
+      const report = compared[index]!;
+      const verdict = await checkChain(chain, openChainRpc([url]), undefined);
+      const faults: string[] = [];
+      if (verdict.kind === "wrong") faults.push(...verdict.faults);
+      else if (verdict.kind === "unknown") faults.push(`does not answer: ${verdict.reason}`);
+      else {
+        if (report.logBlocks === null) faults.push("shows no logs, which payments are found by");
+        if (report.differsOn.length > 0) faults.push(`differs on ${report.differsOn.join(", ")}`);
+      }
+      // The whole URL may contain a key.
+      return { ...report, endpoint: new URL(url).host, faults };
+    }),
+  );
+}
+
+/** @throws a sentence for the first reason why a launch with these endpoints would fail */
+export function requireEndpoints(reports: readonly EndpointReport[]): void {
+  const hosts = new Set(reports.map(({ endpoint }) => endpoint));
+  if (hosts.size < 2) {
+    throw new Error(
+      `the outcome is proved against two endpoints of different providers, found ${hosts.size}: ` +
+        "name another by --rpc",
+    );
+  }
+  const faulty = reports.find(({ faults }) => faults.length > 0);
+  if (faulty) throw new Error(`${faulty.endpoint}: ${faulty.faults.join("; ")}`);
+  if (!reports.some(({ proves }) => proves)) {
+    throw new Error(
+      "no endpoint answers eth_getProof, by which the outcome is proved: name one by --rpc",
+    );
+  }
+}
+
+/** Draws the reports as a table with one column for each endpoint. */
+export function endpointTable(reports: readonly EndpointReport[]): string {
+  const yesNo = (is: boolean) => (is ? "yes" : "no");
+  const rows: [string, (report: EndpointReport) => string][] = [
+    ["endpoint", ({ endpoint }) => endpoint],
+    ["newest block", ({ headBlock }) => `${headBlock ?? "no answer"}`],
+    ["finalized block", ({ finalizedBlock }) => `${finalizedBlock ?? "not served"}`],
+    ["blocks of logs per query", ({ logBlocks }) => `${logBlocks ?? "none"}`],
+    ["blocks of old state", ({ archiveBlocks }) => `${archiveBlocks ?? "none"}`],
+    ["eth_getProof", ({ proves }) => yesNo(proves)],
+    ["simulation overrides", ({ overrides }) => yesNo(overrides)],
+    ["answer time", ({ answeredMs }) => (answeredMs === null ? "-" : `${answeredMs} ms`)],
+  ];
+  const cells = rows.map(([name, cell]) => [name, ...reports.map(cell)]);
+  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+export type CostEstimate = {
+  /** `wei` is the cost of the step: gas, data fee, and value. */
+  steps: { name: string; gas: string; wei: string }[];
+  gasPriceWei: string;
+  estimatedWei: string;
+  /** What the wallet must have: gas limits and price offers are above what is paid. */
+  neededWei: string;
+  balanceWei: string;
+};
+
+type Estimated = {
+  chain: Chain;
+  rpc: ChainRpc;
+  reader: Client;
+  wallet: Hex;
+  record: AddressRecord;
+};
+
+/** Gas of an execution that makes one transfer, if no node simulates it. Rounded up. */
+const executionGasUsual = 110_000n;
+/** Stands in for a signature: the fee depends on the number of bytes. */
+const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
+
+/**
+ * Estimates what is left of the launch, at the gas price of this moment.
+ *
+ * @param isExecuted the execution needs no more gas
+ * @throws a sentence if the chain does not suit
+ */
+export async function estimateLaunch(
+  { chain, rpc, reader, wallet, record }: Estimated,
+  isExecuted: boolean,
+): Promise<CostEstimate> {
+  const steps: EstimatedStep[] = await estimateBring(reader, rpc, wallet);
+  if (!isExecuted) {
+    const hasFactory = !steps.some(({ name }) => name === "factory");
+    const gas = hasFactory ? await estimateExecution(chain, rpc, record) : undefined;
+    const data = toHex(encodeExecution(record.intent));
+    steps.push({ name: "execution", gas: gas ?? executionGasUsual, wei: 0n, data });
+  }
+  const { baseFeePerGas } = await getBlock(reader);
+  const price = (baseFeePerGas ?? 0n) + (await estimateMaxPriorityFeePerGas(reader));
+  const { maxFeePerGas } = chain;
+  if (maxFeePerGas !== undefined && price > BigInt(maxFeePerGas)) {
+    throw new Error(
+      `gas costs ${formatGwei(price)} gwei now, and maxFeePerGas of the chain is ` +
+        `${formatGwei(BigInt(maxFeePerGas))} gwei: try again later`,
+    );
+  }
+  const costs = await Promise.all(
+    steps.map(async ({ name, gas, wei, data }) => {
+      const fees = gas * price + (await readDataFee(rpc, chain.chainId, data));
+      return { name, gas, wei, fees };
+    }),
+  );
+  const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n);
+  const [fees, values] = [sum(costs.map((cost) => cost.fees)), sum(costs.map(({ wei }) => wei))];
+  return {
+    steps: costs.map((cost) => ({
+      name: cost.name,
+      gas: `${cost.gas}`,
+      wei: `${cost.wei + cost.fees}`,
+    })),
+    gasPriceWei: `${price}`,
+    estimatedWei: `${fees + values}`,
+    // An execution's limit is 1.375 times its estimate, and the price offered 1.2 base fees.
+    neededWei: `${(fees * 3n) / 2n + values}`,
+    balanceWei: `${await getBalance(reader, { address: wallet })}`,
+  };
+}
+
+/** Simulates the execution as if the address were paid. Returns undefined if no node does. */
+async function estimateExecution(chain: Chain, rpc: ChainRpc, { address, intent }: AddressRecord) {
+  const on = { chainId: chain.chainId, factory: factoryAddress, rpc, tokens: chain.tokens };
+  const { gasUsed } = await openSimulations(on)({ address, intent });
+  return gasUsed ? BigInt(gasUsed) : undefined;
+}
+
+/** Reads what an OP Stack chain takes for publishing these bytes; zero on other chains. */
+async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<bigint> {
+  const fee = 1_000_000_000n;
+  const unsigned = {
+    ...({ chainId, type: "eip1559", nonce: 1, to: factoryAddress, data } as const),
+    ...{ gas: 2_000_000n, maxFeePerGas: fee, maxPriorityFeePerGas: fee },
+  };
+  const { method, params } = dataFeeOfBytesCall(serializeTransaction(unsigned, signature));
+  const answered = await rpc.request(method, params).catch((error) => {
+    if (error instanceof CallRefused) return "0x";
+    throw error;
+  });
+  const answer = hexData(answered);
+  return answer === "0x" ? 0n : BigInt(answer);
+}
+
+/** Draws the estimate as lines for a person. */
+export function estimateLines(cost: CostEstimate): string {
+  const ether = (wei: string) => `${formatEther(BigInt(wei))}`;
+  const steps = cost.steps.map(
+    ({ name, gas, wei }) => `${name.padEnd(14)} ${gas} gas, ${ether(wei)}`,
+  );
+  return [
+    ...steps,
+    `estimated cost ${ether(cost.estimatedWei)} at ${formatGwei(BigInt(cost.gasPriceWei))} gwei`,
+    `wallet needs   ${ether(cost.neededWei)}, has ${ether(cost.balanceWei)}`,
+  ].join("\n");
+}
+
+/** @throws a sentence that names the wallet, what it has and what it needs */
+export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
+  if (BigInt(balanceWei) >= BigInt(neededWei)) return;
+  const [has, needs] = [balanceWei, neededWei].map((wei) => formatEther(BigInt(wei)));
+  throw new Error(`${wallet} has ${has} and needs ${needs} of the chain's coin: send more to it`);
+}

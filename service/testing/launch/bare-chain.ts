@@ -1,0 +1,122 @@
+// A chain with the ID of Base Sepolia on this machine, bare but for a token, and two endpoints that
+// a test can watch and change; for tests of launches.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Hex } from "executable-address";
+import { demoToken } from "executable-address-contracts";
+import { anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
+import { createTestClient, http, publicActions, walletActions } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
+import { readConfig } from "../../config.ts";
+
+/** Sees each call before the node does, and may answer in its place. */
+export type Watch = (call: Call, forward: () => Promise<Answer>) => Promise<Answer>;
+
+const chainId = 84_532;
+/** At this base fee a block changes it by less than one wei, so costs do not move. */
+const baseFee = "7";
+
+export type BareChain = Awaited<ReturnType<typeof startBareChain>>;
+
+/** The demo token needs Cancun. Before it, a contract stands in that only answers `decimals()`. */
+const sixDecimals: Hex = "0x0000000000000000000000000000000000610006";
+const returnsSix: Hex = "0x600660005260206000f3";
+
+/** A token, and nothing of ours. @param hardfork "shanghai" is before Cancun */
+export async function startBareChain(hardfork: "prague" | "shanghai" = "prague") {
+  const isBeforeCancun = hardfork === "shanghai";
+  const args = ["--hardfork", hardfork];
+  const bare = ["--disable-default-create2-deployer", "--block-base-fee-per-gas", baseFee];
+  const anvil = await startAnvil({ args: [...bare, "--chain-id", `${chainId}`, ...args] });
+  const client = createTestClient({
+    account: privateKeyToAccount(anvilKeys[1]),
+    chain: { ...anvilChain, id: chainId },
+    mode: "anvil",
+    transport: http(anvil.rpcUrl),
+    pollingInterval: 10,
+    cacheTime: 0,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+  const { abi, bytecode } = demoToken;
+  const deploy = async () => {
+    const hash = await client.deployContract({ abi, bytecode, args: ["USD Coin", "USDC", 6] });
+    return (await client.waitForTransactionReceipt({ hash })).contractAddress!;
+  };
+  const token = isBeforeCancun ? sixDecimals : await deploy();
+  if (isBeforeCancun) await client.setCode({ address: token, bytecode: returnsSix });
+  const write = async (functionName: "mint" | "transfer", to: Hex, amount: bigint) => {
+    const sent = await client.writeContract({
+      address: token,
+      abi,
+      functionName,
+      args: [to, amount],
+    });
+    await client.waitForTransactionReceipt({ hash: sent });
+  };
+  if (!isBeforeCancun) await write("mint", client.account.address, 1_000_000n);
+  let watch: Watch = (_, forward) => forward();
+  const endpoints = await Promise.all(
+    [0, 1].map(() => startEndpoint(anvil.rpcUrl, (...given) => watch(...given))),
+  );
+  const directory = mkdtempSync(join(tmpdir(), "launch-"));
+  const files = { key: join(directory, "key"), chains: join(directory, "chains.json") };
+  const wallet = privateKeyToAccount(anvilKeys[0]);
+  writeFileSync(files.key, anvilKeys[0]);
+  const rpcUrls = endpoints.map(({ url }) => url);
+  const listed = {
+    chainId,
+    name: "Base Sepolia (testnet)",
+    rpcUrls,
+    explorer: "https://explorer.example",
+  };
+  const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
+  writeFileSync(files.chains, JSON.stringify([{ ...listed, tokens }]));
+  const env = { DATA_DIR: join(directory, "data"), CHAINS_FILE: files.chains };
+  return {
+    ...{ client, token, wallet: wallet.address, env, directory, keyFile: files.key, rpcUrls },
+    config: readConfig(env),
+    /** Pays 0.01 to `address`, as a customer's wallet does. */
+    pay: (address: Hex) => write("transfer", address, 10_000n),
+    watch: (next: Watch) => {
+      watch = next;
+    },
+    async stop() {
+      for (const { close } of endpoints) close();
+      await anvil.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+async function startEndpoint(rpcUrl: string, watch: Watch) {
+  const node = httpEndpoint("node", rpcUrl, { timeoutMs: 10_000 });
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const asked = JSON.parse(text) as (Call & { id: number }) | (Call & { id: number })[];
+    const answer = async ({ id, ...call }: Call & { id: number }) => {
+      const answered = await watch(call, async () => (await node.ask([call]))[0]!);
+      return { jsonrpc: "2.0", id, ...answered };
+    };
+    const answers = Array.isArray(asked)
+      ? await Promise.all(asked.map(answer))
+      : await answer(asked);
+    response.end(JSON.stringify(answers));
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
