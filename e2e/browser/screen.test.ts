@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AddressRecord, Hex } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import type { Browser, Page, Route } from "playwright-core";
@@ -160,6 +161,12 @@ describe("the first view", () => {
   test("moves nothing of what is there already", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
+    // Parts that are loaded later come in any order.
+    for (const [at, part] of ["money-flow", "simulation-card", "calls"].entries())
+      await page.route(`**/${part}-*.js`, async (route) => {
+        await sleep(200 * (at + 1));
+        await route.continue();
+      });
     // A receipt takes the place of what is asked for: 0.1 is what counts as good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },
@@ -175,6 +182,7 @@ describe("the first view", () => {
         assert.ok(shift < most, `${shows} at ${viewport.width} px: ${shift}`);
       }
     }
+    await page.unrouteAll({ behavior: "wait" });
     await page.context().close();
   });
 

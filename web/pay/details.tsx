@@ -1,5 +1,5 @@
 import type { Hazard, News, Standing } from "executable-address-element/page";
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode, Suspense, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { Whole, WholeAddress } from "../shown/address-text.tsx";
 import { nowSeconds } from "../shown/news.ts";
@@ -49,7 +49,7 @@ export function Details(props: DetailsProps) {
         <Badge>{say("termsMatch")}</Badge>
       </summary>
       {(isOpen || wasOpened) && (
-        <>
+        <Suspense fallback={<div className="place" />}>
           {!isFinal && (
             <Section title={say("flowTitle")}>
               <ProvedFlow
@@ -78,7 +78,7 @@ export function Details(props: DetailsProps) {
           <Section title={say("checkedTitle")}>
             <StillEvidence />
           </Section>
-        </>
+        </Suspense>
       )}
     </details>
   );

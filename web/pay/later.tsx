@@ -6,14 +6,19 @@ import { useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 
 /**
- * It is loaded with the page all the same, since a server may have newer files by the time it is
- * wanted. A page that cannot load it is paid by without it, and offers to load again.
+ * Loads a part together with the page, because a server may have newer files by the time the part
+ * is needed. A page that cannot load it can be paid without it, and offers to load it again.
  */
-function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+function loadLater<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const first = load().catch(() => undefined);
-  const Loaded = lazy(async () => ({
+  return lazy<ComponentType<Props>>(async () => ({
     default: (await first) ?? (await load().catch(() => Missing)),
   }));
+}
+
+/** Like {@link loadLater}, with a place of its own until it is loaded. */
+function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  const Loaded = loadLater(load) as ComponentType<Props>;
   return (props: Props) => (
     <Suspense fallback={<div className="place" />}>
       <Loaded {...props} />
@@ -33,6 +38,11 @@ function Missing() {
 const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
-export const WouldHappen = later(async () => (await import("./simulation-card.tsx")).WouldHappen);
-export const Calls = later(async () => (await import("../shown/calls.tsx")).Calls);
-export const ProvedFlow = later(async () => (await import("../shown/money-flow.tsx")).ProvedFlow);
+// The details appear when all three are loaded, so that none moves what is below it.
+export const WouldHappen = loadLater(
+  async () => (await import("./simulation-card.tsx")).WouldHappen,
+);
+export const Calls = loadLater(async () => (await import("../shown/calls.tsx")).Calls);
+export const ProvedFlow = loadLater(
+  async () => (await import("../shown/money-flow.tsx")).ProvedFlow,
+);
