@@ -61,7 +61,7 @@ export const invalidParameters = -32602;
 export const executionReverted = 3;
 
 type Reply = { ok: boolean; status: number; json(): Promise<unknown> };
-type Signal = unknown;
+type Signal = { readonly aborted: boolean };
 type Post = { method: "POST"; headers: Record<string, string>; body: string; signal: Signal };
 
 /** The part of the platform's `fetch` that is used. */
@@ -72,15 +72,25 @@ const platform = globalThis as unknown as {
   AbortSignal: { timeout(milliseconds: number): Signal };
 };
 
-/** JSON-RPC over HTTP POST. A call that has no answer after `timeoutMs` (10 s) is a failed one. */
+/**
+ * JSON-RPC over HTTP POST. A call without an answer after `timeoutMs` (10 s) fails. If the connection
+ * breaks off, as a kept one may that the node has closed, a read is sent once more; a transaction
+ * never is.
+ */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
   const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));
   return async (method, params) => {
-    const reply = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-      signal: platform.AbortSignal.timeout(options.timeoutMs ?? 10_000),
+    const signal = platform.AbortSignal.timeout(options.timeoutMs ?? 10_000);
+    const post = () =>
+      fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+        signal,
+      });
+    const reply = await post().catch((error: unknown) => {
+      if (/send/i.test(method) || signal.aborted) throw error;
+      return post();
     });
     const body = (await reply.json().catch(() => undefined)) as Partial<Envelope> | undefined;
     if (body?.error) throw new RpcError(Number(body.error.code), String(body.error.message));

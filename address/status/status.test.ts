@@ -113,6 +113,45 @@ describe("readStatus", () => {
   });
 });
 
+describe("httpRpc, if the node closes the connection", () => {
+  /** Closes the first connections without an answer, then answers `0x1`. */
+  async function startClosing(closedMax: number) {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests += 1;
+      if (requests <= closedMax) request.socket.destroy();
+      else response.end('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return {
+      rpc: httpRpc(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      countRequests: () => requests,
+      stop: () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    };
+  }
+
+  for (const method of ["eth_sendRawTransaction", "eth_sendTransaction"])
+    test(`never repeats ${method}, which may have been taken`, async () => {
+      const node = await startClosing(1);
+      await assert.rejects(node.rpc(method, ["0x"]));
+      assert.equal(node.countRequests(), 1);
+      node.stop();
+    });
+
+  test("repeats a read once, and fails if that breaks off too", async () => {
+    const [once, twice] = [await startClosing(1), await startClosing(2)];
+    assert.equal(await once.rpc("eth_blockNumber", []), "0x1");
+    assert.equal(once.countRequests(), 2);
+    await assert.rejects(twice.rpc("eth_blockNumber", []));
+    assert.equal(twice.countRequests(), 2);
+    once.stop();
+    twice.stop();
+  });
+});
+
 describe("executable-address/status", () => {
   test("looks for the events that the factory has", () => {
     const abi = paymentFactoryAbi;
