@@ -66,10 +66,7 @@ export const executorCommands: Command[] = [
       options: { chain: "ID" },
       optional: ["chain"],
       async run({ store, chainsFile }, { options }) {
-        const known = readChains(chainsFile).map((chain) => chain.chainId);
-        const chains = options.chain === undefined ? known : [Number(options.chain)];
-        const stranger = chains.find((chainId) => !known.includes(chainId));
-        if (stranger !== undefined) throw noChain(options.chain, chainsFile, known);
+        const chains = await findChainsToPause(store, chainsFile, options.chain);
         for (const chainId of chains) await setPaused(store.db, chainId, word === "pause");
         return { chains, paused: word === "pause" };
       },
@@ -96,6 +93,35 @@ export const executorCommands: Command[] = [
     },
   },
 ];
+
+/**
+ * Returns the chain that `--chain` names, or else every chain that an executor of this database has
+ * run on. Before its first start these are the chains of the file.
+ *
+ * @throws {Error} if the file lists other chains: without `CHAINS_FILE` it is not the service's, and
+ *   the command would pause chains that nothing runs on
+ */
+async function findChainsToPause(
+  { db }: Store,
+  chainsFile: string,
+  wanted: string | undefined,
+): Promise<number[]> {
+  const listed = readChains(chainsFile).map((chain) => chain.chainId);
+  const leases = await db.selectFrom("executor_leases").select("chain_id").execute();
+  const known = leases.length === 0 ? listed : leases.map((lease) => lease.chain_id);
+  if (wanted !== undefined) {
+    if (known.includes(Number(wanted))) return [Number(wanted)];
+    throw new Error(
+      `no executor of this database runs on chain ${wanted}; known: ${known.join(", ")}`,
+    );
+  }
+  const inOrder = (chains: number[]) => chains.toSorted((a, b) => a - b).join(", ");
+  if (inOrder(known) === inOrder(listed)) return known;
+  throw new Error(
+    `executors of this database have run on chains ${inOrder(known)}, and ${chainsFile} lists ` +
+      `${inOrder(listed)}: set CHAINS_FILE to the service's file, or name each chain with --chain`,
+  );
+}
 
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
   new Error(`no chain ${found} in ${file}; it has ${known.join(", ")}`);

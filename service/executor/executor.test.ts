@@ -257,6 +257,29 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
+  test("pause refuses a chains file that is not the service's, and pauses nothing", async () => {
+    const chainsFile = join(directory, "other-chains.json");
+    const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
+    const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };
+    writeFileSync(chainsFile, JSON.stringify([other]));
+    const context = { store, publicUrl: "", dataDirectory: directory, chainsFile };
+    const pause = executorCommands.find(({ words }) => words === "executor pause")!;
+    await until("an executor has run", async () => {
+      const leases = await store.db.selectFrom("executor_leases").select("chain_id").execute();
+      return leases.length > 0;
+    });
+    const run = (options: { chain?: string }) => pause.run(context, { options, rest: [] });
+    await assert.rejects(
+      run({}),
+      /^Error: executors of this database have run on chains 31337, and \S+ lists 1: set CHAINS_FILE/,
+    );
+    await assert.rejects(run({ chain: "1" }), /runs on chain 1; known: 31337$/);
+    assert.deepEqual(await store.db.selectFrom("executor_pauses").selectAll().execute(), []);
+    assert.deepEqual(await run({ chain: "31337" }), { chains: [31337], paused: true });
+    const resume = executorCommands.find(({ words }) => words === "executor resume")!;
+    await resume.run(context, { options: { chain: "31337" }, rest: [] });
+  });
+
   test("paused by an operator it notes payments and signs nothing until resumed", async () => {
     const chainsFile = join(directory, "chains.json");
     writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
