@@ -235,6 +235,27 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
+  test("has types that need neither the DOM's nor Node's", () => {
+    const app = join(project, "bare");
+    mkdirSync(app);
+    const exported = ["", "/client", "/status", "/proof", "/webhook", "/reference", "/payment"];
+    writeFileSync(
+      join(app, "app.ts"),
+      exported
+        .map((path, at) => `export * as part${at} from "executable-address${path}";`)
+        .join("\n"),
+    );
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, skipLibCheck: false, types: [], lib: ["es2024"] },
+      ...{ target: "es2024", module: "nodenext" },
+    };
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+    const { resolve } = createRequire(import.meta.url);
+    const compiler = join(dirname(resolve("typescript/package.json")), "bin/tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, "-p", app], { encoding: "utf8" });
+    assert.equal(stdout, "");
+  });
+
   test("bundles, and the bundle runs", async () => {
     const code = await bundle(`
       import { makeRecord } from "executable-address";

@@ -37,7 +37,7 @@ export function startBound(
   caller?.addEventListener("abort", follow, { once: true });
   if (caller?.aborted) follow();
   return {
-    signal: controller.signal,
+    signal: controller.signal as Signal,
     /** Starts the time anew, of another length. */
     restart(length: number) {
       clearTimeout(timer);
