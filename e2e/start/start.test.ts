@@ -105,6 +105,9 @@ describe("npm start, three times in one folder", () => {
       differsOn: [],
       refuses: [],
       logBlocks: 2000,
+      archiveBlocks: null,
+      proves: true,
+      overrides: true,
       callsPerSecond: null,
     });
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
