@@ -190,7 +190,11 @@ function watchKept({
       };
       fate = isAsked ? { kind: "asking" } : { kind: "pending", isSped: false };
       const target = { token: intent.token, address, kept, isOpen };
-      void watchPayment(provider, target, tell, (next) => keep(address, next), signal);
+      const write = (next: Kept) => {
+        // An answer of the wallet may come after the payer has dismissed this payment.
+        if (!signal.aborted && findKept(address)?.sinceMs === kept.sinceMs) keep(address, next);
+      };
+      void watchPayment(provider, target, tell, write, signal);
     },
   };
 }
