@@ -73,9 +73,9 @@ const platform = globalThis as unknown as {
 };
 
 /**
- * JSON-RPC over HTTP POST. A call without an answer after `timeoutMs` (10 s) fails. If the connection
- * breaks off, as a kept one may that the node has closed, a read is sent once more; a transaction
- * never is.
+ * JSON-RPC over HTTP POST. A call without an answer after `timeoutMs` (10 s) fails. If the
+ * connection breaks off, for example because the node closed a kept one, a read is repeated once
+ * and a transaction never.
  */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
   const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));

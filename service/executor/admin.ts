@@ -98,8 +98,8 @@ export const executorCommands: Command[] = [
  * Returns the chain that `--chain` names, or else every chain that an executor of this database has
  * run on. Before its first start these are the chains of the file.
  *
- * @throws {Error} if the file lists other chains: without `CHAINS_FILE` it is not the service's, and
- *   the command would pause chains that nothing runs on
+ * @throws {Error} if the file lists other chains: it is not the service's then, and the command
+ *   would pause chains that nothing runs on
  */
 async function findChainsToPause(
   { db }: Store,

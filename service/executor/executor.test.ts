@@ -269,10 +269,7 @@ describe("the executor on a real chain", () => {
       return leases.length > 0;
     });
     const run = (options: { chain?: string }) => pause.run(context, { options, rest: [] });
-    await assert.rejects(
-      run({}),
-      /^Error: executors of this database have run on chains 31337, and \S+ lists 1: set CHAINS_FILE/,
-    );
+    await assert.rejects(run({}), /have run on chains 31337, and \S+ lists 1: set CHAINS_FILE/);
     await assert.rejects(run({ chain: "1" }), /runs on chain 1; known: 31337$/);
     assert.deepEqual(await store.db.selectFrom("executor_pauses").selectAll().execute(), []);
     assert.deepEqual(await run({ chain: "31337" }), { chains: [31337], paused: true });
