@@ -79,7 +79,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
-        for (const { text, values } of statements.filter(({ text }) => readsOnly.test(text))) {
+        // These read the rows of given keys, none of which the small store has. The number of rows
+        // that PostgreSQL reads bounds them.
+        const isByKeys = (text: string) => /where r\.address in \(\?/.test(text);
+        const compared = statements.filter(({ text }) => readsOnly.test(text) && !isByKeys(text));
+        for (const { text, values } of compared) {
           assert.equal(await isLonger(text, values), false, text);
         }
         const all = "select sum(length(terms)) from records where account_id = 'acc_many'";
