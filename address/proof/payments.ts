@@ -73,18 +73,16 @@ export async function findPayments(
     if (found) proved.push(found);
   }
   const payments = largest([...before, ...proved], sumOf);
-  const isReported = ({ place }: Candidate) =>
-    reports.filter((report) => report.some((each) => isSamePlace(each.place, place))).length >=
-    quorum;
-  const seen = distinct([
-    ...reports.flat().filter(isReported),
-    ...candidates.filter(({ place }) =>
-      proved.some(({ transactionHash }) => transactionHash === place.transactionHash),
-    ),
-  ]);
+  // Counted by key, because strangers may pay an address as often as they like.
+  const counts = new Map<string, number>();
+  for (const { place } of reports.flat())
+    counts.set(keyOf(place), (counts.get(keyOf(place)) ?? 0) + 1);
+  const seen = new Set([...counts.keys()].filter((key) => counts.get(key)! >= quorum));
+  const hashes = new Set(proved.map(({ transactionHash }) => transactionHash));
+  for (const { place } of candidates) if (hashes.has(place.transactionHash)) seen.add(keyOf(place));
   return {
     payments,
-    omitted: (known?.omitted ?? 0) + before.length + seen.length - payments.length,
+    omitted: (known?.omitted ?? 0) + before.length + seen.size - payments.length,
     disputed: disputed || unproved > 0,
     block: { number: agreed.number, hash: agreed.hash, timestamp: agreed.timestamp },
   };
@@ -128,7 +126,6 @@ async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: 
 }
 
 const keyOf = ({ transactionHash, blockHash }: Place) => `${transactionHash} ${blockHash}`;
-const isSamePlace = (a: Place, b: Place) => keyOf(a) === keyOf(b);
 
 /** Each place once, in the order of blocks. */
 const distinct = (all: readonly Candidate[]): Candidate[] =>
