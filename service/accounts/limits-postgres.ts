@@ -2,7 +2,7 @@
 
 import { sql } from "kysely";
 import { together } from "../flow/together.ts";
-import { within } from "../flow/within.ts";
+import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 import { type Limiter, type LimitVerdict, type Policy, toVerdict } from "./limits.ts";
 

@@ -6,7 +6,7 @@
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
-import { atOnce, type Turn } from "../flow/gate.ts";
+import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
 import { foldReference } from "../store/columns.ts";
 import { createdAt, owners, recordsFor } from "../store/owned.ts";
 import {
@@ -49,7 +49,7 @@ export type AddressQuery = AddressFilter & {
   limit: number;
   nowMs: number;
   /** Each window is read in it. The list ends if it returns undefined. */
-  turn?: Turn;
+  turn?: ReadQueue;
 };
 
 /** A row's position in the list. `address` 20 bytes. */
@@ -87,7 +87,7 @@ type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
  * the oldest first there always is one, because later rows are added at the end.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
-  const { limit, order, turn = atOnce } = query;
+  const { limit, order, turn = withoutQueue } = query;
   const found: Found[] = [];
   let cursor = query.cursor;
   // Windows start as small as the page, and grow while few rows meet the filters.

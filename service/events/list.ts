@@ -3,9 +3,8 @@
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
-import { atOnce, type Turn } from "../flow/gate.ts";
-import { statementRows } from "../flow/groups.ts";
-import { prune } from "../flow/prune.ts";
+import { prune, statementRows } from "../flow/groups.ts";
+import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
 import type { Tables } from "../store/tables.ts";
 
 export const eventsKeptMs = 30 * dayMs;
@@ -17,8 +16,8 @@ export type EventQuery = {
   limit: number;
   /** All where there are none. */
   types?: readonly EventType[] | undefined;
-  /** Each window of events is read in it; the search ends where it gives nothing. */
-  turn?: Turn;
+  /** Runs the read of each window of events. The search ends if it returns undefined. */
+  turn?: ReadQueue;
 };
 
 type Found = { position: number; body: string }[];
@@ -29,7 +28,7 @@ type Found = { position: number; body: string }[];
  */
 export async function listEvents(
   db: Kysely<Tables>,
-  { turn = atOnce, ...query }: EventQuery,
+  { turn = withoutQueue, ...query }: EventQuery,
 ): Promise<{ rows: Found; until: number }> {
   const rows: Found = [];
   for (let until = query.after; ; ) {

@@ -13,8 +13,8 @@ import {
 } from "executable-address/status";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { AddressUnreadable, type StatusReader } from "../chain/status/reader.ts";
-import { backoff } from "../flow/backoff.ts";
 import { dayMs } from "../flow/days.ts";
+import { backoff } from "../flow/wait.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";

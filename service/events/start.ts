@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
 import { findBlockAt } from "../chain/rpc/heads.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
-import { messageKind, seldom } from "../flow/seldom.ts";
+import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
 import { pruneEvents } from "./list.ts";
@@ -43,9 +43,9 @@ function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain
   const { store, now } = parts;
   const log = parts.log.child({ chainId });
   const observed = openObservedChain(parts, chainId);
-  const logSeldom = seldom();
+  const logLimited = limitLogs();
   const onFault = (address: string, err: unknown) =>
-    logSeldom(`address ${messageKind(String(err))}`, (leftOut) => {
+    logLimited(`address ${messageKind(String(err))}`, (leftOut) => {
       const text = "an address could not be observed; it will be tried again";
       log.warn({ err, address, leftOut }, text);
     });
@@ -66,7 +66,7 @@ function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain
       }
     } catch (err) {
       failedAtMs = performance.now();
-      logSeldom(`pass ${messageKind(String(err))}`, (leftOut) =>
+      logLimited(`pass ${messageKind(String(err))}`, (leftOut) =>
         log.warn({ err, leftOut }, "addresses were not observed; they will be"),
       );
     }

@@ -6,8 +6,7 @@ import type { AddressStatus } from "executable-address/status";
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
-import { inGroups, statementRows } from "../flow/groups.ts";
-import { inTurn } from "../flow/in-turn.ts";
+import { inGroups, roundRobin, statementRows } from "../flow/groups.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { joinRecord } from "../store/owned.ts";
@@ -99,7 +98,7 @@ export async function findDue(
   const once = new Map(
     keys.map((key) => [`${key.account_id} ${Buffer.from(key.address).toString("hex")}`, key]),
   );
-  const chosen = inTurn([...once.values()], (key) => key.account_id).slice(0, limit);
+  const chosen = roundRobin([...once.values()], (key) => key.account_id).slice(0, limit);
   return inGroups(chosen, statementRows.withTerms, (some) => readWatches(db, chainId, some));
 }
 

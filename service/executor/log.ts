@@ -2,7 +2,7 @@
 
 import { isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
-import { messageKind, seldom } from "../flow/seldom.ts";
+import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { kinds } from "./kinds.ts";
 import type { ExecutorEvent } from "./parts.ts";
 
@@ -11,13 +11,13 @@ type EventLog = (event: ExecutorEvent) => void;
 /** @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   // Strangers write reasons and could use up the sorts that are told apart, so theirs are separate.
-  const [tellOurs, tellTheirs] = [seldom(nowMs), seldom(nowMs)];
+  const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
     if (event.kind === "late_jobs" && event.count === 0) return;
-    const tell = "address" in event ? tellTheirs : tellOurs;
+    const logLimited = "address" in event ? logTheirs : logOurs;
     if (!kinds[event.kind].isSeldom) write(log, event, 0);
-    else tell(sortOf(event), (leftOut) => write(log, event, leftOut));
+    else logLimited(sortOf(event), (leftOut) => write(log, event, leftOut));
   };
 }
 

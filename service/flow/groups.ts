@@ -1,16 +1,17 @@
-// Many items, a few at a time, so that other work goes on between the groups.
+// Splits long lists into groups, so that other work runs between them, and orders the items of
+// several owners fairly.
 
 /**
- * Rows of one statement or one short commit, because other statements wait for it: on SQLite all
- * but creates and look-ups, on PostgreSQL those of the same rows. A limit with another reason is
- * next to its only use.
+ * The most rows of one statement or one short commit, because other statements wait for it: on
+ * SQLite all but creates and look-ups, on PostgreSQL those that need the same rows. A limit with
+ * another reason is next to its only use.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
   short: 100,
-  /** Rows that are in several indexes, take several statements, or stand for several rows each. */
+  /** Rows that are in several indexes, take several statements, or represent several rows each. */
   costly: 50,
-  /** Rows of an index that a search walks, when it returns few of them. */
+  /** Rows of an index that a search scans when it returns few of them. */
   walked: 1_000,
   /**
    * Rows with terms, of up to 24,576 bytes each. Reading 300 watches on PostgreSQL took 1.6 times
@@ -24,7 +25,7 @@ export function* groupsOf<Item>(items: readonly Item[], size: number): Generator
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
-/** Gives all that `read` finds, in the order of `items`: one group is read after the other. */
+/** Calls `read` for one group after the other, and returns all results in the order of `items`. */
 export async function inGroups<Item, Found>(
   items: readonly Item[],
   size: number,
@@ -33,4 +34,48 @@ export async function inGroups<Item, Found>(
   const found: Found[] = [];
   for (const some of groupsOf(items, size)) found.push(...(await read(some)));
   return found;
+}
+
+/**
+ * Returns the first item of each owner, then the second of each, and so on, so that an owner of
+ * many items does not delay the first item of another.
+ *
+ * @param ownerOf returns the owner of an item
+ * @param among compares items of the same round; by default, they keep the order of `items`
+ */
+export function roundRobin<Item>(
+  items: readonly Item[],
+  ownerOf: (item: Item) => string,
+  among: (a: Item, b: Item) => number = () => 0,
+): Item[] {
+  const counts = new Map<string, number>();
+  const turns = items.map((item) => {
+    const turn = counts.get(ownerOf(item)) ?? 0;
+    counts.set(ownerOf(item), turn + 1);
+    return { item, turn };
+  });
+  return turns.toSorted((a, b) => a.turn - b.turn || among(a.item, b.item)).map(({ item }) => item);
+}
+
+/** Rows that one call of {@link prune} deletes. */
+const rowsMax = 10_000;
+
+export type OldRows = {
+  /** Finds up to `limit` rows, the oldest first. */
+  find(limit: number): Promise<{ id: string }[]>;
+  remove(ids: string[]): Promise<unknown>;
+};
+
+/**
+ * Deletes old rows, such as events, in small steps, so that no other statement waits long.
+ *
+ * @returns the number of deleted rows, at most 10,000
+ */
+export async function prune({ find, remove }: OldRows): Promise<number> {
+  for (let gone = 0; ; ) {
+    const ids = (await find(statementRows.short)).map(({ id }) => id);
+    if (ids.length > 0) await remove(ids);
+    gone += ids.length;
+    if (ids.length < statementRows.short || gone >= rowsMax) return gone;
+  }
 }

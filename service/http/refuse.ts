@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { messageKind, seldom } from "../flow/seldom.ts";
+import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { CorruptError } from "../store/store.ts";
 import { foundText, Refusal, statuses, toAnswer } from "./errors.ts";
 import type { Parts } from "./parts.ts";
@@ -12,14 +12,14 @@ import { corsHeaders, jsonType, preflight } from "./routes.ts";
 
 /** Any error of any path becomes its answer here. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
-  const tell = seldom();
+  const logLimited = limitLogs();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     // The client closed the connection in the middle of its body: no answer can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
     const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error, request);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
     if (answer.isOurs) {
-      tell(kindOfError(error), (leftOut) => {
+      logLimited(kindOfError(error), (leftOut) => {
         log.error({ err: error, requestId: request.id, leftOut }, "request failed");
       });
     }

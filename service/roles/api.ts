@@ -5,7 +5,7 @@ import { factoryAddress } from "executable-address";
 import { type Accounts, openAccounts } from "../accounts/open.ts";
 import type { Config } from "../config.ts";
 import { openDesk } from "../executor/desk/desk.ts";
-import { seldom } from "../flow/seldom.ts";
+import { limitLogs } from "../flow/log-limit.ts";
 import { buildApp } from "../http/app.ts";
 import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";
 import { readLabels } from "../http/pages/labels.ts";
@@ -47,16 +47,16 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
 }
 
 function countedAccounts(config: Config, { store, metrics, log }: RoleParts): Promise<Accounts> {
-  const tell = seldom();
+  const logLimited = limitLogs();
   return openAccounts(store, config, {
     onLimiterFault(err) {
       metrics.limiterFaults.inc();
       const text = "the shared limiter does not answer; this server limits by itself";
-      tell("limiter", (leftOut) => log.error({ err, leftOut }, text));
+      logLimited("limiter", (leftOut) => log.error({ err, leftOut }, text));
     },
     onUsageFault(err) {
       const text = "usage was not written; it will be tried again";
-      tell("usage", (leftOut) => log.error({ err, leftOut }, text));
+      logLimited("usage", (leftOut) => log.error({ err, leftOut }, text));
     },
   });
 }

@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { startObserver } from "../events/start.ts";
 import { wantedBy } from "../executor/money/wanted.ts";
 import { startExecutor } from "../executor/start.ts";
-import { messageKind, seldom } from "../flow/seldom.ts";
+import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { followMirrors } from "../records/follow-mirrors.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { enqueue } from "../webhooks/deliveries/enqueue.ts";
@@ -59,14 +59,14 @@ function takeFromMirrors(
 ) {
   if (!executorMirrors) return;
   const { store, chains, stops, log } = parts;
-  const tell = seldom();
+  const logLimited = limitLogs();
   const mirrors = followMirrors(executorMirrors, {
     store,
     dataDirectory,
     isWanted: wantedBy(chains.known, executorPays),
     tell(mirror, fault) {
       const kind = `${mirror} ${messageKind(fault)}`;
-      tell(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
+      logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
     },
   });
   stops.push(() => mirrors.stop());

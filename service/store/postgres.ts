@@ -11,7 +11,7 @@ import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
-import { within } from "../flow/within.ts";
+import { within } from "../flow/wait.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
 import { migrate, type Rooms } from "./migrate.ts";
 import { heldRecordJson, keccak } from "./record.ts";

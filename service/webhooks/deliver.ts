@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { messageKind, seldom } from "../flow/seldom.ts";
+import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
 import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
@@ -45,13 +45,13 @@ const keptMax = 64;
 /** @returns how to stop: resolves when the requests under way have been kept */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  const tell = seldom();
-  const tellFault = (text: string, err: unknown) =>
-    tell(`${text} ${messageKind(String(err))}`, (leftOut) =>
+  const logLimited = limitLogs();
+  const logFault = (text: string, err: unknown) =>
+    logLimited(`${text} ${messageKind(String(err))}`, (leftOut) =>
       parts.log.warn({ err, leftOut }, text),
     );
   const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
-  const shared = { parts, rule, lanes, use: recentUse(), tellFault, signal: stopping.signal };
+  const shared = { parts, rule, lanes, use: recentUse(), logFault, signal: stopping.signal };
   const loops = ([0, 1, 2] as const).map((lane) => run(shared, lane));
   return {
     async stop() {
@@ -66,12 +66,12 @@ type Shared = {
   rule: Rule;
   lanes: Record<Lane, UnderWay>;
   use: ReturnType<typeof recentUse>;
-  tellFault: (text: string, error: unknown) => void;
+  logFault: (text: string, error: unknown) => void;
   signal: AbortSignal;
 };
 
 async function run(shared: Shared, lane: Lane): Promise<void> {
-  const { parts, rule, tellFault, signal } = shared;
+  const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
   // Deliveries that are answered in the same moment share a commit. Hundreds that hang end in one
@@ -96,7 +96,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
         await pruneDeliveries(db, prunedAtMs);
       }
     } catch (error) {
-      tellFault("no deliveries were claimed; they will be", error);
+      logFault("no deliveries were claimed; they will be", error);
       waitMs = faultMs;
     }
     await sleep(waitMs, undefined, { signal }).catch(() => {});
@@ -129,7 +129,7 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
 
 /** Delivers in a place of the lane; from the fast lane a request may go over to the slow one. */
 async function occupy(
-  { parts, rule, lanes, use, tellFault }: Shared,
+  { parts, rule, lanes, use, logFault }: Shared,
   lane: Lane,
   one: Signed,
   keep: Keep,
@@ -145,7 +145,7 @@ async function occupy(
     const { latencyMs } = await deliver(parts, one, keep);
     use.add(accountId, latencyMs, parts.now());
   } catch (error) {
-    tellFault("a delivery was not kept; it will be repeated", error);
+    logFault("a delivery was not kept; it will be repeated", error);
   } finally {
     clearInterval(move);
     count(held, holder, -1);

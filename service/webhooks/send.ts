@@ -3,7 +3,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readRetryAfterSeconds } from "executable-address/client";
-import { within } from "../flow/within.ts";
+import { within } from "../flow/wait.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
 /** `status` null where there was no answer; `answer` its first kilobyte, or why there was none. */

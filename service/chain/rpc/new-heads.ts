@@ -3,7 +3,7 @@
 // have their ordinary length.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../../flow/backoff.ts";
+import { backoff } from "../../flow/wait.ts";
 
 type Heads = {
   /**

@@ -7,7 +7,7 @@ import type { AddressStatus, ExecutorProgress } from "executable-address/status"
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import { statementRows } from "../../flow/groups.ts";
-import { seldom } from "../../flow/seldom.ts";
+import { limitLogs } from "../../flow/log-limit.ts";
 import { together } from "../../flow/together.ts";
 import type { Store } from "../../store/store.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -110,7 +110,7 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
 const worthlessSeconds = 3600;
 
 export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
-  const tell = seldom();
+  const logLimited = limitLogs();
   const led = new Set<number>();
   const waking = new Map<Hex, Promise<boolean>>();
 
@@ -133,7 +133,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
       return true;
     } catch (err) {
       // The status is true all the same, and the next one tells the executor again.
-      tell("wake", (leftOut) => {
+      logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "the executor could not be told of money");
       });
       return false;

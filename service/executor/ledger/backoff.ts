@@ -1,6 +1,6 @@
 // How long to hold an address back after a failure.
 
-import { backoff } from "../../flow/backoff.ts";
+import { backoff } from "../../flow/wait.ts";
 
 const firstSeconds = 15;
 /** A job that fails for hours is tried a few times a day: each try costs an estimate of its gas. */

@@ -4,8 +4,7 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
-import { groupsOf, inGroups, statementRows } from "../../flow/groups.ts";
-import { inTurn } from "../../flow/in-turn.ts";
+import { groupsOf, inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
 import type { Touched } from "../../follow/parts.ts";
 import { findCreators, findHeld, type Held } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -67,7 +66,7 @@ export async function findDueJobs(
     oldest.length < limit ? [] : await readInTurn(db, { chainId, nowSeconds, limit }, slowness);
   const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
   const sorted = [...once.values()].toSorted(byMerit);
-  const turns = inTurn(sorted, (row) => row.account_id, byDueTime);
+  const turns = roundRobin(sorted, (row) => row.account_id, byDueTime);
   const bySlowness = turns.toSorted((a, b) => slowness(a.account_id) - slowness(b.account_id));
   const isSlow = (row: Row) => slowness(row.account_id) > 0;
   const slow = bySlowness.filter(isSlow).slice(0, Math.ceil(limit / 10));

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { messageKind, seldom } from "../../flow/seldom.ts";
+import { limitLogs, messageKind } from "../../flow/log-limit.ts";
 import { toRefusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
@@ -25,7 +25,7 @@ export function mountStatuses(
   { log }: Pick<Parts, "log">,
   statuses: Statuses,
 ): void {
-  const tell = seldom();
+  const logLimited = limitLogs();
   app.get("/statuses", async (request) => {
     const { addresses } = parseInput(statusesInput, request.query);
     const items = addresses.map(async (address): Promise<FoundStatus> => {
@@ -34,7 +34,7 @@ export function mountStatuses(
       } catch (error) {
         const { code } = toRefusal(error);
         if (code === "internal_error") {
-          tell(messageKind(String(error)), (leftOut) =>
+          logLimited(messageKind(String(error)), (leftOut) =>
             log.error({ err: error, address, leftOut }, "a status failed"),
           );
         }

@@ -7,7 +7,7 @@
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import type { Policy } from "../../accounts/limits.ts";
-import { openGate, type Turn } from "../../flow/gate.ts";
+import { openGate, type ReadQueue } from "../../flow/wait.ts";
 import { Refusal } from "../errors.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
@@ -24,7 +24,7 @@ export const perAccount: Policy = { name: "search", intervalMs: 2_000, burst: 30
 /** By account. One that is forgotten while in use lets the next search read beside it. */
 const queues = new LRUCache({
   max: 10_000,
-  memoMethod: (_accountId: string) => ({ inTurn: openGate(1), longSearches: 0 }),
+  memoMethod: (_accountId: string) => ({ run: openGate(1), longSearches: 0 }),
 });
 
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
@@ -40,7 +40,7 @@ export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,
   { raw }: FastifyRequest,
   accountId: string,
-  search: (turn: Turn) => Promise<Found>,
+  search: (turn: ReadQueue) => Promise<Found>,
 ): Promise<Found> {
   const queue = queues.memo(accountId);
   let windows = 0;
@@ -60,7 +60,7 @@ export async function searchInTurn<Found>(
   try {
     return await search(async (read) => {
       await admit();
-      return queue.inTurn(async () => (raw.socket.destroyed ? undefined : read()));
+      return queue.run(async () => (raw.socket.destroyed ? undefined : read()));
     });
   } finally {
     if (isLong) queue.longSearches--;

@@ -5,7 +5,7 @@ import type { Hex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../accounts/names.ts";
-import { within } from "../../flow/within.ts";
+import { within } from "../../flow/wait.ts";
 import { findCreators } from "../../store/held.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";

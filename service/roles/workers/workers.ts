@@ -7,7 +7,7 @@
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
 import type { Config } from "../../config.ts";
-import { backoff } from "../../flow/backoff.ts";
+import { backoff } from "../../flow/wait.ts";
 import { serveWorkersMetrics } from "../../http/metrics.ts";
 import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";

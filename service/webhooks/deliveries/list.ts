@@ -2,7 +2,7 @@
 
 import type { Kysely } from "kysely";
 import { eventsKeptMs } from "../../events/list.ts";
-import { prune } from "../../flow/prune.ts";
+import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /** An account or an operator is shown so many. */

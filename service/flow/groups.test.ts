@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { roundRobin } from "./groups.ts";
+
+const ownerOf = (item: string) => item[0]!;
+
+test("takes the first item of each owner, then the second of each", () => {
+  assert.deepEqual(roundRobin(["a1", "a2", "a3", "b1", "c1", "c2"], ownerOf), [
+    ..."a1 b1 c1 a2 c2 a3".split(" "),
+  ]);
+});
+
+test("keeps the given order within a round, or sorts by a comparison", () => {
+  const items = ["b2", "a9", "b1", "a1"];
+  assert.deepEqual(roundRobin(items, ownerOf), ["b2", "a9", "b1", "a1"]);
+  const byNumber = (a: string, b: string) => Number(a[1]) - Number(b[1]);
+  assert.deepEqual(roundRobin(items, ownerOf, byNumber), ["b2", "a9", "b1", "a1"]);
+  assert.deepEqual(roundRobin(["a9", "b2"], ownerOf, byNumber), ["b2", "a9"]);
+});

@@ -1,0 +1,30 @@
+// Limits log lines that an outage would repeat for each request.
+
+const everyMs = 60_000;
+/** Further kinds share one limit. */
+const kindsMax = 100;
+
+/** Returns `text` without numbers and hex, so that repetitions of a message are equal. */
+export const messageKind = (text: string): string =>
+  text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
+
+/**
+ * Returns a function that calls `log` at most once a minute for each kind of event, with the number
+ * of events that were skipped since its last call.
+ *
+ * @param nowMs never goes back
+ */
+export function limitLogs(nowMs: () => number = () => performance.now()) {
+  const kinds = new Map<string, { loggedAt: number; leftOut: number }>();
+  return (kind: string, log: (leftOut: number) => void): void => {
+    const key = kinds.has(kind) || kinds.size < kindsMax ? kind : "others";
+    const now = nowMs();
+    const known = kinds.get(key);
+    if (known && now - known.loggedAt < everyMs) {
+      known.leftOut++;
+      return;
+    }
+    kinds.set(key, { loggedAt: now, leftOut: 0 });
+    log(known?.leftOut ?? 0);
+  };
+}

@@ -1,0 +1,43 @@
+// How long work waits, and for what: for a place, for a time limit, or before a retry.
+
+/** Returns a function that runs at most `max` tasks at a time, first come, first served. */
+export function openGate(max: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <Done>(run: () => Promise<Done>): Promise<Done> => {
+    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await run();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
+
+/** Runs a read when its turn comes. Returns undefined if its client has left. */
+export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
+
+export const withoutQueue: ReadQueue = (read) => read();
+
+/**
+ * Returns the result of `promise` if it settles within `ms`.
+ *
+ * @param late makes the error that is thrown otherwise; `promise` itself continues
+ */
+export function within<Done>(ms: number, promise: Promise<Done>, late: () => Error): Promise<Done> {
+  let timer: NodeJS.Timeout | undefined;
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
+  });
+  return Promise.race([promise, end]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * Returns how long to wait after attempt number `attempt`, from 1. The wait doubles with each
+ * attempt, from `first` to `longest`, all in one unit.
+ */
+export const backoff = (attempt: number, first: number, longest: number): number =>
+  Math.min(longest, first * 2 ** Math.min(attempt - 1, 30));
