@@ -11,6 +11,14 @@ after(() => rmSync(directory, { recursive: true }));
 
 const usdc = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const token = { symbol: "USDC", address: usdc, decimals: 6 };
+const lookalike = {
+  symbol: "USDC.e",
+  name: "Bridged USDC",
+  address: "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174",
+  decimals: 6,
+  looksLike: "USDC",
+  recoverMin: "5000000",
+};
 const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
 
 describe("a file of chains is refused, saying where and why", () => {
@@ -49,6 +57,26 @@ describe("a file of chains is refused, saying where and why", () => {
       [{ ...chain, callsPerSecond: { "https://rpc.example": 0 } }],
       /0\.callsPerSecond/,
     ],
+    [
+      "whose look-alike has no recoverMin",
+      [{ ...chain, lookalikes: [{ ...lookalike, recoverMin: undefined }] }],
+      /0\.lookalikes\.0\.recoverMin/,
+    ],
+    [
+      "whose look-alike looks like a token that the chain does not list",
+      [{ ...chain, lookalikes: [{ ...lookalike, looksLike: "EURC" }] }],
+      /the look-alike USDC\.e of chain 1 looks like EURC, which the chain does not list/,
+    ],
+    [
+      "that lists a token as its own look-alike",
+      [{ ...chain, lookalikes: [{ ...lookalike, address: usdc }] }],
+      /lists the token 0x[0-9a-fA-F]{40} twice/,
+    ],
+    [
+      "with more look-alikes than the loop reads",
+      [{ ...chain, lookalikes: Array.from({ length: 33 }, () => lookalike) }],
+      /0\.lookalikes: .*32/,
+    ],
     ["with zkSync Era", [{ ...chain, chainId: 324 }], /324 \(zkSync Era\).*another formula/],
     ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*another formula/],
   ];
@@ -74,9 +102,19 @@ describe("the chains we ship", () => {
 
   test("hold USDC with 6 decimals on each, at an EIP-55 address as viem has it", () => {
     assert.ok(shipped.length >= 5);
-    for (const { name, tokens } of shipped) {
+    for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
-      for (const { address } of tokens) assert.equal(getAddress(address.toLowerCase()), address);
+      for (const { address } of [...tokens, ...lookalikes]) {
+        assert.equal(getAddress(address.toLowerCase()), address);
+      }
+    }
+  });
+
+  test("list a bridged USDC as a look-alike of USDC where one circulates", () => {
+    for (const chainId of [10, 137, 8453, 42_161]) {
+      const { lookalikes } = shipped.find((each) => each.chainId === chainId)!;
+      const bridged = lookalikes.find(({ name }) => name === "Bridged USDC");
+      assert.equal(bridged?.looksLike, "USDC");
     }
   });
 

@@ -31,6 +31,19 @@ const tokenSchema = z.strictObject({
     .optional(),
 });
 
+/** A token that payers confuse with a listed one. No intent may ask for it. */
+const lookalikeSchema = z.strictObject({
+  symbol: z.string().min(1).max(20),
+  /** What people call it, such as "Bridged USDC". */
+  name: z.string().min(1).max(40),
+  address,
+  decimals: z.int().min(0).max(36),
+  /** The symbol of the listed token that its payer probably meant. */
+  looksLike: z.string(),
+  /** A smaller transfer, in base units, is ignored: it is not worth the gas of its return. */
+  recoverMin: z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of base units"),
+});
+
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
@@ -48,6 +61,8 @@ const chainSchema = z.strictObject({
   /** Wallets that do not know the chain get this public RPC URL and the coin's symbol. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
+  /** The executor returns these like surplus. Each adds its transfers to the logs that it reads. */
+  lookalikes: z.array(lookalikeSchema).max(32).default([]),
   /** Blocks on top of an execution or a recovery before it is taken for final. */
   confirmations: z.int().min(0).max(10_000).default(12),
   /**
@@ -129,7 +144,7 @@ export function parseChains(value: unknown, source: string): Chain[] {
     throw new ChainsError(`${source} is not a list of chains: ${faults.join("; ")}`);
   }
   const seen = new Set<number>();
-  for (const { chainId, tokens, tipPrices = {}, ...chain } of parsed.data) {
+  for (const { chainId, tokens, lookalikes, tipPrices = {}, ...chain } of parsed.data) {
     if (seen.has(chainId)) throw new ChainsError(`${source}: chain ${chainId} stands there twice`);
     seen.add(chainId);
     const refused = refusedChains.get(chainId);
@@ -154,7 +169,14 @@ export function parseChains(value: unknown, source: string): Chain[] {
           "that is in neither rpcUrls nor sendUrls",
       );
     }
-    const addresses = tokens.map((token) => token.address);
+    const unlike = lookalikes.find(({ looksLike }) => !symbols.has(looksLike));
+    if (unlike) {
+      throw new ChainsError(
+        `${source}: the look-alike ${unlike.symbol} of chain ${chainId} looks like ` +
+          `${unlike.looksLike}, which the chain does not list`,
+      );
+    }
+    const addresses = [...tokens, ...lookalikes].map((token) => token.address);
     const twice = addresses.find((address, index) => addresses.indexOf(address) < index);
     if (twice) throw new ChainsError(`${source}: chain ${chainId} lists the token ${twice} twice`);
   }

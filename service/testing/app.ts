@@ -24,6 +24,8 @@ import { openStore } from "../roles/open-store.ts";
 import { keccak } from "../store/record.ts";
 
 export const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+/** Listed as a look-alike of {@link token}. */
+export const lookalike: Hex = "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174";
 const known = parseChains(
   [
     {
@@ -31,6 +33,16 @@ const known = parseChains(
       name: "Ethereum",
       rpcUrls: ["http://127.0.0.1:9"],
       tokens: [{ symbol: "USDC", address: token, decimals: 6, recoverMin: "10000" }],
+      lookalikes: [
+        {
+          symbol: "USDC.e",
+          name: "Bridged USDC",
+          address: lookalike,
+          decimals: 6,
+          looksLike: "USDC",
+          recoverMin: "10000",
+        },
+      ],
     },
     {
       chainId: 10,

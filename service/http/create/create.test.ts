@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { InvalidError, verifyRecord } from "executable-address";
 import { UnavailableError } from "../../store/store.ts";
-import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
+import { lookalike, newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { bodyBytesMax } from "../app.ts";
 
 let service: TestApp;
@@ -161,6 +161,19 @@ describe("POST /v1/address/create refuses", () => {
     const [issue] = await issuesOf({ ...newIntent(), token: other });
     assert.equal(issue?.code, "token_not_listed");
     assert.match(issue?.message ?? "", new RegExp(`USDC ${token}`));
+  });
+
+  test("400 token_not_listed for a look-alike, naming the token that was meant", async () => {
+    for (const spelling of [lookalike, lookalike.toLowerCase()]) {
+      const [issue, ...others] = await issuesOf({ ...newIntent(), token: spelling });
+      assert.deepEqual(others, []);
+      assert.equal(issue?.code, "token_not_listed");
+      assert.equal(
+        issue.message,
+        "Bridged USDC (USDC.e) is not accepted on chain 1 (Ethereum); " +
+          `did you mean USDC ${token}?`,
+      );
+    }
   });
 
   test("400 expires_too_soon (5 minutes), expires_too_late (366 days, or ms)", async () => {

@@ -118,6 +118,14 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
     return [{ path: ["chainId"], code: "chain_not_listed", message }];
   }
   if (token === undefined || chain.tokens.some(({ address }) => address === token)) return [];
+  const similar = chain.lookalikes.find(({ address }) => address === token);
+  if (similar) {
+    const meant = chain.tokens.find(({ symbol }) => symbol === similar.looksLike)!;
+    const message =
+      `${similar.name} (${similar.symbol}) is not accepted on chain ${chainId} (${chain.name}); ` +
+      `did you mean ${meant.symbol} ${meant.address}?`;
+    return [{ path: ["token"], code: "token_not_listed", message }];
+  }
   const listed = chain.tokens.map(({ symbol, address }) => `${symbol} ${address}`).join(", ");
   const message = `not listed for chain ${chainId} (${chain.name}), which lists: ${listed}`;
   return [{ path: ["token"], code: "token_not_listed", message }];
