@@ -45,7 +45,7 @@ function documentedEnvironment(url: string): Record<string, string> {
   const page = readFileSync(join(root, "docs/production.md"), "utf8");
   const section = page.slice(
     page.indexOf("## Traces"),
-    page.indexOf("## What to do when it rings"),
+    page.indexOf("## What to do if an alert fires"),
   );
   const [, command] = /```sh\n(npm ci[\s\S]*?)```/.exec(section)!;
   const settings = command!.matchAll(/^export (\w+)="?([^"\n]*)"?$/gm);

@@ -116,39 +116,39 @@ describe("without the service, one node of three lying", () => {
     return (found: AddressRecord[]) => assert.deepEqual(addressesIn(found), wanted);
   };
 
-  task("the record of an intent", async () => {
+  task("derive the record of an intent", async () => {
     const { intent } = records.done!;
     assert.deepEqual(await good(["derive", JSON.stringify(intent)]), records.done);
   });
-  task("a record verified", async () => {
+  task("verify a record", async () => {
     assert.deepEqual(await good(["verify", text("done")]), records.done);
     const { status } = await run(["verify", text("done").replace('"100"', '"101"')]);
     assert.equal(status, 1);
   });
-  task("the intent of terms", async () => {
+  task("decode terms into an intent", async () => {
     assert.deepEqual(await good(["decode", records.done!.terms]), records.done!.intent);
   });
-  task("the records in calldata", async () => {
+  task("find the records in calldata", async () => {
     const items = ["two", "three"].map((name) => executeCalldata(records[name]!.terms));
     sameAs("two", "three")(await good(["execution", toHex(batchCalldata(items))]));
   });
-  task("the record of an execution's transaction", () =>
+  task("rebuild a record from the transaction of its execution", () =>
     everywhere(["rebuild", "--tx", executed!], sameAs("done")),
   );
-  task("the records of a batch's transaction", () =>
+  task("rebuild the records from the transaction of a batch", () =>
     everywhere(["rebuild", "--tx", batch!], sameAs("two", "three")),
   );
-  task("the record of a recovery's transaction", () =>
+  task("rebuild a record from the transaction of its recovery", () =>
     everywhere(["rebuild", "--tx", recovered!], sameAs("two")),
   );
-  task("the status of a record", async () => {
+  task("read the status of a record", async () => {
     const states = { open: "unfunded", paid: "funded", done: "executed", two: "executed" };
     for (const [name, wanted] of Object.entries(states))
       await everywhere(["status", text(name)], ({ state }: { state: string }) =>
         assert.equal(state, wanted),
       );
   });
-  task("the status of one item of a batch, by its transaction", async () => {
+  task("read the status of one item of a batch from its transaction", async () => {
     await everywhere(
       ["status", batch!, "--address", records.three!.address],
       ({ state, recoverable }: { state: string; recoverable: object[] }) =>
@@ -158,13 +158,13 @@ describe("without the service, one node of three lying", () => {
     assert.equal(status, 1);
     assert.match(err, /expected one address in this transaction, or --address; found 0x\w+, 0x/);
   });
-  task("a proof, as a receipt", async () => {
+  task("prove the outcome as a receipt", async () => {
     await everywhere(["prove", text("done")], (receipt: { proof: { outcome: string } }) => {
       assert.equal(receipt.proof.outcome, "executed");
       writeFileSync(join(folder, "receipt.json"), JSON.stringify(receipt));
     });
   });
-  task("a receipt verified by nodes, and a tampered one refused with the reason", async () => {
+  task("verify a receipt with nodes, and refuse a changed one with the reason", async () => {
     const file = join(folder, "receipt.json");
     await everywhere(["verify", file], ({ outcome }: { outcome: string }) =>
       assert.equal(outcome, "executed"),
@@ -174,13 +174,13 @@ describe("without the service, one node of three lying", () => {
     assert.equal(status, 1);
     assert.match(err, /execution\.held: found another than "\d+", which the proof shows/);
   });
-  task("a receipt verified by nobody, with the blocks to compare", async () => {
+  task("verify a receipt without nodes, and print the blocks to compare", async () => {
     const { status, out, err } = await run(["verify", join(folder, "receipt.json")]);
     const { compare } = JSON.parse(out);
     assert.deepEqual([status, compare.length], [0, 3]);
     assert.match(err, /it is proved if each block under compare is of the/);
   });
-  task("an execution by a node that has the key, shown first", async () => {
+  task("execute through a node that has the key, after a preview", async () => {
     const from = ["--from", payer];
     const dry = await run(["execute", text("paid"), "--dry-run", ...nodes(0)]);
     assert.equal(JSON.parse(dry.out).sent, false);
@@ -218,19 +218,19 @@ describe("without the service, one node of three lying", () => {
     assert.equal(status, 1);
     assert.match(err, /0x[0-9a-f]{64} was mined and failed/);
   });
-  task("an execution signed by a keystore", async () => {
+  task("execute with a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
     const args = ["execute", records.signed!.terms, "--keystore", keyFile, ...nodes(1)];
     const wrong = await run(args, { EXECUTABLE_ADDRESS_PASSWORD: "another" });
     assert.match(wrong.err, /keystore: another password/);
     assert.equal((await good(args, env)).state, "executed");
   });
-  task("a recovery of what is left", async () => {
+  task("recover what is left", async () => {
     const { status } = await good(["recover", executed!, "--from", payer, ...nodes(2)]);
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  task("a rescue by the recovery, of what only a call can move", async () => {
+  task("rescue, as the recovery address, what only a call can move", async () => {
     const { token, chainId } = records.two!.intent;
     await world.pay(records.two!.address, 50n);
     assert.equal(chainId, 31_337);
