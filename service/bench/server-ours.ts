@@ -16,7 +16,7 @@ import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
 import { type Chains, perChain } from "../chain/registry.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
-import { openDesk } from "../executor/desk/desk.ts";
+import { openDesk } from "../executor/desk.ts";
 import { together } from "../flow/together.ts";
 import { openChainLoop } from "../follow/loop.ts";
 import { buildApp } from "../http/app.ts";

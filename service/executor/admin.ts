@@ -12,10 +12,10 @@ import type { Command, CommandContext } from "../store/command.ts";
 import { findNewestSeq } from "../store/created.ts";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
-import { csvOf, readReport } from "./desk/spending.ts";
+import { readLookedUntil } from "./ledger/detected.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { isPaused, setPaused } from "./ledger/lease.ts";
-import { readLookedUntil } from "./ledger/looks.ts";
+import { csvOf, readReport } from "./ledger/spending.ts";
 import type { ExecutorConfig } from "./start.ts";
 
 /** @param configOf reads the executor's settings, its key's among them */
@@ -34,7 +34,7 @@ export const executorCommands: Command[] = [
     opensNoStore: true,
     options: { keystore: "FILE", "password-file": "FILE" },
     async run(_, { options }) {
-      const { writeNewKey } = await import("./transactions/signer.ts");
+      const { writeNewKey } = await import("./transactions/keys.ts");
       return { address: formatAddress(writeNewKey(options.keystore!, options["password-file"]!)) };
     },
   },

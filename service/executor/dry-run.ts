@@ -8,7 +8,7 @@ import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { shareOut } from "./money/budgets.ts";
 import type { Parts, Pass } from "./parts.ts";
-import { budgetsOf, freshMemory } from "./pass.ts";
+import { budgetsOf, freshMemory } from "./run.ts";
 import { coresOf, type ExecutorParts } from "./start.ts";
 import { openPurse } from "./transactions/send.ts";
 

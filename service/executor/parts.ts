@@ -11,13 +11,12 @@ import type { Network, Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
 import type { Created } from "../store/created.ts";
-import type { LatePlace } from "./ledger/late.ts";
+import type { LatePlace } from "./ledger/due.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import type { BudgetLimits } from "./money/budgets.ts";
-import type { DataFee, Size } from "./money/data-fee.ts";
-import type { FeePolicy } from "./money/fees.ts";
+import type { DataFee, FeePolicy, Size } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /** An EIP-1559 transaction without value. */

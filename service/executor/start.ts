@@ -13,10 +13,9 @@ import { followHeads } from "../chain/rpc/new-heads.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openLedger } from "./ledger/ledger.ts";
-import { openEventLog } from "./log.ts";
-import { countEvents } from "./metrics.ts";
 import { tipPricesOf, weiOf } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
+import { countEvents, openEventLog } from "./report.ts";
 import { run } from "./run.ts";
 import { type KeySources, openSigners } from "./transactions/keys.ts";
 

@@ -12,7 +12,7 @@ import { deterministicDeployer } from "executable-address-contracts";
 import { keccak256, parseTransaction } from "viem/utils";
 import type { ChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { CallRefused, quantity } from "../chain/rpc/json-rpc.ts";
-import { dataFeePaid } from "../executor/money/data-fee.ts";
+import { dataFeePaid } from "../executor/money/fees.ts";
 import { readNote, writeNote } from "../records/mirror.ts";
 
 /** `raw` is signed. `mined` is null until it is; its `wei` is the cost, value included, decimal. */

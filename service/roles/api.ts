@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { factoryAddress } from "executable-address";
 import { type Accounts, openAccounts } from "../accounts/open.ts";
 import type { Config } from "../config.ts";
-import { openDesk } from "../executor/desk/desk.ts";
+import { openDesk } from "../executor/desk.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { buildApp } from "../http/app.ts";
 import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";

@@ -3,7 +3,7 @@
 import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";
 import { startObserver } from "../events/start.ts";
-import { wantedBy } from "../executor/money/wanted.ts";
+import { wantedBy } from "../executor/money/tips.ts";
 import { startExecutor } from "../executor/start.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { followMirrors } from "../records/follow-mirrors.ts";

@@ -14,7 +14,7 @@ import { parseChains } from "../chain/chains.ts";
 import { type Chains, perChain } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
-import { openDesk } from "../executor/desk/desk.ts";
+import { openDesk } from "../executor/desk.ts";
 import { openChainLoop } from "../follow/loop.ts";
 import { buildApp } from "../http/app.ts";
 import { defaultLimits, type Limits } from "../http/limits.ts";

@@ -8,7 +8,7 @@ import type { AddressRecord, Hex } from "executable-address";
 import { demoTokens } from "../../../scripts/local-chain.ts";
 import type { Endpoint } from "../../../service/chain/rpc/endpoint.ts";
 import type { Answer } from "../../../service/chain/rpc/json-rpc.ts";
-import { hintJobs } from "../../../service/executor/desk/hints.ts";
+import { hintJobs } from "../../../service/executor/ledger/jobs.ts";
 import { startCore } from "../../../service/testing/executor/executor.ts";
 import { startProxy } from "../../../service/testing/executor/rpc-proxy.ts";
 import { attacker, prepareAttack, until, victim } from "./world.ts";

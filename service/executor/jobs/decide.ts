@@ -3,14 +3,9 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
-import { notWorthItsGas } from "../desk/hints.ts";
+import { notWorthItsGas } from "../ledger/jobs.ts";
 import type { DecisionPolicy } from "../parts.ts";
-
-/** A decision needs this of an intent. `token` lower case, `expirationSeconds` inclusive. */
-export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
-
-/** The vault at one block. Balances in base units, by token in lower case; zero address: native. */
-export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
+import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
  * The record of earlier tries. `notBeforeSeconds` is where the last failure's backoff ends;

@@ -1,10 +1,12 @@
-// Sends batches by any key that can: one that is full, poor or does not sign is passed over.
+// Sends batches with any key that can. A key that is full, does not sign, or lacks money is
+// skipped. While no key has money for gas, waiting jobs are not examined: a read of the balance
+// every few seconds decides when to continue. Payments that arrive meanwhile are tried once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
-import type { JobUpdate } from "../ledger/jobs.ts";
-import { costOf } from "../money/data-fee.ts";
-import type { Pass } from "../parts.ts";
-import type { Hand } from "../transactions/hand.ts";
+import { hourMs } from "../../flow/days.ts";
+import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { costOf, type Size } from "../money/fees.ts";
+import type { Pass, Shortage } from "../parts.ts";
 import {
   canAfford,
   gasPerByte,
@@ -17,8 +19,8 @@ import {
   sizeOf,
   surelyAffords,
 } from "../transactions/send.ts";
-import { type Batch, sharesOf } from "./batch.ts";
-import { noteShortage } from "./shortage.ts";
+import type { Hand } from "../transactions/sender.ts";
+import { type Batch, type Ready, sharesOf, sizeMax } from "./batch.ts";
 
 /** Recoveries may take every second slot, so that half of them stay free for executions. */
 const recoverySlots = 2;
@@ -172,4 +174,59 @@ function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
   const { kind } = ready[0]!;
   return { kind, data, gas, shares: sharesOf(batch, perByte) };
+}
+
+const outOfGasMoney = "executor_out_of_gas_money";
+
+const lookMs = 15_000;
+/** They may have become cheaper to execute, or have expired. */
+const tryMs = hourMs;
+
+/** The due jobs of which there is something to ask; `waiting` says when to look at the others. */
+export async function withoutWaiting(
+  pass: Pass,
+  due: readonly Job[],
+  canPayFor: (size: Size) => Promise<boolean>,
+): Promise<{ jobs: readonly Job[]; waiting: JobUpdate[] }> {
+  const { parts, memory } = pass;
+  const poor = due.filter(({ reason }) => reason === outOfGasMoney);
+  const known = memory.jobs.shortage;
+  if (!known || poor.length === 0) return { jobs: due, waiting: [] };
+  const nowMs = parts.clock();
+  if (nowMs >= known.lookAtMs) {
+    if (nowMs >= known.tryAtMs || (await canPayFor(known.least))) {
+      memory.jobs.shortage = undefined;
+      return { jobs: due, waiting: [] };
+    }
+    known.lookAtMs = nowMs + lookMs;
+    parts.report({ kind: "stopped_for_balance" });
+  }
+  return {
+    jobs: due.filter(({ reason }) => reason !== outOfGasMoney),
+    waiting: poor.map((job) => untilNextLook(pass, job, known)),
+  };
+}
+
+/** There is no money for a batch of these. */
+function noteShortage(pass: Pass, purse: Purse, refused: readonly Ready[]): JobUpdate[] {
+  const { parts, memory } = pass;
+  const costAt = (size: Size) => costOf(size, purse.suggested.maxFee, purse.perByte);
+  const nowMs = parts.clock();
+  if (!memory.jobs.shortage) parts.report({ kind: "stopped_for_balance" });
+  for (const each of refused) {
+    const least = sizeMax([each]);
+    memory.jobs.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
+    if (costAt(least) < costAt(memory.jobs.shortage.least)) memory.jobs.shortage.least = least;
+  }
+  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.jobs.shortage!));
+}
+
+/** All at once, so that one reading of the balance is for all of them. */
+function untilNextLook(
+  { parts, nowSeconds }: Pass,
+  { address }: Job,
+  { lookAtMs }: Shortage,
+): JobUpdate {
+  const seconds = Math.max(1, Math.ceil((lookAtMs - parts.clock()) / 1000));
+  return { address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason: outOfGasMoney };
 }

@@ -1,25 +1,38 @@
-// Asks endpoints by simulation whether a transaction would succeed and for how much gas, before
-// anything is paid for it. The calls may be hostile: each gets no more gas than it would be sent
-// with, slow ones delay no others (lanes.ts), and a pass spends a bounded time on all of them.
+// Estimates by simulation whether a transaction would succeed and how much gas it needs, before any
+// gas is paid. The calls may be hostile: each gets no more gas than the transaction would have,
+// slow ones delay no others (simulate.ts), and a pass spends a bounded time on all of them.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
+import { dependsOnGas, gasMargin } from "../../chain/execution-gas.ts";
+import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
 import {
   type Answer,
+  type Call,
   type CallError,
   ChainUnavailable,
   isRevert,
   quantity,
 } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import { type Asker, readAnswers } from "../../chain/rpc/view.ts";
+import { type Asker, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
+import { hourMs } from "../../flow/days.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Pass } from "../parts.ts";
+import type { Examined } from "../payments/vaults.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
-import type { Examined } from "./examine.ts";
-import { estimateForms, openForms } from "./forms.ts";
-import { planGas, readGasUses } from "./gas-use.ts";
-import { askInLanes, lateReason, type Question } from "./lanes.ts";
+import { baseGas } from "./batch.ts";
+import {
+  askInLanes,
+  estimateForms,
+  isFormRefused,
+  lateReason,
+  openForms,
+  type Question,
+  simulationForms,
+  slowMs,
+} from "./simulate.ts";
 
 const method = "eth_estimateGas";
 
@@ -205,4 +218,126 @@ function reasonOf({ data, message }: CallError): string {
   if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
     return explainRevert(data as Hex);
   return printable(message);
+}
+
+const simulateMethod = "eth_simulateV1";
+
+/** Executions of one call. Those of slow accounts are asked for one by one. */
+const groupMax = 50;
+/** A call gets at most this long, and those of slow accounts together. */
+const callMsMax = 1500;
+const slowMsMax = 500;
+
+/** An endpoint that does not know the method is asked again after so long. */
+const missingMs = hourMs;
+
+/**
+ * Reads the gas that each execution uses with the gas limit `limit`; if two endpoints differ, the
+ * higher figure counts. Best effort: an execution is missing if no endpoint said it in time, and
+ * then its estimate has to do.
+ */
+async function readGasUses(
+  pass: Pass,
+  items: readonly Examined[],
+  purse: Purse,
+  limit: number,
+): Promise<Map<Examined, number>> {
+  if (items.length === 0) return new Map();
+  const { parts, memory, view } = pass;
+  const nowMs = parts.clock();
+  const isAsked = ({ record }: Asker) => nowMs >= record.estimates.withoutGasUseUntilMs;
+  const askers = view.askers(memory.jobs.estimateTurn).filter(isAsked).slice(0, view.quorum);
+  const found = new Map<Examined, bigint[]>(items.map((item) => [item, []]));
+  await Promise.all(
+    askers.map(async (asker) => {
+      for await (const [item, gas] of usesAt(pass, asker, items, purse, limit)) {
+        found.get(item)!.push(gas);
+      }
+    }),
+  );
+  const uses = [...found].map(([item, all]) => [item, upperMiddle(all)] as const);
+  return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
+}
+
+/** Yields what one endpoint says about each execution, those of quick accounts first. */
+async function* usesAt(
+  pass: Pass,
+  asker: Asker,
+  items: readonly Examined[],
+  purse: Purse,
+  limit: number,
+): AsyncGenerator<[Examined, bigint]> {
+  const { clock, tuning } = pass.parts;
+  const { accountMs } = asker.record.estimates;
+  const isQuick = ({ job }: Examined) => (accountMs.get(job.accountId) ?? 0) <= slowMs;
+  const quickUntilMs = clock() + tuning.estimateMsMax / 2;
+  const quick = [...groupsOf(items.filter(isQuick), groupMax)];
+  const slow = items.filter((item) => !isQuick(item)).map((item) => [item]);
+  let slowUntilMs = Number.POSITIVE_INFINITY;
+  for (const [place, group] of [...quick, ...slow].entries()) {
+    if (place === quick.length) slowUntilMs = clock() + slowMsMax;
+    if (clock() > (place < quick.length ? quickUntilMs : slowUntilMs)) continue;
+    const answer = await askGasUse(pass, asker, formsOf(pass, purse, group, limit));
+    if (!answer) return;
+    for (const [index, item] of group.entries()) {
+      const gas = gasUsedIn(answer, index);
+      if (gas !== undefined) yield [item, gas];
+    }
+  }
+}
+
+/** @returns undefined if the endpoint is slow or gone, or does not know the method */
+async function askGasUse(
+  pass: Pass,
+  asker: Asker,
+  forms: readonly Call[],
+): Promise<Answer | undefined> {
+  for (const [index, form] of forms.entries()) {
+    const answers = await asker.ask([form], callMsMax);
+    if (typeof answers === "string") return undefined;
+    const answer = answers[0]!;
+    if (isFormRefused(answer) && index < forms.length - 1) continue;
+    if ("error" in answer && classifyError(simulateMethod, answer.error) === "no_method") {
+      recordWithoutGasUse(asker.record, pass.parts.clock() + missingMs);
+      return undefined;
+    }
+    return answer;
+  }
+  return undefined;
+}
+
+function formsOf(pass: Pass, purse: Purse, group: readonly Examined[], gas: number): Call[] {
+  const calls = group.map(({ job }) => ({
+    ...{ from: pass.signer.address, to: pass.parts.factory },
+    ...{ data: toHex(executeCalldata(job.terms)), gas: toQuantity(gas) },
+  }));
+  return simulationForms(openForms(pass, purse), calls, purse.balance);
+}
+
+/** @returns undefined if the call at `place` failed or the node did not run it */
+function gasUsedIn(answer: Answer, place: number): bigint | undefined {
+  if ("error" in answer) return undefined;
+  try {
+    const [block] = answer.result as { calls: { status: unknown; gasUsed: unknown }[] }[];
+    const { status, gasUsed } = block!.calls[place]!;
+    return quantity(status) === 1n ? quantity(gasUsed) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the gas to plan for an execution: at least what it uses with plenty.
+ *
+ * @param estimate the least limit at which it succeeds
+ * @param use with the gas limit `limit`; undefined: unknown
+ * @param gasMax of a transaction
+ */
+export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
+  if (use === undefined) return estimate;
+  if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
+  // Only with the limit of the simulation is it certain to do what it did there. In a batch it
+  // gets 63/64 of its share.
+  const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
+  return Math.max(estimate, Math.floor(needed / gasMargin));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { planGas } from "./gas-use.ts";
+import { planGas } from "./estimate.ts";
 
 describe("the gas that is planned for an execution", () => {
   const limit = 5_000_000;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import type { Purse } from "../transactions/send.ts";
-import { recoveryCost } from "./recovery-cost.ts";
+import { recoveryCost } from "./batch.ts";
 
 const purse = (neededPerGas: bigint, perByte: bigint) => ({ neededPerGas, perByte }) as Purse;
 const item = (terms: Hex) => ({ job: { terms } }) as never;

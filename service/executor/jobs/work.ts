@@ -1,26 +1,21 @@
-// From due jobs to transactions: examine, decide, estimate gas, batch, send. An address that fails
-// gets a later time of its own, and costs the others nothing but the reading of its balances.
+// Turns due jobs into transactions: examine, decide, estimate gas, batch, and send. A job that
+// fails is postponed alone, and costs other jobs only the time to read its balances.
 
 import { keccak256 } from "viem/utils";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
-import { patience, retryAt } from "../ledger/backoff.ts";
-import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { type Job, type JobUpdate, patience, retryAt } from "../ledger/jobs.ts";
 import type { Budgets } from "../money/budgets.ts";
-import type { Size } from "../money/data-fee.ts";
+import type { Size } from "../money/fees.ts";
 import type { JobsMemory, Pass } from "../parts.ts";
-import type { Hand } from "../transactions/hand.ts";
+import { type Corrupt, type Examined, examine } from "../payments/vaults.ts";
 import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
-import { admit } from "./admit.ts";
-import { gasOf, type Ready } from "./batch.ts";
+import type { Hand } from "../transactions/sender.ts";
+import { admit, gasOf, type Ready, recoverGas, recoveryCost } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
-import { dispatch, isAble, roomOf, soonSeconds } from "./dispatch.ts";
+import { dispatch, isAble, roomOf, soonSeconds, withoutWaiting } from "./dispatch.ts";
 import { estimateExecutions, estimateRecoveries, type Transfer } from "./estimate.ts";
-import { type Corrupt, type Examined, examine } from "./examine.ts";
-import { findSlowness } from "./lanes.ts";
-import { freshLate } from "./late.ts";
-import { recoverGas, recoveryCost } from "./recovery-cost.ts";
-import { withoutWaiting } from "./shortage.ts";
+import { findSlowness } from "./simulate.ts";
 
 /** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
 const secondLookSeconds = 60;
@@ -268,4 +263,40 @@ function later(
 ): JobUpdate {
   const dueAtSeconds = nowSeconds + patience(soonSeconds, nowSeconds - detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason };
+}
+
+/** Recoveries of a spent day wait longest: until midnight. Backoffs end within six hours. */
+const waitSecondsMax = 86_400;
+const everyMs = 600_000;
+
+const freshLate = (): Pick<JobsMemory, "late" | "waited"> => ({
+  late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
+  waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
+});
+
+export async function pullLateJobs({ parts, memory, fence, view }: Pass): Promise<void> {
+  const walk = memory.jobs.late;
+  const { timestamp } = view.head;
+  if (!walk.place) {
+    if (parts.clock() - walk.beganMs < everyMs) return;
+    walk.beganMs = parts.clock();
+    walk.found = 0;
+    walk.place = { dueAt: timestamp + waitSecondsMax, address: "0x" };
+  }
+  const { count, next } = await parts.ledger.pullLate(fence, walk.place);
+  walk.found += count;
+  walk.place = next;
+  if (!next) parts.report({ kind: "late_jobs", count: walk.found });
+}
+
+const readEveryMs = 60_000;
+
+/** Tells how long the oldest payment waits for the executor itself; read once a minute. */
+export async function waitedSeconds({ parts, memory, nowSeconds }: Pass): Promise<number> {
+  const nowMs = parts.clock();
+  if (nowMs - memory.jobs.waited.atMs >= readEveryMs) {
+    const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
+    memory.jobs.waited = { seconds, atMs: nowMs };
+  }
+  return memory.jobs.waited.seconds;
 }

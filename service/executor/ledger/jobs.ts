@@ -1,12 +1,13 @@
-// The addresses that have received money, and when each is due again. The cost of a pass grows with
-// their number, never with how many addresses were created.
+// Keeps one job for each address that has received money: its state, its failures, and when it is
+// due again. The cost of a pass depends on the number of jobs, not on the number of addresses.
 
-import { fromHex, type Hex, toHex } from "executable-address";
-import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
+import { fromHex, type Hex } from "executable-address";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
-import { groupsOf, inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
+import { groupsOf, statementRows } from "../../flow/groups.ts";
+import { backoff } from "../../flow/wait.ts";
 import type { Touched } from "../../follow/parts.ts";
-import { findCreators, findHeld, type Held } from "../../store/held.ts";
+import { findCreators } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
@@ -41,134 +42,6 @@ export type JobUpdate = {
   paidFailures?: number;
   recoveryFailures?: number;
 };
-
-/** Accounts that take turns, where more jobs are due than are asked for. */
-const accountsMax = 100;
-const slowAccountsMax = 10;
-/** Accounts looked for, so that slow ones do not hide the others: a seek of an index for each. */
-const walkMax = 1000;
-
-/**
- * Jobs that are due and have nothing in flight. Accounts take turns, so that one account's many
- * jobs do not delay another's. Within an account those that never failed come first, then those
- * that waited longest. Where more than `limit` are due, 100 accounts are asked at a time.
- * @param slowness of an account; those above 0 share a tenth of `limit`, the least slow first
- */
-export async function findDueJobs(
-  db: Kysely<Tables>,
-  chainId: number,
-  nowSeconds: number,
-  limit: number,
-  slowness: Slowness = () => 0,
-): Promise<Job[]> {
-  const oldest = await readDue(db, { chainId, nowSeconds, limit });
-  const more =
-    oldest.length < limit ? [] : await readInTurn(db, { chainId, nowSeconds, limit }, slowness);
-  const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
-  const sorted = [...once.values()].toSorted(byMerit);
-  const turns = roundRobin(sorted, (row) => row.account_id, byDueTime);
-  const bySlowness = turns.toSorted((a, b) => slowness(a.account_id) - slowness(b.account_id));
-  const isSlow = (row: Row) => slowness(row.account_id) > 0;
-  const slow = bySlowness.filter(isSlow).slice(0, Math.ceil(limit / 10));
-  const quick = bySlowness.filter((row) => !isSlow(row)).slice(0, limit - slow.length);
-  const due = [...quick, ...slow];
-  return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
-}
-
-async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
-  const found = await findHeld(
-    db,
-    rows.map(({ address }) => toHex(address)),
-  );
-  const held = new Map(found.map((each) => [each.address, each]));
-  return rows.flatMap((row) => {
-    const record = held.get(toHex(row.address));
-    return record ? [toJob(row, record)] : [];
-  });
-}
-
-type Row = Selectable<Tables["executor_jobs"]>;
-type Slowness = (accountId: string) => number;
-type Due = { chainId: number; nowSeconds: number; limit: number };
-
-const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
-
-/** With `of`: one account's, that failed before or that did not, by index `executor_jobs_turn`. */
-async function readDue(
-  db: Kysely<Tables>,
-  { chainId, nowSeconds, limit }: Due,
-  of?: { accountId: string; failed: 0 | 1 },
-): Promise<Row[]> {
-  const mine = of ? sql`and account_id = ${of.accountId} and ${hasFailed} = ${of.failed}` : sql``;
-  const { rows } = await sql<Row>`select * from executor_jobs
-    where chain_id = ${chainId} and due_at <= ${nowSeconds} and purpose_id is null ${mine}
-    order by due_at, address limit ${limit}`.execute(db);
-  return rows;
-}
-
-/** Reads as many of each account; with each second another account comes first. */
-async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
-  const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
-  const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
-  const behind = await accountsAfter(db, due.chainId, start);
-  const before = behind.length < walkMax ? await accountsAfter(db, due.chainId, "") : [];
-  const found = [...new Set([...behind, ...before])];
-  const bySlowness = found.toSorted((a, b) => slowness(a) - slowness(b));
-  const quick = bySlowness.filter((id) => slowness(id) === 0).slice(0, accountsMax);
-  const slow = bySlowness.filter((id) => slowness(id) > 0).slice(0, slowAccountsMax);
-  const accounts = [...quick, ...slow];
-  const limit = Math.ceil(due.limit / accounts.length);
-  const rows: Row[] = [];
-  for (const accountId of accounts) {
-    const mine = await readDue(db, { ...due, limit }, { accountId, failed: 0 });
-    if (mine.length < limit) {
-      const more = { ...due, limit: limit - mine.length };
-      mine.push(...(await readDue(db, more, { accountId, failed: 1 })));
-    }
-    rows.push(...mine);
-  }
-  return rows;
-}
-
-/** Accounts with waiting jobs, in order of their ids, behind `after`. */
-async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
-  const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
-    where chain_id = ${chainId} and purpose_id is null and due_at is not null
-      and account_id > ${place}`;
-  const { rows } = await sql<{ id: string }>`
-    with recursive walk (id, n) as (
-      select (${next(sql`${after}`)}), 1
-      union all select (${next(sql`walk.id`)}), n + 1
-      from walk where id is not null and n < ${walkMax}
-    )
-    select id from walk where id is not null order by n`.execute(db);
-  return rows.map(({ id }) => id);
-}
-
-const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
-
-/** Within an account those that never failed first, then those that waited longest. */
-function byMerit(a: Row, b: Row): number {
-  const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
-  return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
-}
-
-function toJob(row: Row, record: Held): Job {
-  return {
-    address: record.address,
-    terms: toHex(record.terms),
-    accountId: record.accountId,
-    isClientId: record.isClientId,
-    reason: row.reason,
-    detectedAtSeconds: row.detected_at,
-    notBeforeSeconds: row.not_before,
-    failures: row.failures,
-    paidFailures: row.paid_failures,
-    recoveryFailures: row.recovery_failures,
-    recoveryDay: row.recovery_day,
-    recoveries: row.recoveries,
-  };
-}
 
 /**
  * How often a job failed, when money was last seen to come, and when its intent expires. Zero and
@@ -322,7 +195,7 @@ async function putJob(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,
-  wanted: Pick<Row, "state" | "due_at" | "reason">,
+  wanted: Pick<Selectable<Tables["executor_jobs"]>, "state" | "due_at" | "reason">,
 ): Promise<boolean> {
   const creator = (await findCreators(db, [address])).get(address);
   if (!creator) return false;
@@ -349,4 +222,114 @@ async function putJob(
     .onConflict((conflict) => conflict.columns(["chain_id", "address"]).doUpdateSet(fresh))
     .execute();
   return true;
+}
+
+const firstSeconds = 15;
+/** A job that fails for hours is tried a few times a day: each try costs an estimate of its gas. */
+const longestSeconds = 21_600;
+
+/** An obstacle that ends by itself, such as a spent budget, is checked at least so often. */
+const patienceSeconds = 3600;
+
+/**
+ * Seconds until the next check of such an obstacle: as long as the money has waited, within
+ * `leastSeconds` and an hour.
+ */
+export function patience(leastSeconds: number, waitedSeconds: number): number {
+  return Math.min(Math.max(leastSeconds, waitedSeconds), patienceSeconds);
+}
+
+/**
+ * When to try again after failure number `failures`: the backoff doubles each time, and a random
+ * part of it is left out. No failed execution holds back the recovery that follows expiry.
+ * @param expirationSeconds of the intent whose execution failed; undefined: a recovery failed
+ */
+export function retryAt(
+  nowSeconds: number,
+  failures: number,
+  random: () => number,
+  expirationSeconds = Number.POSITIVE_INFINITY,
+): number {
+  const full = backoff(failures, firstSeconds, longestSeconds);
+  const retrySeconds = nowSeconds + Math.ceil(full * (0.75 + random() / 4));
+  return Math.min(retrySeconds, Math.max(nowSeconds, expirationSeconds + 1));
+}
+
+/**
+ * Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds; `isEnough`:
+ * as much as its intent asks for.
+ */
+export type JobHint = {
+  address: Hex;
+  block: { number: number; timestamp: number };
+  isEnough: boolean;
+};
+
+/** The one reason for giving up that may end by itself: more money may come, or gas get cheaper. */
+export const notWorthItsGas = "not_worth_its_gas";
+/** It waits for more money, until its expiry. */
+export const underfunded = "underfunded";
+
+/**
+ * Makes a job of each vault that has none, and makes due what rests, was not worth its gas, or
+ * waits for money that is there. Another job that waits, or was sent, stays as it is, so repeating
+ * a hint changes nothing.
+ *
+ * @returns those that changed anything
+ */
+export async function hintJobs(
+  db: Kysely<Tables>,
+  chainId: number,
+  hints: readonly JobHint[],
+): Promise<JobHint[]> {
+  const woken: JobHint[] = [];
+  const addresses = hints.map(({ address }) => address.toLowerCase() as Hex);
+  const creators = await findCreators(db, addresses);
+  for (const hint of hints) {
+    const { address, block, isEnough } = hint;
+    // `due_at` 0: a block's timestamp comes from one endpoint and must not delay the job.
+    const due = {
+      due_at: 0,
+      state: "waiting" as const,
+      reason: null,
+      detected_at: block.timestamp,
+      detected_block: block.number,
+    };
+    const counts = {
+      not_before: 0,
+      failures: 0,
+      paid_failures: 0,
+      recovery_failures: 0,
+    };
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto("executor_jobs")
+      .values({
+        chain_id: chainId,
+        address: fromHex(address),
+        account_id: creators.get(address.toLowerCase() as Hex)?.accountId ?? "",
+        purpose_id: null,
+        ...counts,
+        ...due,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["chain_id", "address"])
+          .doUpdateSet(due)
+          .where((row) => {
+            const isWaitingFor = (state: "given_up" | "waiting", reason: string) =>
+              row.and([
+                row("executor_jobs.state", "=", state),
+                row("executor_jobs.reason", "=", reason),
+              ]);
+            return row.or([
+              row("executor_jobs.state", "=", "idle"),
+              isWaitingFor("given_up", notWorthItsGas),
+              ...(isEnough ? [isWaitingFor("waiting", underfunded)] : []),
+            ]);
+          }),
+      )
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows) woken.push(hint);
+  }
+  return woken;
 }

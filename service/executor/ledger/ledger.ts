@@ -11,15 +11,13 @@ import * as created from "../../store/created.ts";
 import type { Dialect } from "../../store/dialect.ts";
 import { findHeld, matchAddresses } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
-import * as foreign from "./foreign.ts";
+import * as detected from "./detected.ts";
+import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
-import { pullLate, readWaitedSeconds } from "./late.ts";
 import * as lease from "./lease.ts";
-import * as looks from "./looks.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
 import * as spending from "./spending.ts";
-import * as touched from "./touched.ts";
 
 export type Ledger = ReturnType<typeof openLedger>;
 
@@ -32,19 +30,19 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),
     findAnchor: findAnchor.bind(null, db),
-    savePayments: touched.savePayments.bind(null, db),
-    forgetAbove: touched.forgetAbove.bind(null, db),
+    savePayments: detected.savePayments.bind(null, db),
+    forgetAbove: detected.forgetAbove.bind(null, db),
     findOldestCreation: created.findOldestCreation.bind(null, db),
     findNewestSeq: created.findNewestSeq.bind(null, db),
-    readLookedUntil: looks.readLookedUntil.bind(null, db),
+    readLookedUntil: detected.readLookedUntil.bind(null, db),
     findCreated: created.findCreated.bind(null, db),
     findHeld: findHeld.bind(null, db),
-    saveLook: looks.saveLook.bind(null, db),
+    saveLook: detected.saveLook.bind(null, db),
     passClosed: passClosed.bind(null, db),
     isBlockAwaited: isBlockAwaited.bind(null, db),
-    findDueJobs: jobs.findDueJobs.bind(null, db),
-    pullLate: pullLate.bind(null, db),
-    readWaitedSeconds: readWaitedSeconds.bind(null, db),
+    findDueJobs: due.findDueJobs.bind(null, db),
+    pullLate: due.pullLate.bind(null, db),
+    readWaitedSeconds: due.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),
@@ -56,8 +54,8 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     noteMined: settlements.noteMined.bind(null, db),
     confirmPurpose: settlements.confirmPurpose.bind(null, db),
     settlePurpose: settlements.settlePurpose.bind(null, db),
-    adoptPurpose: foreign.adoptPurpose.bind(null, db),
-    recordForeign: foreign.recordForeign.bind(null, db),
+    adoptPurpose: settlements.adoptPurpose.bind(null, db),
+    recordForeign: settlements.recordForeign.bind(null, db),
     reopenPurpose: settlements.reopenPurpose.bind(null, db),
     readSpending: spending.readSpending.bind(null, db),
     readAccountSpending: spending.readAccountSpending.bind(null, db),

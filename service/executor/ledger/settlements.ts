@@ -1,4 +1,5 @@
-// Ends purposes. All that a final receipt changes is written in one commit.
+// Ends purposes: by a final receipt, or because the nonce was spent by a transaction that the
+// ledger did not know. Everything that an end changes is written in one commit.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -6,25 +7,22 @@ import { markWatches } from "../../events/mark.ts";
 import { dayOf } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
-import { shareOut } from "../money/budgets.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { awaitingBlock, awaitingConfirmations, shareOf } from "./purposes.ts";
-import { charge, noAccount } from "./spending.ts";
+import {
+  awaitingBlock,
+  awaitingConfirmations,
+  insertPurpose,
+  type NewPurpose,
+  purposeId,
+  type SignedTransaction,
+} from "./purposes.ts";
+import { type Cost, settleCharges, takeBack } from "./spending.ts";
 
-/**
- * `paid` in wei; `minedAtSeconds` by its block, whose day it is charged to, however late it is
- * final. `gasOf`: what each address took, where a trace tells; else it is shared out as it was
- * estimated. `tips`: what each address paid, in wei.
- */
-type Settlement = {
-  purposeId: string;
+/** Everything that a final receipt changes. `updates` are of the purpose's jobs. */
+type Settlement = Cost & {
   transactionHash: Hex;
   blockNumber: number;
-  paid: bigint;
-  minedAtSeconds: number;
-  gasOf?: ReadonlyMap<Hex, number> | undefined;
-  tips: ReadonlyMap<Hex, bigint>;
   outcomes: readonly VaultOutcome[];
   updates: readonly JobUpdate[];
 };
@@ -155,7 +153,7 @@ export function reopenPurpose(
   });
 }
 
-export async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
+async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
   await transaction
     .updateTable("executor_jobs")
     .set((row) => ({ purpose_id: null, state: unlessDropped(row, "waiting") }))
@@ -199,74 +197,81 @@ async function insertOutcomes(
   }
 }
 
-/** Keeps with each address what it cost and brought, and charges its account. */
-export async function settleCharges(
-  transaction: Transaction<Tables>,
-  chainId: number,
-  settlement: Pick<Settlement, "purposeId" | "minedAtSeconds" | "paid" | "gasOf" | "tips">,
+/**
+ * Stores a transaction that is on the chain as the pending purpose of its nonce, in place of the
+ * purpose that was to spend it. Free jobs of its addresses wait for it. Repeating it changes
+ * nothing.
+ *
+ * @param updates of the jobs of the purpose that it replaces
+ */
+export function adoptPurpose(
+  db: Kysely<Tables>,
+  fence: Fence,
+  purpose: NewPurpose,
+  signed: SignedTransaction,
+  updates: readonly JobUpdate[],
 ): Promise<void> {
-  const { purposeId, minedAtSeconds, paid, gasOf, tips } = settlement;
-  const rows = await readShares(transaction, purposeId);
-  const shares = rows.map(shareOf);
-  const taken = shares.map(({ address, gas }) => ({ address, gas: gasOf?.get(address) ?? gas }));
-  const costs = shareOut(paid, taken);
-  const charges = shares.map((share) => ({
-    ...share,
-    wei: costs.get(share.address)!,
-    tipsWei: tips.get(share.address) ?? 0n,
-  }));
-  if (rows.length > 0) {
-    const charged = charges.map(({ wei, tipsWei }, index) => {
-      return { ...rows[index]!, wei: wei.toString(), tips_wei: tipsWei.toString() };
-    });
-    await transaction
-      .insertInto("executor_purpose_addresses")
-      .values(charged)
+  const id = purposeId(fence, purpose);
+  return fenced(db, fence, async (transaction) => {
+    const old = await transaction
+      .selectFrom("executor_purposes")
+      .select("state")
+      .where("id", "=", id)
+      .executeTakeFirst();
+    if (old && old.state !== "pending") return;
+    if (old) {
+      await freeJobs(transaction, id);
+      await writeUpdates(transaction, fence.chainId, updates);
+      await transaction
+        .deleteFrom("executor_purpose_addresses")
+        .where("purpose_id", "=", id)
+        .execute();
+      await transaction.deleteFrom("executor_transactions").where("purpose_id", "=", id).execute();
+      await transaction.deleteFrom("executor_purposes").where("id", "=", id).execute();
+    }
+    await insertPurpose(transaction, fence, purpose, signed);
+  });
+}
+
+/** `wei` are charged to the day of `chargedAtSeconds`; `updates` are of the purpose's jobs. */
+type ForeignNonce = {
+  sender: Hex;
+  nonce: number;
+  wei: bigint;
+  createdAtSeconds: number;
+  chargedAtSeconds: number;
+  updates: readonly JobUpdate[];
+};
+
+/**
+ * Charges a nonce that went to a transaction which could not be read, and all below it that the
+ * ledger does not have. A purpose that was to spend it ends, and is charged. Repeating it changes
+ * nothing.
+ */
+export function recordForeign(
+  db: Kysely<Tables>,
+  fence: Fence,
+  { sender, nonce, wei, createdAtSeconds, chargedAtSeconds, updates }: ForeignNonce,
+): Promise<void> {
+  const id = purposeId(fence, { sender, nonce });
+  const ended = { state: "foreign" as const, day: dayOf(chargedAtSeconds), paid: `${wei}` };
+  return fenced(db, fence, async (transaction) => {
+    const empty = {
+      ...{ id, chain_id: fence.chainId, sender, nonce, kind: "fill" as const, gas: 0 },
+      ...{ data: new Uint8Array(), created_at: createdAtSeconds },
+      ...{ block_number: null, transaction_hash: null },
+    };
+    const { numInsertedOrUpdatedRows } = await transaction
+      .insertInto("executor_purposes")
+      .values({ ...empty, ...ended })
       .onConflict((conflict) =>
-        conflict.columns(["purpose_id", "address"]).doUpdateSet((row) => ({
-          wei: row.ref("excluded.wei"),
-          tips_wei: row.ref("excluded.tips_wei"),
-        })),
+        conflict.column("id").doUpdateSet(ended).where("executor_purposes.state", "=", "pending"),
       )
-      .execute();
-  }
-  const own = { accountId: noAccount, isClientId: false, isTipped: false, wei: paid, tipsWei: 0n };
-  await charge(
-    transaction,
-    chainId,
-    dayOf(minedAtSeconds),
-    shares.length > 0 ? charges : [own],
-    1n,
-  );
+      .executeTakeFirst();
+    if (!numInsertedOrUpdatedRows) return;
+    await freeJobs(transaction, id);
+    await writeUpdates(transaction, fence.chainId, updates);
+    const charges = { minedAtSeconds: chargedAtSeconds, paid: wei, tips: new Map() };
+    await settleCharges(transaction, fence.chainId, { purposeId: id, ...charges });
+  });
 }
-
-/** Takes back what {@link settleCharges} charged for a purpose. */
-async function takeBack(
-  transaction: Transaction<Tables>,
-  chainId: number,
-  purposeId: string,
-): Promise<void> {
-  const purpose = await transaction
-    .selectFrom("executor_purposes")
-    .select(["day", "paid"])
-    .where("id", "=", purposeId)
-    .executeTakeFirst();
-  if (!purpose || purpose.day === null) return;
-  const rows = await readShares(transaction, purposeId);
-  const charges = rows.map((row) => ({
-    ...shareOf(row),
-    wei: BigInt(row.wei),
-    tipsWei: BigInt(row.tips_wei),
-  }));
-  const wei = BigInt(purpose.paid ?? 0);
-  const own = { accountId: noAccount, isClientId: false, isTipped: false, wei, tipsWei: 0n };
-  await charge(transaction, chainId, purpose.day, charges.length > 0 ? charges : [own], -1n);
-}
-
-const readShares = (transaction: Transaction<Tables>, purposeId: string) =>
-  transaction
-    .selectFrom("executor_purpose_addresses")
-    .selectAll()
-    .where("purpose_id", "=", purposeId)
-    .orderBy("address")
-    .execute();

@@ -1,15 +1,31 @@
-// Counts what was paid for gas and received in tips, by chain, account and day of the chain's
-// clock, as settled receipts say it. A reorganisation takes back what it undid.
+// Counts the gas paid and the tips received by chain, account, and day of the chain's clock, as
+// receipts show them, and reports the sums. A reorganization takes back the charges that it undid.
 
+import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
+import { dateOf, dayOf } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
-import { type AccountSpending, noSpending, type Payer } from "../money/budgets.ts";
+import { type AccountSpending, noSpending, type Payer, shareOut } from "../money/budgets.ts";
+import { shareOf } from "./purposes.ts";
 
 /** An address of a settled purpose has its part of what was paid, and its tips' worth, in wei. */
-export type Charge = Payer & { wei: bigint; tipsWei: bigint };
+type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
 /** Costs that no address caused, such as filling a gap in the nonces, stand under no account. */
 export const noAccount = "";
+
+/**
+ * The cost of a purpose, in wei, charged to the day of `minedAtSeconds`, however late it is final.
+ * `gasOf`: the gas that each address used if a trace shows it; otherwise `paid` is divided by the
+ * estimates. `tips`: the value of each address's tips.
+ */
+export type Cost = {
+  purposeId: string;
+  paid: bigint;
+  minedAtSeconds: number;
+  gasOf?: ReadonlyMap<Hex, number> | undefined;
+  tips: ReadonlyMap<Hex, bigint>;
+};
 
 /** An account's row of a day, in wei. `gas` and `earned` are all that was paid and received. */
 type AccountDay = AccountSpending & { gas: bigint; earned: bigint };
@@ -62,7 +78,7 @@ export async function readAccountSpending(
  * the sum.
  * @param sign -1 takes back what was charged
  */
-export async function charge(
+async function charge(
   transaction: Transaction<Tables>,
   chainId: number,
   day: number,
@@ -123,3 +139,124 @@ async function saveAccountDay(
     .onConflict((conflict) => conflict.columns(["chain_id", "day", "account_id"]).doUpdateSet(sums))
     .execute();
 }
+
+/** A month of one chain, or less of several. */
+const rowsMax = 31;
+
+/** Newest first, the last 31 of days and chains on which there was any, in wei, decimal. */
+export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
+  const rows = await db
+    .selectFrom("executor_account_spending")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .orderBy("day", "desc")
+    .orderBy("chain_id")
+    .limit(rowsMax)
+    .execute();
+  return rows.map((row) => ({
+    chainId: row.chain_id,
+    day: dateOf(row.day),
+    gasWei: row.gas_wei,
+    tipsWei: row.tips_wei,
+    wei: row.wei,
+    clientIdWei: row.client_wei,
+    failedTipsWei: row.tip_loss_wei,
+  }));
+}
+
+/** Profit and loss of every day, chain and account; an account of "" is the executor's own. */
+export async function readReport(db: Kysely<Tables>) {
+  const rows = await db
+    .selectFrom("executor_account_spending")
+    .selectAll()
+    .orderBy("day")
+    .orderBy("chain_id")
+    .orderBy("account_id")
+    .execute();
+  return rows.map((row) => ({
+    day: dateOf(row.day),
+    chainId: row.chain_id,
+    accountId: row.account_id,
+    gasWei: row.gas_wei,
+    tipsWei: row.tips_wei,
+    notCoveredWei: row.wei,
+  }));
+}
+
+/** RFC 4180; no field of a report holds a comma or a quote. */
+export function csvOf(rows: Awaited<ReturnType<typeof readReport>>): string {
+  const head = ["day", "chainId", "accountId", "gasWei", "tipsWei", "notCoveredWei"] as const;
+  const lines = rows.map((row) => head.map((name) => row[name]).join(","));
+  return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
+}
+
+/** Keeps with each address what it cost and brought, and charges its account. */
+export async function settleCharges(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  { purposeId, minedAtSeconds, paid, gasOf, tips }: Cost,
+): Promise<void> {
+  const rows = await readShares(transaction, purposeId);
+  const shares = rows.map(shareOf);
+  const taken = shares.map(({ address, gas }) => ({ address, gas: gasOf?.get(address) ?? gas }));
+  const costs = shareOut(paid, taken);
+  const charges = shares.map((share) => ({
+    ...share,
+    wei: costs.get(share.address)!,
+    tipsWei: tips.get(share.address) ?? 0n,
+  }));
+  if (rows.length > 0) {
+    const charged = charges.map(({ wei, tipsWei }, index) => {
+      return { ...rows[index]!, wei: wei.toString(), tips_wei: tipsWei.toString() };
+    });
+    await transaction
+      .insertInto("executor_purpose_addresses")
+      .values(charged)
+      .onConflict((conflict) =>
+        conflict.columns(["purpose_id", "address"]).doUpdateSet((row) => ({
+          wei: row.ref("excluded.wei"),
+          tips_wei: row.ref("excluded.tips_wei"),
+        })),
+      )
+      .execute();
+  }
+  const own = { accountId: noAccount, isClientId: false, isTipped: false, wei: paid, tipsWei: 0n };
+  await charge(
+    transaction,
+    chainId,
+    dayOf(minedAtSeconds),
+    shares.length > 0 ? charges : [own],
+    1n,
+  );
+}
+
+/** Takes back what {@link settleCharges} charged for a purpose. */
+export async function takeBack(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  purposeId: string,
+): Promise<void> {
+  const purpose = await transaction
+    .selectFrom("executor_purposes")
+    .select(["day", "paid"])
+    .where("id", "=", purposeId)
+    .executeTakeFirst();
+  if (!purpose || purpose.day === null) return;
+  const rows = await readShares(transaction, purposeId);
+  const charges = rows.map((row) => ({
+    ...shareOf(row),
+    wei: BigInt(row.wei),
+    tipsWei: BigInt(row.tips_wei),
+  }));
+  const wei = BigInt(purpose.paid ?? 0);
+  const own = { accountId: noAccount, isClientId: false, isTipped: false, wei, tipsWei: 0n };
+  await charge(transaction, chainId, purpose.day, charges.length > 0 ? charges : [own], -1n);
+}
+
+const readShares = (transaction: Transaction<Tables>, purposeId: string) =>
+  transaction
+    .selectFrom("executor_purpose_addresses")
+    .selectAll()
+    .where("purpose_id", "=", purposeId)
+    .orderBy("address")
+    .execute();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type DataFee, isFree, unknownDataFee, weighDataFee } from "./data-fee.ts";
+import { type DataFee, isFree, unknownDataFee, weighDataFee } from "./fees.ts";
 
 const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...said: bigint[]) => weighDataFee(known, said, { quorum: 2, nowMs: 1000 });

@@ -1,7 +1,7 @@
-// Values what an intent pays its executor, by calls of the Tip contract, at the operator's own
-// prices. A token without a price counts as nothing, so a worthless token cannot pay for gas.
+// Values the tips that an intent pays to its executor through the Tip contract, at the operator's
+// own prices. A token without a price is worth nothing, so a worthless token cannot pay for gas.
 
-import type { Hex, Tip } from "executable-address";
+import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 
 /** Wei for 10^`decimals` base units, by token in lower case. */
@@ -24,4 +24,24 @@ export function weiOf(prices: TipPrices, token: Hex, amount: bigint): bigint | u
 /** Wei. An execution whose estimate succeeds runs each of its calls, so it pays these tips. */
 export function valueOfTips(prices: TipPrices, tips: readonly Tip[]): bigint {
   return tips.reduce((sum, { token, amount }) => sum + (weiOf(prices, token, amount) ?? 0n), 0n);
+}
+
+/**
+ * With budgets every intent of a listed chain is wanted. By tips alone it is one that can still run
+ * and pays in a token that has a price; whether it pays enough is seen when it is paid.
+ */
+export function wantedBy(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
+  const pricesOf = new Map(chains.map((chain) => [chain.chainId, tipPricesOf(chain)]));
+  return ({ chainId, calls, expirationTimestamp }: Intent): boolean => {
+    const prices = pricesOf.get(chainId);
+    if (!prices || pays !== "tips") return prices !== undefined;
+    const isOpen = expirationTimestamp * 1000 > Date.now();
+    return (
+      isOpen &&
+      valueOfTips(
+        prices,
+        calls.flatMap((call) => tipOf(call) ?? []),
+      ) > 0n
+    );
+  };
 }

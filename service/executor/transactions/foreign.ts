@@ -28,7 +28,7 @@ import { dayOf, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import { noAccount } from "../ledger/spending.ts";
-import { costOf } from "../money/data-fee.ts";
+import { costOf } from "../money/fees.ts";
 import type { Pass } from "../parts.ts";
 import { gasMax, readNonces } from "./send.ts";
 

@@ -1,9 +1,23 @@
-// The keys that pay gas: the one of the settings, or several that a file names.
+// Opens the keys that pay gas: from the settings, from keystores, or from a file that names
+// several. A key is read once, kept in memory, and never written to a log or an error.
+//
+// A keystore is Web3 Secret Storage, version 3, with scrypt and aes-128-ctr, as geth and Foundry
+// write it: https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
 
-import { isAddress } from "executable-address";
+import {
+  createCipheriv,
+  createDecipheriv,
+  randomBytes,
+  randomUUID,
+  scryptSync,
+  timingSafeEqual,
+} from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fromHex, type Hex, isAddress, keccak256 } from "executable-address";
+import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
 import type { Signer } from "../parts.ts";
-import { type KeySource, openSigner, readSecret } from "./signer.ts";
+import { localSigner, remoteSigner } from "./signer.ts";
 
 const address = z.string().refine(isAddress);
 
@@ -52,4 +66,161 @@ function readKeys(file: string): KeySource[] {
         `{"keystore", "passwordFile"} or {"signerUrl", "address"}`,
     );
   }
+}
+
+export type KeySource = {
+  /** `0x` and 64 hex digits. */
+  executorKey?: string | undefined;
+  /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
+  executorKeystore?: string | undefined;
+  executorPasswordFile?: string | undefined;
+  /** The URL of a remote signer, and the address that it is to sign as. */
+  executorSignerUrl?: string | undefined;
+  executorAddress?: string | undefined;
+};
+
+/** @throws an error of one sentence that says which setting is at fault, never what it holds */
+export function openSigner(source: KeySource): Signer {
+  refuseTwo(source);
+  const { executorSignerUrl } = source;
+  const address = source.executorAddress?.toLowerCase() as Hex;
+  if (executorSignerUrl) return remoteSigner(executorSignerUrl, address);
+  return localSigner(readKey(source));
+}
+
+/**
+ * Draws a key into `keystore`, under the password in `passwordFile`; where that is missing, one is
+ * drawn into it. Both are their owner's alone.
+ *
+ * @returns the address that pays gas, lower case
+ * @throws where `keystore` is there: no key is ever overwritten
+ */
+export function writeNewKey(keystore: string, passwordFile: string): Hex {
+  if (existsSync(keystore)) throw new Error(`${keystore} is there, and no key is overwritten`);
+  const isNew = { flag: "wx", mode: 0o600 };
+  if (!existsSync(passwordFile)) {
+    writeFileSync(passwordFile, `${randomBytes(32).toString("hex")}\n`, isNew);
+  }
+  const password = passwordOf(readSecret(passwordFile, "--password-file"));
+  if (password === "") throw new Error(`--password-file ${passwordFile} holds no password`);
+  const key = generatePrivateKey();
+  writeFileSync(keystore, encryptKey(key, password), isNew);
+  return privateKeyToAccount(key).address.toLowerCase() as Hex;
+}
+
+function refuseTwo(source: KeySource): void {
+  const { executorKey, executorKeystore, executorSignerUrl } = source;
+  const named = [
+    executorKey && "EXECUTOR_KEY",
+    executorKeystore && "EXECUTOR_KEYSTORE",
+    executorSignerUrl && "EXECUTOR_SIGNER_URL",
+  ].filter(Boolean);
+  if (named.length > 1) {
+    throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
+  }
+  if (executorSignerUrl && !source.executorAddress) {
+    throw new Error("EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS");
+  }
+  if (source.executorAddress && !executorSignerUrl) {
+    throw new Error("EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL");
+  }
+}
+
+function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySource): Hex {
+  if (executorKey) return executorKey as Hex;
+  if (!executorKeystore) {
+    throw new Error(
+      "the executor has no key; set EXECUTOR_KEY, or EXECUTOR_KEYSTORE with " +
+        "EXECUTOR_PASSWORD_FILE, or EXECUTOR_SIGNER_URL with EXECUTOR_ADDRESS",
+    );
+  }
+  if (!executorPasswordFile) {
+    throw new Error("EXECUTOR_KEYSTORE is set without EXECUTOR_PASSWORD_FILE");
+  }
+  const password = passwordOf(readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE"));
+  return decryptKey(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
+}
+
+function readSecret(file: string, name: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Error(`${name} ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+/** Editors end a file with a line feed, which is no part of the password. */
+const passwordOf = (text: string) => text.replace(/\r?\n$/, "");
+
+type Keystore = {
+  cipher: string;
+  ciphertext: string;
+  cipherparams: { iv: string };
+  kdf: string;
+  kdfparams: { n: number; r: number; p: number; dklen: number; salt: string };
+  mac: string;
+};
+
+/** geth's own: a guess of the password takes a second and 256 MB. */
+const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
+
+/** The file's text. @param key `0x` and 64 hex digits */
+function encryptKey(key: Hex, password: string): string {
+  const kdfparams = { ...work, salt: randomBytes(32).toString("hex") };
+  const iv = randomBytes(16);
+  const derived = derive(password, kdfparams);
+  const cipher = createCipheriv("aes-128-ctr", derived.subarray(0, 16), iv);
+  const ciphertext = cipher.update(fromHex(key));
+  const crypto: Keystore = {
+    cipher: "aes-128-ctr",
+    ciphertext: ciphertext.toString("hex"),
+    cipherparams: { iv: iv.toString("hex") },
+    kdf: "scrypt",
+    kdfparams,
+    mac: macOf(derived, ciphertext).toString("hex"),
+  };
+  const address = privateKeyToAddress(key).slice(2).toLowerCase();
+  return `${JSON.stringify({ version: 3, id: randomUUID(), address, crypto })}\n`;
+}
+
+/** @throws an error of one sentence, with no secret, that names the setting at fault */
+function decryptKey(text: string, password: string): Hex {
+  const { kdfparams, ...parsed } = parse(text);
+  const derived = derive(password, kdfparams);
+  const ciphertext = bytes(parsed.ciphertext);
+  const mac = bytes(parsed.mac);
+  if (mac.length !== 32 || !timingSafeEqual(macOf(derived, ciphertext), mac)) {
+    throw new Error("EXECUTOR_PASSWORD_FILE does not hold the password of EXECUTOR_KEYSTORE");
+  }
+  const iv = bytes(parsed.cipherparams.iv);
+  const decipher = createDecipheriv("aes-128-ctr", derived.subarray(0, 16), iv);
+  return `0x${decipher.update(ciphertext).toString("hex")}`;
+}
+
+const bytes = (digits: string) => Buffer.from(fromHex(`0x${digits}`));
+
+const macOf = (derived: Buffer, ciphertext: Buffer) =>
+  Buffer.from(keccak256(Buffer.concat([derived.subarray(16, 32), ciphertext])));
+
+function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"]): Buffer {
+  try {
+    const options = { N: n, r, p, maxmem: 256 * n * r };
+    return scryptSync(password, bytes(salt), dklen, options);
+  } catch {
+    // Such as n 262144 with r 1, which RFC 7914 does not allow and some libraries write.
+    throw new Error(
+      `EXECUTOR_KEYSTORE asks for scrypt with n ${n}, r ${r}, p ${p}, which this Node does not ` +
+        "compute; expected a keystore as geth and Foundry write it, with r 8",
+    );
+  }
+}
+
+function parse(text: string): Keystore {
+  try {
+    const { crypto } = JSON.parse(text) as { crypto: Keystore };
+    if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
+  } catch {
+    // Falls through to the same sentence: what the file holds is not for a log.
+  }
+  throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
 }

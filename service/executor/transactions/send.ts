@@ -9,24 +9,22 @@ import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import {
+  baseFeeAfter,
+  bumpFee,
   costOf,
   dataFeeCall,
   dataFeeOf,
-  isFree,
-  type Size,
-  weighDataFee,
-} from "../money/data-fee.ts";
-import {
-  baseFeeAfter,
-  bumpFee,
   type Fee,
   feeHistoryCall,
   gasPriceCall,
+  isFree,
   max,
   nextBaseFeeOf,
   priceDemanded,
   priorityAsked,
+  type Size,
   suggestFee,
+  weighDataFee,
 } from "../money/fees.ts";
 import type { Pass } from "../parts.ts";
 

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { type Answer, type Block, blockOf as readBlock } from "../../chain/rpc/json-rpc.ts";
-import { compareReceipts, readFinalBlock } from "./settle.ts";
+import { compareReceipts } from "./receipt.ts";
+import { readFinalBlock } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({
   transactionHash: "0x11",

@@ -5,17 +5,22 @@
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { agreed, middle, readAnswers, type View } from "../../chain/rpc/view.ts";
+import { middle, readAnswers, type View } from "../../chain/rpc/view.ts";
 import { midnightAfter } from "../../flow/days.ts";
-import { patience, retryAt } from "../ledger/backoff.ts";
-import type { JobUpdate } from "../ledger/jobs.ts";
+import { type JobUpdate, patience, retryAt } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { ChainSettings, Pass } from "../parts.ts";
-import { findCoded } from "../payments/holdings.ts";
+import { findCoded } from "../payments/vaults.ts";
 import { adoptReplacement } from "./foreign.ts";
-import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
-import { divideGas, readGasTaken, tipsIn } from "./taken.ts";
+import {
+  compareReceipts,
+  divideGas,
+  outcomesOf,
+  type Receipt,
+  readGasTaken,
+  tipsIn,
+} from "./receipt.ts";
 
 /** Passes in a row without a receipt before another transaction is looked for. */
 const absentPassesMin = 3;
@@ -120,45 +125,6 @@ async function findReceipt(
   if (typeof found === "string") return undefined;
   memory.transactions.absent.delete(purpose.id);
   return found;
-}
-
-type Agreement = {
-  found: Receipt | "absent" | "unknown" | "disagreement";
-  /** The places of those that show another receipt than enough do. */
-  others: number[];
-};
-
-/**
- * The receipt that enough endpoints show, every field that is acted on. An endpoint without one may
- * lag, so it contradicts none. Absent if enough of them have none: what one more says or leaves
- * out could hold the nonce for ever. The block that spent it is looked for before it is given up.
- */
-export function compareReceipts(
-  answers: readonly (Answer[] | undefined)[],
-  quorum: number,
-): Agreement {
-  const receipts = answers.map((list) => (list ? firstReceipt(list) : "unknown"));
-  const votes = receipts.map((receipt) => {
-    if (!receipt || receipt === "unknown") return undefined;
-    return JSON.stringify({ ...receipt, paid: `${receipt.paid}` });
-  });
-  const places = agreed(votes, quorum);
-  const shown = votes.filter((vote) => vote !== undefined).length;
-  if (places && places.length >= quorum) {
-    const others = votes.flatMap((vote, place) => (vote && !places.includes(place) ? [place] : []));
-    return { found: receipts[places[0]!] as Receipt, others };
-  }
-  if (shown > 1) return { found: "disagreement", others: [] };
-  const absent = receipts.filter((receipt) => receipt === undefined).length;
-  return { found: absent >= quorum ? "absent" : "unknown", others: [] };
-}
-
-function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {
-  try {
-    return list.map((answer) => receiptOf(resultOf(answer))).find((receipt) => receipt);
-  } catch {
-    return "unknown";
-  }
 }
 
 /** The chain says this beside receipts: their blocks by number, and the vaults with code. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { key, own, keystore as published } from "../../testing/executor/signing.ts";
-import { openSigner, writeNewKey } from "./signer.ts";
+import { openSigner, writeNewKey } from "./keys.ts";
 
 describe("the executor's key", () => {
   let directory: string;

@@ -1,98 +1,119 @@
-// The signer is a key, read once, kept in memory and in no log or error, or a key elsewhere.
+// Signs transactions with a key in this process, or with a remote signer over HTTP that answers
+// eth_signTransaction as web3signer does. A remote signature is used only after it was verified.
 
-import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Hex } from "executable-address";
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import type { Signer } from "../parts.ts";
-import { eip1559Of } from "./eip1559.ts";
-import { decryptKey, encryptKey } from "./keystore.ts";
-import { remoteSigner } from "./remote-signer.ts";
+import { fromHex, type Hex } from "executable-address";
+import type { TransactionSerializedEIP1559 } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import {
+  keccak256,
+  numberToHex,
+  parseTransaction,
+  recoverAddress,
+  serializeTransaction,
+} from "viem/utils";
+import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
+import type { Signer, UnsignedTransaction } from "../parts.ts";
 
-export type KeySource = {
-  /** `0x` and 64 hex digits. */
-  executorKey?: string | undefined;
-  /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
-  executorKeystore?: string | undefined;
-  executorPasswordFile?: string | undefined;
-  /** The URL of a remote signer, and the address that it is to sign as. */
-  executorSignerUrl?: string | undefined;
-  executorAddress?: string | undefined;
-};
+/** An answer that is not a signature by the executor's key over what was to be signed. */
+class SignerRefused extends Error {
+  override name = "SignerRefused";
+}
 
-/** @throws an error of one sentence that says which setting is at fault, never what it holds */
-export function openSigner(source: KeySource): Signer {
-  refuseTwo(source);
-  const { executorSignerUrl } = source;
-  const address = source.executorAddress?.toLowerCase() as Hex;
-  if (executorSignerUrl) return remoteSigner(executorSignerUrl, address);
-  const account = privateKeyToAccount(readKey(source));
+/** Four attempts of so long end before a lease does, where the signer answers with faults. */
+export const signerTimeoutMs = 2000;
+/** EIP-2: a signature with a larger `s` is not valid in a block. Half of the curve's order. */
+const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** Signs with `key`, which never leaves this process. @param key `0x` and 64 hex digits */
+export function localSigner(key: Hex): Signer {
+  const account = privateKeyToAccount(key);
   return {
     address: account.address.toLowerCase() as Hex,
-    sign: (transaction) => account.signTransaction(eip1559Of(transaction)),
+    sign: (transaction) => account.signTransaction(toEip1559(transaction)),
+  };
+}
+
+/** @param url may hold a user and a password, and is shown nowhere */
+export function remoteSigner(
+  url: string,
+  address: Hex,
+  timeoutMs: number = signerTimeoutMs,
+): Signer {
+  const endpoint = httpEndpoint("the signer", url, { timeoutMs });
+  return {
+    address,
+    async sign(transaction) {
+      const { chainId, nonce, to, data, gas, maxFee, priorityFee } = transaction;
+      const quantities = {
+        chainId: numberToHex(chainId),
+        nonce: numberToHex(nonce),
+        gas: numberToHex(gas),
+        maxFeePerGas: numberToHex(maxFee),
+        maxPriorityFeePerGas: numberToHex(priorityFee),
+        value: "0x0",
+      };
+      const params = [{ from: address, to, data, ...quantities }];
+      const [answer] = await endpoint.ask([{ method: "eth_signTransaction", params }]);
+      // The signer's own words are left out of the log: they may quote what it was sent.
+      if (answer && "error" in answer) {
+        throw new SignerRefused(`the signer refused with code ${answer.error.code}`);
+      }
+      return verifySigned(answer?.result, transaction, address);
+    },
   };
 }
 
 /**
- * Draws a key into `keystore`, under the password in `passwordFile`; where that is missing, one is
- * drawn into it. Both are their owner's alone.
- *
- * @returns the address that pays gas, lower case
- * @throws where `keystore` is there: no key is ever overwritten
+ * The signed transaction, where it is byte for byte `wanted` with a signature by `address`.
+ * @throws {SignerRefused}
  */
-export function writeNewKey(keystore: string, passwordFile: string): Hex {
-  if (existsSync(keystore)) throw new Error(`${keystore} is there, and no key is overwritten`);
-  const isNew = { flag: "wx", mode: 0o600 };
-  if (!existsSync(passwordFile)) {
-    writeFileSync(passwordFile, `${randomBytes(32).toString("hex")}\n`, isNew);
+async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
+  const { signature, ...signed } = parseSigned(raw);
+  const unsigned = toEip1559(wanted);
+  const again = serializeTransaction(unsigned, signature);
+  if (again !== raw) {
+    const where = differing(unsigned, signed).join(", ") || "its encoding";
+    throw new SignerRefused(`the signer signed another transaction than asked, in ${where}`);
   }
-  const password = passwordOf(readSecret(passwordFile, "--password-file"));
-  if (password === "") throw new Error(`--password-file ${passwordFile} holds no password`);
-  const key = generatePrivateKey();
-  writeFileSync(keystore, encryptKey(key, password), isNew);
-  return privateKeyToAccount(key).address.toLowerCase() as Hex;
+  if (BigInt(signature.s) > sMax) throw new SignerRefused("the signer's signature has a high s");
+  const hash = keccak256(serializeTransaction(unsigned));
+  const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
+  if (signedBy.toLowerCase() !== address) {
+    throw new SignerRefused(`the signer signed as ${signedBy}, expected ${address}`);
+  }
+  return again;
 }
 
-function refuseTwo(source: KeySource): void {
-  const { executorKey, executorKeystore, executorSignerUrl } = source;
-  const named = [
-    executorKey && "EXECUTOR_KEY",
-    executorKeystore && "EXECUTOR_KEYSTORE",
-    executorSignerUrl && "EXECUTOR_SIGNER_URL",
-  ].filter(Boolean);
-  if (named.length > 1) {
-    throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
-  }
-  if (executorSignerUrl && !source.executorAddress) {
-    throw new Error("EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS");
-  }
-  if (source.executorAddress && !executorSignerUrl) {
-    throw new Error("EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL");
-  }
+/** The names of the fields in which two transactions differ. */
+function differing(wanted: Record<string, unknown>, signed: Record<string, unknown>): string[] {
+  const textOf = (value: unknown) => String(value).toLowerCase();
+  const names = Object.keys({ ...wanted, ...signed });
+  return names.filter((name) => textOf(wanted[name]) !== textOf(signed[name]));
 }
 
-function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySource): Hex {
-  if (executorKey) return executorKey as Hex;
-  if (!executorKeystore) {
-    throw new Error(
-      "the executor has no key; set EXECUTOR_KEY, or EXECUTOR_KEYSTORE with " +
-        "EXECUTOR_PASSWORD_FILE, or EXECUTOR_SIGNER_URL with EXECUTOR_ADDRESS",
-    );
-  }
-  if (!executorPasswordFile) {
-    throw new Error("EXECUTOR_KEYSTORE is set without EXECUTOR_PASSWORD_FILE");
-  }
-  const password = passwordOf(readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE"));
-  return decryptKey(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
-}
-
-export function readSecret(file: string, name: string): string {
+function parseSigned(raw: unknown) {
   try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new Error(`${name} ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    fromHex(raw as string);
+    const {
+      r,
+      s,
+      v: _,
+      yParity,
+      ...signed
+    } = parseTransaction(raw as TransactionSerializedEIP1559);
+    if (r && s && yParity !== undefined) return { ...signed, signature: { r, s, yParity } };
+  } catch {
+    // The same sentence says it: the answer itself is not for a log.
   }
+  const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
+  throw new SignerRefused(`the signer answered with no signed EIP-1559 transaction, but ${found}`);
 }
 
-/** Editors end a file with a line feed, which is no part of the password. */
-const passwordOf = (text: string) => text.replace(/\r?\n$/, "");
+/** A transaction of the executor in viem's words. */
+const toEip1559 = ({ maxFee, priorityFee, gas, ...rest }: UnsignedTransaction) => ({
+  ...rest,
+  type: "eip1559" as const,
+  gas: BigInt(gas),
+  maxFeePerGas: maxFee,
+  maxPriorityFeePerGas: priorityFee,
+});

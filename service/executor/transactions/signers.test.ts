@@ -18,8 +18,8 @@ import {
   withRemoteSigner,
 } from "../../testing/executor/signing.ts";
 import { defaultTuning, type Signer } from "../parts.ts";
-import { signerTimeoutMs } from "./remote-signer.ts";
-import { openSigner } from "./signer.ts";
+import { openSigner } from "./keys.ts";
+import { signerTimeoutMs } from "./signer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signers-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -7,7 +7,7 @@ import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
-import { divideGas, readGasTaken } from "./taken.ts";
+import { divideGas, readGasTaken } from "./receipt.ts";
 
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
 const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };

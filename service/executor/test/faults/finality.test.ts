@@ -12,7 +12,7 @@ import {
   startCore,
   sumOfReport,
 } from "../../../testing/executor/executor.ts";
-import { jobFinder } from "../../desk/desk.ts";
+import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
 /** The confirmations, and a block each for the next transaction and for a pass that just began. */

@@ -4,7 +4,7 @@ import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
 import { shareOut } from "../../money/budgets.ts";
 import { weiOf } from "../../money/tips.ts";
-import { divideGas } from "../../transactions/taken.ts";
+import { divideGas } from "../../transactions/receipt.ts";
 import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
 import type { World } from "./world.ts";

@@ -9,7 +9,7 @@ import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
 import { rooms } from "../../../roles/open-store.ts";
 import { migrate } from "../../../store/migrate.ts";
-import { hintJobs } from "../../desk/hints.ts";
+import { hintJobs } from "../../ledger/jobs.ts";
 import type { ExecutorEvent } from "../../parts.ts";
 import { createChainModel } from "./chain-model.ts";
 import { itemGas } from "./factory-model.ts";

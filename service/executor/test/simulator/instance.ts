@@ -4,8 +4,7 @@
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
-import { openLedger } from "../../ledger/ledger.ts";
+import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import {
   defaultTuning,
   type ExecutorEvent,

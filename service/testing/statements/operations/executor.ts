@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
-import { openDesk } from "../../../executor/desk/desk.ts";
+import { openDesk } from "../../../executor/desk.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
 import { openLedger } from "../../../executor/ledger/ledger.ts";

@@ -1,5 +1,5 @@
-// Keeps in the executor's tables what the loop of a chain found: jobs are woken in the same commit
-// that moves the cursor, so that it never passes a payment that was not kept.
+// Saves what the chain's loop and the looks at new records found. Jobs are woken in the same commit
+// that moves the cursor, so that the cursor never passes a payment that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
 import { markObservedAbove } from "../../events/mark.ts";
@@ -7,7 +7,7 @@ import { forgetPaymentsAbove, keepPayments } from "../../events/payments.ts";
 import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Payment } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
-import { wakeJobs } from "./jobs.ts";
+import { hintJobs, type JobHint, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /** Payments of one commit. Creates wait for a commit, so it is kept short. */
@@ -56,5 +56,38 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
     await forgetAnchorsAbove(transaction, fence.chainId, number);
     await forgetPaymentsAbove(transaction, fence.chainId, number);
     await markObservedAbove(transaction, fence.chainId, number);
+  });
+}
+
+/** The `seq` of a record; zero where this chain's executor has never looked. */
+export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
+  const row = await db
+    .selectFrom("executor_looks")
+    .select("seq")
+    .where("chain_id", "=", chainId)
+    .executeTakeFirst();
+  return row?.seq ?? 0;
+}
+
+/**
+ * Keeps what a step found, and up to which record all were looked at, in one commit.
+ * @param seq undefined: no further than before
+ * @returns those of the hints that made or woke a job
+ */
+export function saveLook(
+  db: Kysely<Tables>,
+  fence: Fence,
+  hints: readonly JobHint[],
+  seq: number | undefined,
+): Promise<JobHint[]> {
+  return fenced(db, fence, async (transaction) => {
+    const woken = await hintJobs(transaction, fence.chainId, hints);
+    if (seq === undefined) return woken;
+    await transaction
+      .insertInto("executor_looks")
+      .values({ chain_id: fence.chainId, seq })
+      .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ seq }))
+      .execute();
+    return woken;
   });
 }

@@ -6,13 +6,13 @@ import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
-import { statementRows } from "../../flow/groups.ts";
-import { limitLogs } from "../../flow/log-limit.ts";
-import { together } from "../../flow/together.ts";
-import type { Store } from "../../store/store.ts";
-import type { Tables } from "../../store/tables.ts";
-import { hintJobs, notWorthItsGas, underfunded } from "./hints.ts";
-import { findAccountGas } from "./spending.ts";
+import { statementRows } from "../flow/groups.ts";
+import { limitLogs } from "../flow/log-limit.ts";
+import { together } from "../flow/together.ts";
+import type { Store } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
+import { hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
+import { findAccountGas } from "./ledger/spending.ts";
 
 /** The ExecutorDesk of http/parts.ts. */
 export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {

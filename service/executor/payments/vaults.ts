@@ -1,13 +1,29 @@
-// Reads the vaults of jobs at one block: code and balances, for the decision about each.
+// Reads vaults at one block: which of them have code, and how much of each token they contain. Up
+// to 150 balances share one eth_call.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
-import { coinOf, countOnce } from "../../chain/status/probe.ts";
+import type { Holding } from "executable-address/status";
+import type { AtBlock } from "../../chain/rpc/call-at.ts";
+import { type Answer, type Call, ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
+import type { Usable } from "../../chain/rpc/view.ts";
+import {
+  coinOf,
+  countOnce,
+  type Holder,
+  holdersMax,
+  readHoldings,
+} from "../../chain/status/probe.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
-import type { Pass } from "../parts.ts";
-import { inTurn, readGroups } from "../payments/holdings.ts";
-import type { Vault, Wanted } from "./decide.ts";
+import type { HoldingsMemory, Pass } from "../parts.ts";
+
+/** A decision needs this of an intent. `token` lower case, `expirationSeconds` inclusive. */
+export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
+
+/** The vault at one block. Balances in base units, by token in lower case; zero address: native. */
+export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
@@ -102,4 +118,65 @@ function verify({ parts }: Pass, job: Job): Verified | Corrupt {
     if (error instanceof CorruptError) return { job, cause: causeOf(error) };
     throw error;
   }
+}
+
+/** Groups of one request: a provider is far away, so one request has several. */
+const groupsMax = 8;
+
+const atHead = (
+  { parts, view }: Pass,
+  ask: (calls: Call[], isUsable: Usable) => Promise<Answer[][]>,
+): AtBlock => ({
+  chainId: parts.chain.chainId,
+  timestamp: view.head.timestamp,
+  ask: (questions, isUsable) =>
+    ask(
+      questions.map((question) => question(view.at)),
+      isUsable,
+    ),
+});
+
+export const freshHoldings = (): HoldingsMemory => ({
+  turn: 0,
+  perCallMax: holdersMax,
+  nativeTokens: new Map(),
+});
+
+/** Asks enough endpoints, which must say the same; another one first at each turn. */
+const inTurn = (pass: Pass, turn: number): AtBlock =>
+  atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
+
+/** Asks as many, each of which may show something of its own. */
+export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
+  atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
+
+/** Reads in groups. Where no endpoint answers for some, those of the next pass are smaller. */
+async function readGroups(
+  pass: Pass,
+  holders: readonly Holder[],
+  turn: number,
+): Promise<Holding[]> {
+  const memory = pass.memory.holdings;
+  const { perCallMax } = memory;
+  const holdings: Holding[] = [];
+  for (const some of groupsOf(holders, groupsMax * perCallMax)) {
+    try {
+      const [shown] = await readHoldings(inTurn(pass, turn), some, perCallMax);
+      holdings.push(...shown!);
+    } catch (error) {
+      if (error instanceof ChainUnavailable) {
+        memory.perCallMax = Math.max(1, Math.floor(Math.min(perCallMax, some.length) / 4));
+      }
+      throw error;
+    }
+  }
+  memory.perCallMax = Math.min(holdersMax, memory.perCallMax * 2);
+  return holdings;
+}
+
+/** Finds which of `vaults` have code. */
+export async function findCoded(pass: Pass, vaults: readonly Hex[]): Promise<Set<Hex>> {
+  const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
+  const holdings = await readGroups(pass, asked, pass.memory.holdings.turn++);
+  return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));
 }

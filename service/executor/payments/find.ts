@@ -1,26 +1,63 @@
-// Looking once at each new record: anybody can derive an address offline and pay it before it is
-// created here, and then no sweep matches the payment.
+// Finds payments. The chain's loop reads the logs of new blocks (../follow/); followTurn gives it
+// the executor's ledger. lookAtNew reads the balance of each new record once, because anybody can
+// derive an address offline and pay it before it is created here, and then no log matches a record.
 //
-// No payment falls between look and sweep. A look reads the record first and the sweeps' cursor
-// second. Blocks above that cursor are swept after the record was there, so a sweep matches their
-// payments. Blocks up to the cursor are part of the state at the head that the look reads, since a
-// look is only made at a head that is not below the cursor.
+// No payment falls between the two. A look reads the record first and the loop's cursor second. The
+// logs of blocks above that cursor are read when the record exists, so they match it. Blocks up to
+// the cursor are part of the state that the look reads, because a look is only made at a head that
+// is not below the cursor.
 //
 // A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
-// them: a flood of records is worked off over many passes.
+// them. A flood of records takes many passes and delays nothing else.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import type { Turn } from "../../follow/parts.ts";
 import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
-import type { JobHint } from "../desk/hints.ts";
+import type { JobHint } from "../ledger/jobs.ts";
 import { max } from "../money/fees.ts";
 import type { Looks, Pass } from "../parts.ts";
-import { ofSeveral } from "./holdings.ts";
+import { ofSeveral } from "./vaults.ts";
+
+/** Returns a turn of the chain's loop that saves to the executor's ledger. */
+export function followTurn(pass: Pass): Turn {
+  const { parts, memory, fence, view } = pass;
+  const { ledger, chain, signers, report, tuning } = parts;
+  const { chainId } = chain;
+  // Never later than the head itself: time since it was seen is this host's word.
+  const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
+  return {
+    chain,
+    view,
+    tuning,
+    report,
+    memory: memory.follow,
+    store: {
+      matchAddresses: ledger.matchAddresses,
+      findCreated: ledger.findCreated,
+      findOldestCreation: ledger.findOldestCreation,
+      findAnchor: (before) => ledger.findAnchor(chainId, before),
+      async keep(anchor, payments, isGap) {
+        await ledger.savePayments(fence, { anchor, payments, isGap }, dueSeconds);
+        memory.looks.isOutdated ||= isGap;
+      },
+      async undoAbove(number) {
+        for (const { address } of signers) {
+          for (const each of await ledger.findConfirmedAbove(chainId, address, number)) {
+            await ledger.reopenPurpose(fence, each.id, each.addresses);
+            report({ kind: "reopened", nonce: each.nonce });
+          }
+        }
+        await ledger.forgetAbove(fence, number);
+      },
+    },
+  };
+}
 
 /** A record that one endpoint alone showed is asked of others again for so long. */
 const uncorroboratedMs = hourMs;

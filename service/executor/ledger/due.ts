@@ -1,0 +1,212 @@
+// Finds the jobs that are due, in an order that is fair to accounts. Also finds the jobs that were
+// postponed too far because a head's clock was wrong, and how long payments have waited.
+
+import { fromHex, type Hex, toHex } from "executable-address";
+import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
+import { inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
+import { findHeld, type Held } from "../../store/held.ts";
+import type { Tables } from "../../store/tables.ts";
+import type { Job } from "./jobs.ts";
+import { type Fence, fenced } from "./lease.ts";
+
+/**
+ * Jobs that are due and have nothing in flight. Accounts take turns, so that one account's many
+ * jobs do not delay another's. Within an account those that never failed come first, then those
+ * that waited longest. Where more than `limit` are due, 100 accounts are asked at a time.
+ * @param slowness of an account; those above 0 share a tenth of `limit`, the least slow first
+ */
+export async function findDueJobs(
+  db: Kysely<Tables>,
+  chainId: number,
+  nowSeconds: number,
+  limit: number,
+  slowness: Slowness = () => 0,
+): Promise<Job[]> {
+  const oldest = await readDue(db, { chainId, nowSeconds, limit });
+  const more =
+    oldest.length < limit ? [] : await readInTurn(db, { chainId, nowSeconds, limit }, slowness);
+  const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
+  const sorted = [...once.values()].toSorted(byMerit);
+  const turns = roundRobin(sorted, (row) => row.account_id, byDueTime);
+  const bySlowness = turns.toSorted((a, b) => slowness(a.account_id) - slowness(b.account_id));
+  const isSlow = (row: Row) => slowness(row.account_id) > 0;
+  const slow = bySlowness.filter(isSlow).slice(0, Math.ceil(limit / 10));
+  const quick = bySlowness.filter((row) => !isSlow(row)).slice(0, limit - slow.length);
+  const due = [...quick, ...slow];
+  return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
+}
+
+/** Accounts that take turns, where more jobs are due than are asked for. */
+const accountsMax = 100;
+
+const slowAccountsMax = 10;
+
+/** Accounts looked for, so that slow ones do not hide the others: a seek of an index for each. */
+const walkMax = 1000;
+
+async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
+  const found = await findHeld(
+    db,
+    rows.map(({ address }) => toHex(address)),
+  );
+  const held = new Map(found.map((each) => [each.address, each]));
+  return rows.flatMap((row) => {
+    const record = held.get(toHex(row.address));
+    return record ? [toJob(row, record)] : [];
+  });
+}
+
+type Row = Selectable<Tables["executor_jobs"]>;
+
+type Slowness = (accountId: string) => number;
+
+type Due = { chainId: number; nowSeconds: number; limit: number };
+
+const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
+
+/** With `of`: one account's, that failed before or that did not, by index `executor_jobs_turn`. */
+async function readDue(
+  db: Kysely<Tables>,
+  { chainId, nowSeconds, limit }: Due,
+  of?: { accountId: string; failed: 0 | 1 },
+): Promise<Row[]> {
+  const mine = of ? sql`and account_id = ${of.accountId} and ${hasFailed} = ${of.failed}` : sql``;
+  const { rows } = await sql<Row>`select * from executor_jobs
+    where chain_id = ${chainId} and due_at <= ${nowSeconds} and purpose_id is null ${mine}
+    order by due_at, address limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Reads as many of each account; with each second another account comes first. */
+async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
+  const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
+  const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
+  const behind = await accountsAfter(db, due.chainId, start);
+  const before = behind.length < walkMax ? await accountsAfter(db, due.chainId, "") : [];
+  const found = [...new Set([...behind, ...before])];
+  const bySlowness = found.toSorted((a, b) => slowness(a) - slowness(b));
+  const quick = bySlowness.filter((id) => slowness(id) === 0).slice(0, accountsMax);
+  const slow = bySlowness.filter((id) => slowness(id) > 0).slice(0, slowAccountsMax);
+  const accounts = [...quick, ...slow];
+  const limit = Math.ceil(due.limit / accounts.length);
+  const rows: Row[] = [];
+  for (const accountId of accounts) {
+    const mine = await readDue(db, { ...due, limit }, { accountId, failed: 0 });
+    if (mine.length < limit) {
+      const more = { ...due, limit: limit - mine.length };
+      mine.push(...(await readDue(db, more, { accountId, failed: 1 })));
+    }
+    rows.push(...mine);
+  }
+  return rows;
+}
+
+/** Accounts with waiting jobs, in order of their ids, behind `after`. */
+async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
+  const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
+    where chain_id = ${chainId} and purpose_id is null and due_at is not null
+      and account_id > ${place}`;
+  const { rows } = await sql<{ id: string }>`
+    with recursive walk (id, n) as (
+      select (${next(sql`${after}`)}), 1
+      union all select (${next(sql`walk.id`)}), n + 1
+      from walk where id is not null and n < ${walkMax}
+    )
+    select id from walk where id is not null order by n`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
+
+/** Within an account those that never failed first, then those that waited longest. */
+function byMerit(a: Row, b: Row): number {
+  const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
+  return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
+}
+
+function toJob(row: Row, record: Held): Job {
+  return {
+    address: record.address,
+    terms: toHex(record.terms),
+    accountId: record.accountId,
+    isClientId: record.isClientId,
+    reason: row.reason,
+    detectedAtSeconds: row.detected_at,
+    notBeforeSeconds: row.not_before,
+    failures: row.failures,
+    paidFailures: row.paid_failures,
+    recoveryFailures: row.recovery_failures,
+    recoveryDay: row.recovery_day,
+    recoveries: row.recoveries,
+  };
+}
+
+export type LatePlace = { dueAt: number; address: Hex };
+
+/** These wait for the expiry of their terms, whatever the clock says. */
+const untilExpiry = ["underfunded", "execution_keeps_failing"];
+
+/**
+ * Makes those jobs due now that follow `place` and do not wait for their expiry.
+ * @returns how many, and where to go on: undefined at the end
+ */
+export async function pullLate(
+  db: Kysely<Tables>,
+  fence: Fence,
+  place: LatePlace,
+): Promise<{ count: number; next: LatePlace | undefined }> {
+  const { chainId } = fence;
+  const { rows } = await sql<{ address: Buffer; due_at: number; reason: string | null }>`
+    select address, due_at, reason from executor_jobs
+    where chain_id = ${chainId} and purpose_id is null
+      and (due_at, address) > (${place.dueAt}, ${fromHex(place.address)})
+    order by due_at, address limit ${statementRows.short}`.execute(db);
+  const late = rows.filter(({ reason }) => !untilExpiry.includes(reason ?? ""));
+  if (late.length > 0) {
+    const addresses = late.map(({ address }) => address);
+    await fenced(db, fence, (transaction) =>
+      transaction
+        .updateTable("executor_jobs")
+        .set({ due_at: 0, not_before: 0 })
+        .where("chain_id", "=", chainId)
+        .where("address", "in", addresses)
+        .execute(),
+    );
+  }
+  const last = rows.length === statementRows.short ? rows.at(-1) : undefined;
+  const next = last && { dueAt: Number(last.due_at), address: toHex(last.address) };
+  return { count: late.length, next };
+}
+
+/** Reasons that are the executor's own wants: a job with one is tried again all the time. */
+const ownWants = [
+  "no_free_slot",
+  "signer_unavailable",
+  "endpoints_disagree_on_nonce",
+  "earlier_nonces_unknown",
+  "not_simulated_yet",
+  "simulation_unavailable",
+];
+/** They are put off by an hour at most. */
+const wantSeconds = 3600;
+
+/**
+ * How long the oldest payment waits for the executor itself, by the chain's clock: since it was
+ * due, or since it was seen where the executor's own wants put it off. 0 where none does. What
+ * waits for a budget, for its amount or after a failure of its own is not due.
+ */
+export async function readWaitedSeconds(
+  db: Kysely<Tables>,
+  chainId: number,
+  nowSeconds: number,
+): Promise<number> {
+  const isWanting = sql`coalesce(reason, '') in (${sql.join(ownWants)})`;
+  const { rows } = await sql<{ since: number | string | null }>`
+    select min(nullif(case when due_at = 0 or ${isWanting} then detected_at else due_at end, 0))
+      as since
+    from executor_jobs
+    where chain_id = ${chainId} and purpose_id is null and due_at <= ${nowSeconds + wantSeconds}
+      and (due_at <= ${nowSeconds} or ${isWanting})`.execute(db);
+  const since = rows[0]?.since;
+  return since == null ? 0 : Math.max(0, nowSeconds - Number(since));
+}
