@@ -159,6 +159,15 @@ contract BatchTest is Fixture {
         check(factory.batch(list(execution(intent)))[0] == vault, "done");
     }
 
+    /// @dev The execution is part of the history that both chains share.
+    function test_anExecutionBeforeAFork_isDoneOnBothChains() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        vm.chainId(10001);
+        check(factory.batch(list(execution(intent)))[0] == vault, "done");
+    }
+
     function test_anExecutionThatAnotherItemsCallsDid_isDone() public {
         Intent memory second = plainIntent();
         address secondVault = funded(second, AMOUNT);

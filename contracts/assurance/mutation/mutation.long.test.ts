@@ -49,9 +49,10 @@ describe("report.json", () => {
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("counts weakened guards apart, and has a fair sample of them", () => {
+  test("counts weakened guards separately, and contains every one of them", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
-    assert.ok(compiled >= 10 && compiled <= tried && tried <= changes);
+    assert.equal(tried, changes);
+    assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
