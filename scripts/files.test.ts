@@ -33,6 +33,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   "contracts/index.ts": "the exports of the package",
   "contracts/mine/search.ts": "the search for the factory's salt, which a test runs alone",
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
+  "scripts/tree.ts": "the files that each test of the layout reads",
   "service/accounts/sign-in/password.ts": "the rule for passwords",
   "service/chain/abilities.ts": "what an endpoint can do beyond plain calls, for two commands",
   "service/chain/admin.ts": "an operator's commands, as in each room",
