@@ -14,7 +14,7 @@ import { openRecord } from "../chain/rpc/endpoint-record.ts";
 import type { Asker, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
-import { defaultTuning } from "../executor/parts.ts";
+import { defaultTuning } from "../executor/pass.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openStore } from "../roles/open-store.ts";

@@ -7,8 +7,8 @@ import { Registry } from "prom-client";
 import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { shareOut } from "./money/budgets.ts";
-import type { Parts, Pass } from "./parts.ts";
-import { budgetsOf, freshMemory } from "./run.ts";
+import type { Parts, Pass } from "./pass.ts";
+import { type Memory, openDayBudgets, openMemory } from "./run.ts";
 import { coresOf, type ExecutorParts } from "./start.ts";
 import { openPurse } from "./transactions/send.ts";
 
@@ -58,7 +58,7 @@ export async function dryRun(core: Parts): Promise<Plan> {
       ...core.ledger,
       updateJobs: async (_, more) => void updates.push(...more),
     },
-    onlyTell({ kind, gas, shares }, sender, wei) {
+    onPlanned({ kind, gas, shares }, sender, wei) {
       sum += wei;
       const costs = shareOut(wei, shares);
       const addresses = shares.map(({ address, accountId }) => {
@@ -67,21 +67,21 @@ export async function dryRun(core: Parts): Promise<Plan> {
       transactions.push({ kind, sender, gas, weiMax: `${wei}`, addresses });
     },
   };
-  const memory = freshMemory(parts);
+  const memory = openMemory(parts);
   const view = await memory.network.openView();
   const { chainId } = parts.chain;
   const base = { parts, memory, view, fence: { chainId, epoch: 0 } };
-  const pass: Pass = { ...base, nowSeconds: view.head.timestamp, signer: parts.signers[0] };
-  const hands = await Promise.all(
+  const pass: Pass<Memory> = { ...base, nowSeconds: view.head.timestamp, signer: parts.signers[0] };
+  const keys = await Promise.all(
     parts.signers.map(async (signer) => {
       const own = { ...pass, signer };
       const pending = await parts.ledger.findPending(chainId, signer.address);
       const purse = openPurse(own, pending);
-      return { pass: own, nonce: 0, isFresh: false, pending, unmined: pending, purse };
+      return { pass: own, nonce: 0, isFresh: false, pending, unmined: pending, openPurse: purse };
     }),
   );
-  const pending = hands.flatMap((hand) => hand.pending);
-  await work(hands, budgetsOf(pass, pending, hands[0]!.purse));
+  const pending = keys.flatMap((key) => key.pending);
+  await work(pass, keys, openDayBudgets(pass, pending, keys[0]!.openPurse));
   const waiting = updates.map(({ address, reason }) => ({ address, reason }));
   return { chainId, block: view.head.number, weiMax: `${sum}`, transactions, waiting };
 }

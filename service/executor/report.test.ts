@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { pino } from "pino";
-import type { ExecutorEvent } from "./parts.ts";
+import type { ExecutorEvent } from "./events.ts";
 import { openEventLog } from "./report.ts";
 
 const address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";

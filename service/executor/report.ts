@@ -5,8 +5,8 @@ import { isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
+import type { ExecutorEvent } from "./events.ts";
 import { kinds } from "./events.ts";
-import type { ExecutorEvent } from "./parts.ts";
 
 type EventLog = (event: ExecutorEvent) => void;
 

@@ -6,10 +6,14 @@
 // still stands. Now and then a whole pass moves the cursor. What the service itself learns wakes it
 // at the next poll: a create, a job that a status made due, an event that waits for a block.
 
+import type { BlockPace } from "../chain/rpc/heads.ts";
+import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { transfersSince } from "../follow/logs.ts";
+import type { FollowMemory } from "../follow/parts.ts";
 import { noteRecipients } from "../follow/recipients.ts";
-import type { Memory, Parts, Rest } from "./parts.ts";
+import type { Parts } from "./pass.ts";
+import type { LooksMemory } from "./payments/find.ts";
 
 /** With the pass that follows, late money is found within five minutes. */
 const sleepMs = 285_000;
@@ -24,28 +28,60 @@ const closedMs = 60_000;
 /** After late money was seen a chain stays awake: payments count once they are deep enough. */
 const paidMs = 1_200_000;
 
-export const freshRest = (nowMs: number): Rest => ({
-  isAsleep: false,
-  closedSeq: 0,
-  closedSeconds: 0,
-  checkedMs: Number.NEGATIVE_INFINITY,
-  lookedMs: 0,
-  looks: 0,
-  awakeUntilMs: nowMs + closedMs,
+/** Times are of the process's clock. */
+export type Rest = {
+  isAsleep: boolean;
+  /** All records up to this one were closed when the chain's clock was at `closedSeconds`. */
+  closedSeq: number;
+  closedSeconds: number;
+  /** When it was last checked whether all addresses are closed. */
+  checkedMs: number;
+  /** When the chain was last looked at, and how often since the last pass. */
+  lookedMs: number;
+  looks: number;
+  awakeUntilMs: number;
+};
+
+/** What the last pass found. */
+type LastPass = {
+  view: View | undefined;
+  /** Nothing is left to do until the next block. */
+  isQuiet: boolean;
+  /** The share of the chain's budget of `day` that was spent or reserved, 0 to 1. */
+  budget: { day: number; share: number } | undefined;
+};
+
+export type RestMemory = { rest: Rest; last: LastPass };
+
+export const openRestMemory = (nowMs: number): RestMemory => ({
+  rest: {
+    isAsleep: false,
+    closedSeq: 0,
+    closedSeconds: 0,
+    checkedMs: Number.NEGATIVE_INFINITY,
+    lookedMs: 0,
+    looks: 0,
+    awakeUntilMs: nowMs + closedMs,
+  },
+  last: { view: undefined, isQuiet: false, budget: undefined },
 });
 
 /** A poll is for a whole pass, for a pass if there is a new block, or for nothing. */
 export type PollKind = "pass" | "peek" | "rest";
 
-export async function turnFor(parts: Parts, memory: Memory, nowSeconds: number): Promise<PollKind> {
-  const { ledger, chain, isTold } = parts;
-  const { isQuiet, pace, rest, looks } = memory;
-  if (!isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
+export async function decidePoll(
+  parts: Parts,
+  memory: RestMemory & LooksMemory & { pace: BlockPace; follow: FollowMemory },
+  nowSeconds: number,
+): Promise<PollKind> {
+  const { ledger, chain, isNotified } = parts;
+  const { last, pace, rest, looks } = memory;
+  if (!last.isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
     rest.isAsleep = false;
     return "pass";
   }
   const nowMs = parts.clock();
-  if (!isTold && nowMs < pace.expectedMs()) return "rest";
+  if (!isNotified && nowMs < pace.expectedMs()) return "rest";
   if (rest.isAsleep || nowMs - rest.checkedMs >= closedEveryMs) {
     rest.checkedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
@@ -74,9 +110,13 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
 }
 
 /** Whether a record's address was paid since the cursor, or that cannot be told in one call. */
-async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
+async function isPaidSince(
+  parts: Parts,
+  memory: RestMemory & { follow: FollowMemory },
+): Promise<boolean> {
   const { ledger, chain, clock, tuning } = parts;
-  const { rest, view, follow } = memory;
+  const { rest, follow } = memory;
+  const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
   // A record that was over when it was made does not wake the chain, and is paid all the same.
@@ -96,13 +136,15 @@ async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
 }
 
 /** Alerts ask when the chain was last read, and how much of the day's budget is taken. */
-export function reportRest({ report }: Parts, memory: Memory): void {
-  const { view, head } = memory;
+export function reportRest({ report }: Parts, { last }: RestMemory): void {
+  const { view } = last;
   const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, waitedSeconds: 0, inFlight: 0 };
-  const budgetShare = budgetShareAt(memory, head?.timestamp ?? 0);
+  const budgetShare = readBudgetShare(last, view?.head.timestamp ?? 0);
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/** Tells how much of the budget is taken on the day that `seconds` are in, as far as is known. */
-export const budgetShareAt = ({ budget }: Memory, seconds: number): number =>
+/**
+ * Returns the share of the budget that was taken on the day of `seconds`, as far as it is known.
+ */
+export const readBudgetShare = ({ budget }: LastPass, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

@@ -4,27 +4,107 @@
 // ledger is complete after each step, so a process that is killed there loses nothing. A pass that
 // fails does not end the loop.
 
-import { openBlockPace } from "../chain/rpc/heads.ts";
-import { openNetwork, openRelays } from "../chain/rpc/network.ts";
+import type { Hex } from "executable-address";
+import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
+import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
-import { freshFollowMemory } from "../follow/parts.ts";
+import { type FollowMemory, freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
-import { freshJobs, pullLateJobs, waitedSeconds, work } from "./jobs/work.ts";
-import { type Fence, LeaseLost } from "./ledger/lease.ts";
+import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
+import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
+import {
+  type FactoryMemory,
+  type LateMemory,
+  openFactoryMemory,
+  openLateMemory,
+  pullLateJobs,
+  readWaitedSeconds,
+  work,
+} from "./jobs/work.ts";
+import { type Fence, type Lease, LeaseLost } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
-import type { Memory, Parts, Pass } from "./parts.ts";
-import { followTurn, freshLooks, lookAtNew } from "./payments/find.ts";
-import { freshHoldings } from "./payments/vaults.ts";
-import { budgetShareAt, freshRest, reportRest, turnFor } from "./rest.ts";
-import { nonceCostMax } from "./transactions/foreign.ts";
-import { costMax, type Purse } from "./transactions/send.ts";
-import { freshTransactions, type Hand, keepUp, openHand } from "./transactions/sender.ts";
+import type { Parts, Pass } from "./pass.ts";
+import { followTurn, type LooksMemory, lookAtNew, openLooksMemory } from "./payments/find.ts";
+import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
+import {
+  decidePoll,
+  openRestMemory,
+  type RestMemory,
+  readBudgetShare,
+  reportRest,
+} from "./rest.ts";
+import {
+  computeNonceCostMax,
+  openUnknownNonces,
+  type UnknownNonces,
+} from "./transactions/foreign.ts";
+import { openTraceMemory, type TraceMemory } from "./transactions/receipt.ts";
+import { costMax, openSendMemory, type Purse, type SendMemory } from "./transactions/send.ts";
+import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
+import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
 
-/** Resolves once the pass under way has ended and the lease is let go. Never rejects. */
+/** The chain's clock: its newest head, and when this process first saw it. */
+type ClockMemory = { clock: { hash: Hex; timestamp: number; sinceMs: number } | undefined };
+
+type LeaseMemory = {
+  lease: {
+    /** The lease that this process has. */
+    fence: Fence | undefined;
+    /** The lease of another process, and since when it has not changed. */
+    watched: { lease: Lease; sinceMs: number } | undefined;
+  };
+};
+
+/**
+ * What the loop of a chain remembers between passes. A process can lose all of it at any moment:
+ * everything that must survive is in the ledger.
+ */
+export type Memory = {
+  network: Network;
+  relays: Relays;
+  pace: BlockPace;
+  follow: FollowMemory;
+} & LeaseMemory &
+  ClockMemory &
+  RestMemory &
+  LooksMemory &
+  HoldingsMemory &
+  FactoryMemory &
+  LateMemory &
+  EstimateMemory &
+  ShortageMemory &
+  SendMemory &
+  ReceiptMemory &
+  TraceMemory &
+  UnknownNonces;
+
+export function openMemory({ chain, endpoints, relays, report, clock, tuning }: Parts): Memory {
+  return {
+    network: openNetwork(chain.chainId, endpoints, report, clock),
+    relays: openRelays(chain.chainId, relays, report, clock),
+    pace: openBlockPace(tuning.pollMs),
+    follow: freshFollowMemory(),
+    lease: { fence: undefined, watched: undefined },
+    clock: undefined,
+    ...openRestMemory(clock()),
+    ...openLooksMemory(),
+    ...openHoldingsMemory(),
+    ...openFactoryMemory(),
+    ...openLateMemory(),
+    ...openEstimateMemory(),
+    ...openShortageMemory(),
+    ...openSendMemory(),
+    ...openReceiptMemory(),
+    ...openTraceMemory(),
+    ...openUnknownNonces(),
+  };
+}
+
+/** Resolves after the pass under way has ended and the lease is released. Never rejects. */
 export async function run(parts: Parts, isStopped: () => boolean): Promise<void> {
-  const memory = freshMemory(parts);
+  const memory = openMemory(parts);
   while (!isStopped()) {
     try {
       await runPass(parts, memory);
@@ -34,98 +114,121 @@ export async function run(parts: Parts, isStopped: () => boolean): Promise<void>
     }
     if (!isStopped()) await parts.sleep(parts.tuning.pollMs * (0.9 + parts.random() / 5));
   }
-  if (memory.fence) await parts.ledger.releaseLease(memory.fence).catch(() => {});
-}
-
-export function freshMemory(parts: Parts): Memory {
-  const { chain, endpoints, relays, report, clock } = parts;
-  return {
-    network: openNetwork(chain.chainId, endpoints, report, clock),
-    relays: openRelays(chain.chainId, relays, report, clock),
-    fence: undefined,
-    watched: undefined,
-    head: undefined,
-    pace: openBlockPace(parts.tuning.pollMs),
-    rest: freshRest(parts.clock()),
-    view: undefined,
-    isQuiet: false,
-    budget: undefined,
-    follow: freshFollowMemory(),
-    looks: freshLooks(),
-    holdings: freshHoldings(),
-    jobs: freshJobs(),
-    transactions: freshTransactions(),
-  };
+  const { fence } = memory.lease;
+  if (fence) await parts.ledger.releaseLease(fence).catch(() => {});
 }
 
 /**
- * With an unchanged head it reads that head alone, unless a job is due by the clock.
- * @throws what stopped it: the next pass begins anew from the ledger
+ * Runs one pass, unless another process has the lease or there is nothing to do.
+ *
+ * @throws the error that stopped the pass; the next one begins again from the ledger
  */
 async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
   const view = fence && (await openView(parts, memory));
   if (!fence || !view) return;
   memory.pace.note(view.head, parts.clock());
-  const nowSeconds = chainNow(memory, view.head, parts.clock());
-  const pass: Pass = { parts, memory, fence, view, nowSeconds, signer: parts.signers[0] };
+  const nowSeconds = readChainClock(memory, view.head, parts.clock());
+  const pass: Pass<Memory> = { parts, memory, fence, view, nowSeconds, signer: parts.signers[0] };
 
   const { upTo, isOld } = await sweep(followTurn(pass));
   parts.onSwept?.();
-  const hands: Hand[] = [];
-  for (const each of parts.signers) hands.push(await openHand({ ...pass, signer: each }));
-  const pending = hands.flatMap((hand) => hand.pending);
-  const budgets = budgetsOf(pass, pending, hands[0]!.purse);
+  const keys: SendingKey[] = [];
+  for (const signer of parts.signers) keys.push(await openKey({ ...pass, signer }));
+  const pending = keys.flatMap((key) => key.pending);
+  const budgets = openDayBudgets(pass, pending, keys[0]!.openPurse);
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
-  for (const hand of hands) {
-    if (!isPaused) await keepUp(hand, budgets);
-    if (hand.isFresh && hand.pending.length === 0) await hand.purse();
+  for (const key of keys) {
+    if (!isPaused) await keepUp(key, budgets);
+    // Reports the balance of a key that has nothing to send.
+    if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await pullLateJobs(pass);
-  // A head below the cursor shows balances of the past: nothing is decided by them.
-  const due = isOld || isPaused ? 0 : await work(hands, budgets);
+  // A head below the cursor shows balances of the past, so nothing is decided by them.
+  const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
-  const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
-  const { scores } = view;
   parts.report({
     kind: "pass",
     blocksBehind,
-    secondsBehind,
+    secondsBehind: blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp,
     due,
-    waitedSeconds: isPaused ? 0 : await waitedSeconds(pass),
-    inFlight: hands.reduce((sum, hand) => sum + hand.unmined.length, 0),
-    scores,
-    budgetShare: budgetShareAt(memory, view.head.timestamp),
+    waitedSeconds: isPaused ? 0 : await readWaitedSeconds(pass),
+    inFlight: keys.reduce((sum, key) => sum + key.unmined.length, 0),
+    scores: view.scores,
+    budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
-  // Last, so that a failure here holds up no payment that is known.
+  // Last, so that a failure here delays no known payment.
   const isLooked = await lookAtNew(pass);
   memory.rest.lookedMs = parts.clock();
   memory.rest.looks = 0;
-  memory.isQuiet = !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
+  memory.last.isQuiet =
+    !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
 }
 
-/** @returns undefined where a pass would find nothing */
+/** Returns the lease, renewed or taken, or undefined while another process renews it. */
+async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | undefined> {
+  const { ledger, tuning, report, instance, chain } = parts;
+  if (lease.fence) {
+    try {
+      await ledger.renewLease(lease.fence);
+      return lease.fence;
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+      lease.fence = undefined;
+      report({ kind: "lease_lost" });
+    }
+  }
+  const found = await ledger.findLease(chain.chainId);
+  const isFree = !found || found.holder === "";
+  if (!isFree && !isExpired(lease, found, parts.clock(), tuning.leaseMs)) return undefined;
+  lease.fence = await ledger.takeLease(chain.chainId, instance, found);
+  if (lease.fence) report({ kind: "lease_taken", epoch: lease.fence.epoch });
+  return lease.fence;
+}
+
+/** Returns whether the lease has not changed for `leaseMs`, by this process's clock. */
+function isExpired(
+  memory: LeaseMemory["lease"],
+  lease: Lease,
+  nowMs: number,
+  leaseMs: number,
+): boolean {
+  const { watched } = memory;
+  const isSame = watched?.lease.epoch === lease.epoch && watched.lease.renewals === lease.renewals;
+  if (!watched || !isSame) {
+    memory.watched = { lease, sinceMs: nowMs };
+    return false;
+  }
+  return nowMs - watched.sinceMs >= leaseMs;
+}
+
+/** Returns undefined if a pass would find nothing. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
-  const { head, network } = memory;
-  // Without a head there is no clock of the chain to rest by.
-  const turn = head ? await turnFor(parts, memory, chainNow(memory, head, parts.clock())) : "pass";
-  if (turn === "rest") return undefined;
-  // Where it throws, the next poll is for a whole pass.
-  memory.isQuiet = false;
-  const view = await (turn === "peek" ? network.openNewView(head!.hash) : network.openView());
-  if (view) memory.view = view;
-  if (memory.view) parts.onHead?.(memory.view.head);
+  const { clock, network, last } = memory;
+  // Before the first head the chain's clock is unknown, so nothing decides how long to rest.
+  const poll = clock
+    ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
+    : "pass";
+  if (poll === "rest") return undefined;
+  // If the next line throws, the next poll runs a whole pass.
+  last.isQuiet = false;
+  const view = await (poll === "peek" ? network.openNewView(clock!.hash) : network.openView());
+  if (view) last.view = view;
+  if (last.view) parts.onHead?.(last.view.head);
   if (!view) {
-    memory.isQuiet = true;
+    last.isQuiet = true;
     reportRest(parts, memory);
   }
   return view;
 }
 
-/** The budgets of the chain's day, read when first asked for: settled, and in flight at its cap. */
-export function budgetsOf(
-  pass: Pass,
+/**
+ * Opens the budgets of the chain's day. They are read when they are first needed: the settled
+ * costs, and the highest cost of everything that is pending.
+ */
+export function openDayBudgets(
+  pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
 ): () => Promise<Budgets> {
@@ -139,12 +242,12 @@ export function budgetsOf(
     const budgets = openBudgets(chain.budgets, { total, accounts });
     const { perByte } = await openPurse();
     for (const purpose of pending) reserveFor(budgets, purpose.shares, costMax(purpose, perByte));
-    for (const { count } of memory.transactions.unknown.values()) {
-      const cap = BigInt(count) * nonceCostMax(pass);
+    for (const { count } of memory.unknownNonces.values()) {
+      const cap = BigInt(count) * computeNonceCostMax(pass);
       budgets.reserveForChain(cap < budgets.left() ? cap : budgets.left());
     }
     const { perDayMax } = chain.budgets;
-    memory.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
+    memory.last.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
     return budgets;
   };
   return () => {
@@ -154,49 +257,14 @@ export function budgetsOf(
 }
 
 /**
- * The chain's clock, in seconds: the head's timestamp, and the time since that head was first seen
- * by a monotonic clock of this host. The host's wall clock is never used.
+ * Returns the chain's clock in seconds: the timestamp of `head`, plus the time since this process
+ * first saw it, by a monotonic clock. The host's wall clock is never used.
  */
-function chainNow(memory: Memory, head: { hash: `0x${string}`; timestamp: number }, ms: number) {
-  if (memory.head?.hash !== head.hash) {
-    memory.head = { hash: head.hash, timestamp: head.timestamp, sinceMs: ms };
-  }
-  return head.timestamp + Math.floor((ms - memory.head.sinceMs) / 1000);
-}
-
-/** The lease, renewed or newly taken; undefined while another instance shows that it lives. */
-async function holdLease(parts: Parts, memory: Memory): Promise<Fence | undefined> {
-  const { ledger, tuning, report, instance, chain } = parts;
-  if (memory.fence) {
-    try {
-      await ledger.renewLease(memory.fence);
-      return memory.fence;
-    } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error;
-      memory.fence = undefined;
-      report({ kind: "lease_lost" });
-    }
-  }
-  const seen = await ledger.findLease(chain.chainId);
-  if (seen && seen.holder !== "" && !isSilent(memory, seen, parts.clock(), tuning.leaseMs)) {
-    return undefined;
-  }
-  memory.fence = await ledger.takeLease(chain.chainId, instance, seen);
-  if (memory.fence) report({ kind: "lease_taken", epoch: memory.fence.epoch });
-  return memory.fence;
-}
-
-function isSilent(
-  memory: Memory,
-  seen: NonNullable<Memory["watched"]>["lease"],
+function readChainClock(
+  memory: ClockMemory,
+  { hash, timestamp }: { hash: Hex; timestamp: number },
   nowMs: number,
-  leaseMs: number,
-): boolean {
-  const last = memory.watched;
-  const isSame = last?.lease.epoch === seen.epoch && last.lease.renewals === seen.renewals;
-  if (!last || !isSame) {
-    memory.watched = { lease: seen, sinceMs: nowMs };
-    return false;
-  }
-  return nowMs - last.sinceMs >= leaseMs;
+): number {
+  if (memory.clock?.hash !== hash) memory.clock = { hash, timestamp, sinceMs: nowMs };
+  return timestamp + Math.floor((nowMs - memory.clock.sinceMs) / 1000);
 }

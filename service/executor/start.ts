@@ -12,9 +12,10 @@ import type { Block } from "../chain/rpc/json-rpc.ts";
 import { followHeads } from "../chain/rpc/new-heads.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
+import type { ExecutorEvent } from "./events.ts";
 import { openLedger } from "./ledger/ledger.ts";
-import { tipPricesOf, weiOf } from "./money/tips.ts";
-import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
+import { convertToWei, tipPricesOf } from "./money/tips.ts";
+import { type ChainSettings, defaultTuning, type Parts } from "./pass.ts";
 import { countEvents, openEventLog } from "./report.ts";
 import { run } from "./run.ts";
 import { type KeySources, openSigners } from "./transactions/keys.ts";
@@ -108,7 +109,7 @@ export function coresOf(
       random: Math.random,
       sleep: heads.wait,
       yieldTurn: setImmediate,
-      isTold: chain.wsUrls.length > 0,
+      isNotified: chain.wsUrls.length > 0,
       onHead: (head) => parts.onHead?.(chain.chainId, head),
       onSwept: () => parts.onSwept?.(chain.chainId),
       report(event: ExecutorEvent) {
@@ -144,7 +145,7 @@ function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
       recoverMin: new Map(
         chain.tokens.map((token) => [lower(token), BigInt(token.recoverMin ?? 1)] as const),
       ),
-      weiOf: (token, amount) => weiOf(tipPrices, token, amount),
+      convertToWei: (token, amount) => convertToWei(tipPrices, token, amount),
       paidFailuresMax: 3,
       recoveryFailuresMax: 6,
       recoveriesPerDayMax: 3,

@@ -8,7 +8,7 @@ import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHardhat } from "../../../contracts/testing/local-node.ts";
 import { type Answer, ChainUnavailable } from "../../../service/chain/rpc/json-rpc.ts";
-import type { Parts } from "../../../service/executor/parts.ts";
+import type { Parts } from "../../../service/executor/pass.ts";
 import { startCore } from "../../../service/testing/executor/executor.ts";
 import {
   control,

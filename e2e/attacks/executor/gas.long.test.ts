@@ -6,7 +6,7 @@ import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { toHex } from "viem";
 import type { Endpoint } from "../../../service/chain/rpc/endpoint.ts";
 import type { Answer } from "../../../service/chain/rpc/json-rpc.ts";
-import type { Parts } from "../../../service/executor/parts.ts";
+import type { Parts } from "../../../service/executor/pass.ts";
 import {
   tipCalls,
   tipPrices,

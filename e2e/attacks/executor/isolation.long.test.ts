@@ -7,7 +7,7 @@ import { encodeExecution, fromHex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { parseTransaction } from "viem";
 import { isHardhat } from "../../../contracts/testing/local-node.ts";
-import type { Parts } from "../../../service/executor/parts.ts";
+import type { Parts } from "../../../service/executor/pass.ts";
 import { startCore } from "../../../service/testing/executor/executor.ts";
 import {
   assertAccounted,

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { getAddress, parseEventLogs } from "viem";
-import type { Parts } from "../../../service/executor/parts.ts";
+import type { Parts } from "../../../service/executor/pass.ts";
 import { fatesOf, shop, testConfig, until } from "../../../service/testing/executor/anvil-world.ts";
 import { partsFor, prepare } from "../../../service/testing/executor/executor.ts";
 

@@ -11,7 +11,7 @@ import type { Share } from "../ledger/purposes.ts";
 import { type Budgets, shareOut } from "../money/budgets.ts";
 import { costOf, type Size } from "../money/fees.ts";
 import { valueOfTips } from "../money/tips.ts";
-import type { Pass, Tuning } from "../parts.ts";
+import type { Pass, Tuning } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { canAfford, gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
 

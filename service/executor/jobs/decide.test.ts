@@ -18,7 +18,7 @@ const plain: Facts = {
   fees: { perGas: 10n, perGasMax: 20n, recovery: 500_000n },
   policy: {
     recoverMin: new Map([[other, 50n]]),
-    weiOf: (of, amount) => (of === priced ? amount * 1000n : undefined),
+    convertToWei: (of, amount) => (of === priced ? amount * 1000n : undefined),
     paidFailuresMax: 3,
     recoveryFailuresMax: 5,
     recoveriesPerDayMax: 3,

@@ -4,7 +4,7 @@
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
 import { notWorthItsGas } from "../ledger/jobs.ts";
-import type { DecisionPolicy } from "../parts.ts";
+import type { DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
@@ -103,14 +103,14 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
   { recovery }: Fees,
-  { recoverMin, weiOf }: DecisionPolicy,
+  { recoverMin, convertToWei }: DecisionPolicy,
   times: bigint,
 ): Hex[] {
   const cost = recovery * times;
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
     token !== zeroAddress &&
     amount >= (recoverMin.get(token) ?? 1n) * times &&
-    (weiOf(token, amount) ?? cost) >= cost;
+    (convertToWei(token, amount) ?? cost) >= cost;
   const nativeMin = held.some(isWorthIt) ? 1n : cost;
   return held
     .filter((each) => isWorthIt(each) || (each[0] === zeroAddress && each[1] >= nativeMin))

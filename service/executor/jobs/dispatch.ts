@@ -6,7 +6,7 @@ import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executab
 import { hourMs } from "../../flow/days.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { costOf, type Size } from "../money/fees.ts";
-import type { Pass, Shortage } from "../parts.ts";
+import type { Pass } from "../pass.ts";
 import {
   canAfford,
   gasPerByte,
@@ -14,12 +14,13 @@ import {
   nextNonce,
   type Order,
   type Purse,
+  type SendPass,
   SignerFailed,
   send,
   sizeOf,
   surelyAffords,
 } from "../transactions/send.ts";
-import type { Hand } from "../transactions/sender.ts";
+import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, type Ready, sharesOf, sizeMax } from "./batch.ts";
 
 /** Recoveries may take every second slot, so that half of them stay free for executions. */
@@ -32,10 +33,11 @@ const waitSeconds = 5;
 export const soonSeconds = 15;
 
 /** How many transactions more the key may have on their way. */
-export const roomOf = ({ pass, unmined }: Hand) => pass.parts.tuning.inFlightMax - unmined.length;
+export const roomOf = ({ pass, unmined }: SendingKey) =>
+  pass.parts.tuning.inFlightMax - unmined.length;
 
 /** Whether the key may send now, if it has the money. */
-export const isAble = (hand: Hand): boolean => roomOf(hand) > 0 && !isResting(hand.pass);
+export const isAble = (key: SendingKey): boolean => roomOf(key) > 0 && !isResting(key.pass);
 
 /**
  * Sends them in their order, each by the key that has most slots free.
@@ -43,14 +45,14 @@ export const isAble = (hand: Hand): boolean => roomOf(hand) > 0 && !isResting(ha
  * @returns updates of jobs for which there was no money or no slot
  */
 export async function dispatch(
-  pass: Pass,
+  pass: Pass<ShortageMemory>,
   purse: Purse,
   batches: readonly Batch[],
-  hands: readonly Hand[],
+  keys: readonly SendingKey[],
 ): Promise<JobUpdate[]> {
   const unsent: JobUpdate[] = [];
-  const awake = hands.filter((hand) => !isResting(hand.pass));
-  const isMoreLater = awake.length < hands.length;
+  const awake = keys.filter((key) => !isResting(key.pass));
+  const isMoreLater = awake.length < keys.length;
   const senders = await Promise.all(awake.map(senderOf));
   for (const batch of batches) {
     const order = orderOf(batch, gasPerByte(purse));
@@ -75,17 +77,17 @@ export async function dispatch(
  * first of them; or why there is none.
  */
 type Sender = {
-  pass: Pass;
+  pass: SendPass;
   purse: Purse;
   slots: number;
   recoveries: number;
   nonce: number | "unread" | "earlier_nonces_unknown" | "endpoints_disagree_on_nonce";
 };
 
-async function senderOf(hand: Hand): Promise<Sender> {
-  const slots = roomOf(hand);
+async function senderOf(key: SendingKey): Promise<Sender> {
+  const slots = roomOf(key);
   const recoveries = Math.ceil(slots / recoverySlots);
-  return { pass: hand.pass, purse: await hand.purse(), slots, recoveries, nonce: "unread" };
+  return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
 /** How soon a job is tried again after what kept each key from sending it. */
@@ -125,11 +127,11 @@ async function sendBy(sender: Sender, order: Omit<Order, "nonce">): Promise<Obst
   if (isResting(pass)) return "signer_unavailable";
   const size = sizeOf(order);
   if (!canAfford(purse, size)) return "no_money";
-  const { onlyTell } = pass.parts;
-  if (onlyTell) {
+  const { onPlanned } = pass.parts;
+  if (onPlanned) {
     const wei = costOf(size, purse.suggested.maxFee, purse.perByte);
     purse.reserved += wei;
-    onlyTell(order, pass.signer.address, wei);
+    onPlanned(order, pass.signer.address, wei);
   } else {
     const obstacle = await sendNow(sender, order);
     if (obstacle) return obstacle;
@@ -176,6 +178,20 @@ function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   return { kind, data, gas, shares: sharesOf(batch, perByte) };
 }
 
+/** No key has money for gas. Times are of the process's clock. */
+type Shortage = {
+  /** The size of the cheapest transaction that was refused. */
+  least: Size;
+  /** When the balance is read again. */
+  lookAtMs: number;
+  /** When all are tried again. */
+  tryAtMs: number;
+};
+
+export type ShortageMemory = { shortage: Shortage | undefined };
+
+export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined });
+
 const outOfGasMoney = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
@@ -184,18 +200,18 @@ const tryMs = hourMs;
 
 /** The due jobs of which there is something to ask; `waiting` says when to look at the others. */
 export async function withoutWaiting(
-  pass: Pass,
+  pass: Pass<ShortageMemory>,
   due: readonly Job[],
   canPayFor: (size: Size) => Promise<boolean>,
 ): Promise<{ jobs: readonly Job[]; waiting: JobUpdate[] }> {
   const { parts, memory } = pass;
   const poor = due.filter(({ reason }) => reason === outOfGasMoney);
-  const known = memory.jobs.shortage;
+  const known = memory.shortage;
   if (!known || poor.length === 0) return { jobs: due, waiting: [] };
   const nowMs = parts.clock();
   if (nowMs >= known.lookAtMs) {
     if (nowMs >= known.tryAtMs || (await canPayFor(known.least))) {
-      memory.jobs.shortage = undefined;
+      memory.shortage = undefined;
       return { jobs: due, waiting: [] };
     }
     known.lookAtMs = nowMs + lookMs;
@@ -208,17 +224,21 @@ export async function withoutWaiting(
 }
 
 /** There is no money for a batch of these. */
-function noteShortage(pass: Pass, purse: Purse, refused: readonly Ready[]): JobUpdate[] {
+function noteShortage(
+  pass: Pass<ShortageMemory>,
+  purse: Purse,
+  refused: readonly Ready[],
+): JobUpdate[] {
   const { parts, memory } = pass;
   const costAt = (size: Size) => costOf(size, purse.suggested.maxFee, purse.perByte);
   const nowMs = parts.clock();
-  if (!memory.jobs.shortage) parts.report({ kind: "stopped_for_balance" });
+  if (!memory.shortage) parts.report({ kind: "stopped_for_balance" });
   for (const each of refused) {
     const least = sizeMax([each]);
-    memory.jobs.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
-    if (costAt(least) < costAt(memory.jobs.shortage.least)) memory.jobs.shortage.least = least;
+    memory.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
+    if (costAt(least) < costAt(memory.shortage.least)) memory.shortage.least = least;
   }
-  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.jobs.shortage!));
+  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
 }
 
 /** All at once, so that one reading of the balance is for all of them. */

@@ -6,6 +6,7 @@ import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "e
 import { toQuantity } from "executable-address/status";
 import { dependsOnGas, gasMargin } from "../../chain/execution-gas.ts";
 import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import {
   type Answer,
   type Call,
@@ -19,7 +20,7 @@ import { type Asker, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
-import type { Pass } from "../parts.ts";
+import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
 import { baseGas } from "./batch.ts";
@@ -35,6 +36,13 @@ import {
 } from "./simulate.ts";
 
 const method = "eth_estimateGas";
+
+/** `turn` is incremented with each round of estimates, so that another endpoint is asked first. */
+export type EstimateMemory = { estimates: { turn: number } };
+
+export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 } });
+
+type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
 /** `unknown`: the node could not say, which does not count as a failure of the address. */
 export type Estimate =
@@ -52,7 +60,7 @@ const lightGas = 400_000;
  * @returns undefined for executions that this pass had no time for
  */
 export async function estimateExecutions(
-  pass: Pass,
+  pass: EstimatePass,
   items: readonly Examined[],
   purse: Purse,
 ): Promise<(Estimate | undefined)[]> {
@@ -91,7 +99,7 @@ type RecoveryEstimate = { transfers: Transfer[]; reason: string };
  * @returns undefined for those that this pass had no time for
  */
 export async function estimateRecoveries(
-  pass: Pass,
+  pass: EstimatePass,
   items: readonly { item: Examined; tokens: readonly Hex[] }[],
   purse: Purse,
 ): Promise<(RecoveryEstimate | undefined)[]> {
@@ -135,13 +143,13 @@ function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): Recovery
  * @throws {ChainUnavailable} if no endpoint answers
  */
 async function estimateAll(
-  pass: Pass,
+  pass: EstimatePass,
   calls: readonly Question[],
 ): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;
   if (calls.length === 0) return [];
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;
-  const waiting = view.askers(memory.jobs.estimateTurn++);
+  const waiting = view.askers(memory.estimates.turn++);
   const votes = calls.map((): Vote[] => []);
   let open = [...calls.keys()];
   let answering = 0;
@@ -237,7 +245,7 @@ const missingMs = hourMs;
  * then its estimate has to do.
  */
 async function readGasUses(
-  pass: Pass,
+  pass: EstimatePass,
   items: readonly Examined[],
   purse: Purse,
   limit: number,
@@ -246,7 +254,7 @@ async function readGasUses(
   const { parts, memory, view } = pass;
   const nowMs = parts.clock();
   const isAsked = ({ record }: Asker) => nowMs >= record.estimates.withoutGasUseUntilMs;
-  const askers = view.askers(memory.jobs.estimateTurn).filter(isAsked).slice(0, view.quorum);
+  const askers = view.askers(memory.estimates.turn).filter(isAsked).slice(0, view.quorum);
   const found = new Map<Examined, bigint[]>(items.map((item) => [item, []]));
   await Promise.all(
     askers.map(async (asker) => {
@@ -261,7 +269,7 @@ async function readGasUses(
 
 /** Yields what one endpoint says about each execution, those of quick accounts first. */
 async function* usesAt(
-  pass: Pass,
+  pass: EstimatePass,
   asker: Asker,
   items: readonly Examined[],
   purse: Purse,
@@ -288,7 +296,7 @@ async function* usesAt(
 
 /** @returns undefined if the endpoint is slow or gone, or does not know the method */
 async function askGasUse(
-  pass: Pass,
+  pass: EstimatePass,
   asker: Asker,
   forms: readonly Call[],
 ): Promise<Answer | undefined> {
@@ -306,7 +314,12 @@ async function askGasUse(
   return undefined;
 }
 
-function formsOf(pass: Pass, purse: Purse, group: readonly Examined[], gas: number): Call[] {
+function formsOf(
+  pass: EstimatePass,
+  purse: Purse,
+  group: readonly Examined[],
+  gas: number,
+): Call[] {
   const calls = group.map(({ job }) => ({
     ...{ from: pass.signer.address, to: pass.parts.factory },
     ...{ data: toHex(executeCalldata(job.terms)), gas: toQuantity(gas) },

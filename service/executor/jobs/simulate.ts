@@ -15,10 +15,11 @@ import {
   recordAccountMs,
   recordFormRefused,
 } from "../../chain/rpc/endpoint-record.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
-import type { Pass } from "../parts.ts";
+import type { Pass } from "../pass.ts";
 import type { Purse } from "../transactions/send.ts";
 
 /** An account whose simulations take longer is slow. */
@@ -212,7 +213,10 @@ type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint }
 /** The price of gas in wei and the block that a transaction sent now would meet. */
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
-export function openForms({ view, memory, nowSeconds }: Pass, purse: Purse): Surroundings {
+export function openForms(
+  { view, memory, nowSeconds }: Pass<{ pace: BlockPace }>,
+  purse: Purse,
+): Surroundings {
   const { nextBaseFee, suggested } = purse;
   return {
     perGas: nextBaseFee + suggested.priorityFee,

@@ -2,56 +2,79 @@
 // fails is postponed alone, and costs other jobs only the time to read its balances.
 
 import { keccak256 } from "viem/utils";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
+import type { LatePlace } from "../ledger/due.ts";
 import { type Job, type JobUpdate, patience, retryAt } from "../ledger/jobs.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/fees.ts";
-import type { JobsMemory, Pass } from "../parts.ts";
-import { type Corrupt, type Examined, examine } from "../payments/vaults.ts";
+import type { Pass } from "../pass.ts";
+import { type Corrupt, type Examined, examine, type HoldingsMemory } from "../payments/vaults.ts";
 import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
-import type { Hand } from "../transactions/sender.ts";
+import type { SendingKey } from "../transactions/sending-key.ts";
 import { admit, gasOf, type Ready, recoverGas, recoveryCost } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
-import { dispatch, isAble, roomOf, soonSeconds, withoutWaiting } from "./dispatch.ts";
-import { estimateExecutions, estimateRecoveries, type Transfer } from "./estimate.ts";
+import {
+  dispatch,
+  isAble,
+  roomOf,
+  type ShortageMemory,
+  soonSeconds,
+  withoutWaiting,
+} from "./dispatch.ts";
+import {
+  type EstimateMemory,
+  estimateExecutions,
+  estimateRecoveries,
+  type Transfer,
+} from "./estimate.ts";
 import { findSlowness } from "./simulate.ts";
 
 /** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
 const secondLookSeconds = 60;
 
-export const freshJobs = (): JobsMemory => ({
-  estimateTurn: 0,
-  isFactoryThere: false,
-  shortage: undefined,
-  ...freshLate(),
-});
+/** The factory's code is read once, before anything is sent. */
+export type FactoryMemory = { factory: { isThere: boolean } };
 
-/** @returns how many jobs were due; 0 while no further transaction may be sent */
+export const openFactoryMemory = (): FactoryMemory => ({ factory: { isThere: false } });
+
+type WorkPass = Pass<
+  FactoryMemory & ShortageMemory & HoldingsMemory & EstimateMemory & { pace: BlockPace }
+>;
+
+/**
+ * Works on the due jobs.
+ *
+ * @param keys in the state that this pass found them in
+ * @returns the number of due jobs; 0 if no key can send another transaction
+ */
 export async function work(
-  hands: readonly Hand[],
+  chainPass: WorkPass,
+  keys: readonly SendingKey[],
   openBudgets: () => Promise<Budgets>,
 ): Promise<number> {
-  const able = hands.filter(isAble);
+  const able = keys.filter(isAble);
   if (able.length === 0) return 0;
-  const { parts, view, fence, nowSeconds } = able[0]!.pass;
+  const { parts, view, fence, nowSeconds } = chainPass;
   const slowness = (accountId: string) => findSlowness(view.records, accountId);
   const { chainId } = parts.chain;
   const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsMax(able), slowness);
   if (due.length === 0) return 0;
-  const { pass, purse: openPurse } = await richestOf(able);
+  const richest = await findRichest(able);
+  const pass = { ...chainPass, signer: richest.pass.signer };
   const { jobs, waiting } = await withoutWaiting(pass, due, (size) => canAnyAfford(able, size));
   const updates = [...waiting];
   if (jobs.length > 0) {
     await assertFactory(pass);
     const { examined, corrupt } = await examine(pass, jobs);
-    const purse = await openPurse();
+    const purse = await richest.openPurse();
     const decided = examined.map((item) => ({ item, decision: decideOn(pass, purse, item) }));
     const executions = await readyToExecute(pass, purse, decided);
     const recoveries = await readyToRecover(pass, purse, decided);
     const ready = [...executions.ready, ...recoveries.ready];
     const { batches, unpaid } = admit(pass, ready, purse, await openBudgets());
-    const dispatched = await dispatch(pass, purse, batches, hands);
+    const dispatched = await dispatch(pass, purse, batches, keys);
     updates.push(
       ...decided.flatMap(({ item, decision }) => updateOf(pass, item, decision)),
       ...corrupt.map((each) => setAside(pass, each)),
@@ -69,35 +92,35 @@ export async function work(
 const jobsMin = 250;
 
 /** A job without a slot would only be asked about again in the next pass, so it is not taken. */
-function jobsMax(hands: readonly Hand[]): number {
-  const { jobsPerPass, batchItemsMax } = hands[0]!.pass.parts.tuning;
-  const slots = hands.reduce((sum, hand) => sum + roomOf(hand), 0);
+function jobsMax(keys: readonly SendingKey[]): number {
+  const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
+  const slots = keys.reduce((sum, key) => sum + roomOf(key), 0);
   return Math.min(jobsPerPass, Math.max(jobsMin, slots * batchItemsMax));
 }
 
 /** The key that surely has the most money that is not spoken for; of like ones, perhaps has. */
-async function richestOf(hands: readonly Hand[]): Promise<Hand> {
-  if (hands.length === 1) return hands[0]!;
+async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
+  if (keys.length === 1) return keys[0]!;
   const withLeft = await Promise.all(
-    hands.map(async (hand) => {
-      const { balance, balanceSure, reserved } = await hand.purse();
+    keys.map(async (key) => {
+      const { balance, balanceSure, reserved } = await key.openPurse();
       const sure = balanceSure > reserved ? balanceSure - reserved : 0n;
-      return { hand, sure, perhaps: balance - reserved };
+      return { key, sure, perhaps: balance - reserved };
     }),
   );
   const isRicher = (a: (typeof withLeft)[0], b: (typeof withLeft)[0]) =>
     a.sure === b.sure ? a.perhaps > b.perhaps : a.sure > b.sure;
-  return withLeft.reduce((most, each) => (isRicher(each, most) ? each : most)).hand;
+  return withLeft.reduce((most, each) => (isRicher(each, most) ? each : most)).key;
 }
 
-async function canAnyAfford(hands: readonly Hand[], size: Size): Promise<boolean> {
-  const purses = await Promise.all(hands.map((hand) => hand.purse()));
+async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<boolean> {
+  const purses = await Promise.all(keys.map((key) => key.openPurse()));
   return purses.some((purse) => canAfford(purse, size));
 }
 
 /** Calls to an address without code succeed and do nothing, so the factory's code is read first. */
-async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
-  if (memory.jobs.isFactoryThere) return;
+async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Promise<void> {
+  if (memory.factory.isThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
   const found = keccak256(hexData(resultOf(answer)));
   if (found !== parts.factoryCodeHash) {
@@ -105,7 +128,7 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
       `the code at ${parts.factory} hashes to ${found}; wanted ${parts.factoryCodeHash}`,
     );
   }
-  memory.jobs.isFactoryThere = true;
+  memory.factory.isThere = true;
 }
 
 type Decided = { item: Examined; decision: Decision };
@@ -159,7 +182,7 @@ function updateOf({ parts, nowSeconds }: Pass, { job }: Examined, decision: Deci
 type Estimated = { ready: Ready[]; updates: JobUpdate[] };
 
 async function readyToExecute(
-  pass: Pass,
+  pass: WorkPass,
   purse: Purse,
   decided: readonly Decided[],
 ): Promise<Estimated> {
@@ -184,7 +207,7 @@ async function readyToExecute(
 
 /** A recovery that takes too much gas is left to its owner, who reads the reason. */
 async function readyToRecover(
-  pass: Pass,
+  pass: WorkPass,
   purse: Purse,
   decided: readonly Decided[],
 ): Promise<Estimated> {
@@ -269,13 +292,25 @@ function later(
 const waitSecondsMax = 86_400;
 const everyMs = 600_000;
 
-const freshLate = (): Pick<JobsMemory, "late" | "waited"> => ({
+export type LateMemory = {
+  /** The search for jobs that are due too late: its position, its start, and what it found. */
+  late: { place: LatePlace | undefined; beganMs: number; found: number };
+  /** How long the oldest payment had waited, and when that was read. */
+  waited: { seconds: number; atMs: number };
+};
+
+export const openLateMemory = (): LateMemory => ({
   late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
   waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
 });
 
-export async function pullLateJobs({ parts, memory, fence, view }: Pass): Promise<void> {
-  const walk = memory.jobs.late;
+export async function pullLateJobs({
+  parts,
+  memory,
+  fence,
+  view,
+}: Pass<LateMemory>): Promise<void> {
+  const walk = memory.late;
   const { timestamp } = view.head;
   if (!walk.place) {
     if (parts.clock() - walk.beganMs < everyMs) return;
@@ -292,11 +327,15 @@ export async function pullLateJobs({ parts, memory, fence, view }: Pass): Promis
 const readEveryMs = 60_000;
 
 /** Tells how long the oldest payment waits for the executor itself; read once a minute. */
-export async function waitedSeconds({ parts, memory, nowSeconds }: Pass): Promise<number> {
+export async function readWaitedSeconds({
+  parts,
+  memory,
+  nowSeconds,
+}: Pass<LateMemory>): Promise<number> {
   const nowMs = parts.clock();
-  if (nowMs - memory.jobs.waited.atMs >= readEveryMs) {
+  if (nowMs - memory.waited.atMs >= readEveryMs) {
     const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
-    memory.jobs.waited = { seconds, atMs: nowMs };
+    memory.waited = { seconds, atMs: nowMs };
   }
-  return memory.jobs.waited.seconds;
+  return memory.waited.seconds;
 }

@@ -16,14 +16,17 @@ export const tipPricesOf = ({ tokens, tipPrices }: Chain): TipPrices =>
   );
 
 /** Gives wei; undefined where the token has no price. */
-export function weiOf(prices: TipPrices, token: Hex, amount: bigint): bigint | undefined {
+export function convertToWei(prices: TipPrices, token: Hex, amount: bigint): bigint | undefined {
   const price = prices.get(token);
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);
 }
 
 /** Wei. An execution whose estimate succeeds runs each of its calls, so it pays these tips. */
 export function valueOfTips(prices: TipPrices, tips: readonly Tip[]): bigint {
-  return tips.reduce((sum, { token, amount }) => sum + (weiOf(prices, token, amount) ?? 0n), 0n);
+  return tips.reduce(
+    (sum, { token, amount }) => sum + (convertToWei(prices, token, amount) ?? 0n),
+    0n,
+  );
 }
 
 /**

@@ -15,17 +15,17 @@ import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
-import type { Turn } from "../../follow/parts.ts";
+import type { FollowMemory, Turn } from "../../follow/parts.ts";
 import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../ledger/jobs.ts";
 import { max } from "../money/fees.ts";
-import type { Looks, Pass } from "../parts.ts";
+import type { Pass } from "../pass.ts";
 import { ofSeveral } from "./vaults.ts";
 
 /** Returns a turn of the chain's loop that saves to the executor's ledger. */
-export function followTurn(pass: Pass): Turn {
+export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): Turn {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
@@ -77,7 +77,37 @@ const keepEveryMs = 10_000;
  */
 const beginEveryMs = 60_000;
 
-export const freshLooks = (): Looks => ({
+/** How far new records were looked at. Times are of the process's clock. */
+type Looks = {
+  /**
+   * All records up to this one were looked at, except those in `again`; undefined: not read yet.
+   */
+  seq: number | undefined;
+  /** The `seq` that the ledger has, and when it was written. */
+  kept: { seq: number; atMs: number };
+  /**
+   * Records to look at again: if too few endpoints answered, until a time; if none did, without
+   * an end.
+   */
+  again: Map<Hex, Created & { untilMs: number }>;
+  /** Incremented with each read, so that another endpoint is asked first. */
+  turn: number;
+  beganMs: number;
+  /** Whether the last step reached the newest record. */
+  isAtEnd: boolean;
+  /** A gap was found since the walk began, so that it has to begin again. */
+  isOutdated: boolean;
+  /** Records of one step: fewer while endpoints do not answer for more. */
+  stepMax: number;
+};
+
+export type LooksMemory = { looks: Looks };
+
+export const openLooksMemory = (): LooksMemory => ({ looks: newWalk() });
+
+type LooksPass = Pass<LooksMemory>;
+
+const newWalk = (): Looks => ({
   seq: undefined,
   kept: { seq: 0, atMs: 0 },
   again: new Map(),
@@ -92,7 +122,7 @@ export const freshLooks = (): Looks => ({
  * One step: at most `tuning.looksPerPass` records, new ones before those asked about again.
  * @returns whether those were all new ones
  */
-export async function lookAtNew(pass: Pass): Promise<boolean> {
+export async function lookAtNew(pass: LooksPass): Promise<boolean> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
   if (tuning.looksPerPass === 0) return true;
@@ -123,11 +153,11 @@ export async function lookAtNew(pass: Pass): Promise<boolean> {
 
 function begunAnew(looks: Looks, nowMs: number): Looks {
   const isDue = looks.isAtEnd && nowMs - looks.beganMs >= beginEveryMs;
-  return looks.isOutdated && isDue ? { ...freshLooks(), beganMs: nowMs } : looks;
+  return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
 }
 
 /** Puts what has to be asked about again behind the others. */
-function remember({ parts, memory: { looks } }: Pass, step: Created[], probed: Probed): void {
+function remember({ parts, memory: { looks } }: LooksPass, step: Created[], probed: Probed): void {
   const now = parts.clock();
   for (const record of step) {
     const known = looks.again.get(record.address);
@@ -147,7 +177,7 @@ function remember({ parts, memory: { looks } }: Pass, step: Created[], probed: P
  * A restart goes on behind what is kept, and so before each that is asked about again. Since a gap
  * nothing is kept, so that it goes over all.
  */
-async function keep({ parts, memory: { looks }, fence }: Pass): Promise<void> {
+async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
   if (looks.isOutdated) return;
   if (looks.seq === looks.kept.seq || now - looks.kept.atMs < keepEveryMs) return;
@@ -158,7 +188,7 @@ async function keep({ parts, memory: { looks }, fence }: Pass): Promise<void> {
 }
 
 /** The vaults with what their intents ask for. A record that does not prove itself is left out. */
-async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Wanting[]> {
+async function holdersOf({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
   const held = await parts.ledger.findHeld(fresh.map(({ address }) => address));
   return held.flatMap(({ address, terms }) => {
     try {
@@ -176,7 +206,7 @@ type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /** @returns undefined where it was too much for the endpoints: the next step asks for less */
-async function probe(pass: Pass, holders: readonly Wanting[]): Promise<Probed | undefined> {
+async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
@@ -196,7 +226,7 @@ async function probe(pass: Pass, holders: readonly Wanting[]): Promise<Probed | 
 }
 
 /** Money that any of several endpoints shows is enough for a hint. */
-async function probeSome(pass: Pass, holders: readonly Wanting[]) {
+async function probeSome(pass: LooksPass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
   const all = await readHoldings(ofSeveral(pass, pass.memory.looks.turn++), holders);
   const block = { number: head.number, timestamp: pass.nowSeconds };

@@ -9,7 +9,7 @@ import type { Store } from "../../store/store.ts";
 import { fatesOf, saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { isAtRest, prepare, startCore } from "../../testing/executor/executor.ts";
 import { startPostgres } from "../../testing/postgres.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../pass.ts";
 
 const { world, store: sqlite } = await prepare({ tickMs: 100 });
 const postgres = await startPostgres();

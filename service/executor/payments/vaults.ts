@@ -17,7 +17,7 @@ import { groupsOf } from "../../flow/groups.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
-import type { HoldingsMemory, Pass } from "../parts.ts";
+import type { Pass } from "../pass.ts";
 
 /** A decision needs this of an intent. `token` lower case, `expirationSeconds` inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
@@ -41,7 +41,7 @@ type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
  * asked.
  */
 export async function examine(
-  pass: Pass,
+  pass: HoldingsPass,
   jobs: readonly Job[],
 ): Promise<{ examined: Examined[]; corrupt: Corrupt[] }> {
   const corrupt: Corrupt[] = [];
@@ -75,7 +75,11 @@ function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
 }
 
-async function readVaults(pass: Pass, items: readonly Verified[], turn: number): Promise<Vault[]> {
+async function readVaults(
+  pass: HoldingsPass,
+  items: readonly Verified[],
+  turn: number,
+): Promise<Vault[]> {
   const asked = items.flatMap(({ job, tokens }) =>
     tokens.map((token) => ({ vault: job.address, token })),
   );
@@ -136,11 +140,22 @@ const atHead = (
     ),
 });
 
-export const freshHoldings = (): HoldingsMemory => ({
-  turn: 0,
-  perCallMax: holdersMax,
-  nativeTokens: new Map(),
+export type HoldingsMemory = {
+  holdings: {
+    /** Incremented with each read, so that another endpoint is asked first. */
+    turn: number;
+    /** Balances per call: fewer while endpoints do not answer for more. */
+    perCallMax: number;
+    /** Whether a token is the native coin, as far as it is known. */
+    nativeTokens: Map<Hex, boolean>;
+  };
+};
+
+export const openHoldingsMemory = (): HoldingsMemory => ({
+  holdings: { turn: 0, perCallMax: holdersMax, nativeTokens: new Map() },
 });
+
+type HoldingsPass = Pass<HoldingsMemory>;
 
 /** Asks enough endpoints, which must say the same; another one first at each turn. */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
@@ -152,7 +167,7 @@ export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
 
 /** Reads in groups. Where no endpoint answers for some, those of the next pass are smaller. */
 async function readGroups(
-  pass: Pass,
+  pass: HoldingsPass,
   holders: readonly Holder[],
   turn: number,
 ): Promise<Holding[]> {
@@ -175,7 +190,7 @@ async function readGroups(
 }
 
 /** Finds which of `vaults` have code. */
-export async function findCoded(pass: Pass, vaults: readonly Hex[]): Promise<Set<Hex>> {
+export async function findCoded(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
   const holdings = await readGroups(pass, asked, pass.memory.holdings.turn++);
   return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));

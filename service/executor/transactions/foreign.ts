@@ -29,8 +29,15 @@ import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import { noAccount } from "../ledger/spending.ts";
 import { costOf } from "../money/fees.ts";
-import type { Pass } from "../parts.ts";
-import { gasMax, readNonces } from "./send.ts";
+import type { Pass } from "../pass.ts";
+import { gasMax, readNonces, type SendMemory } from "./send.ts";
+
+/** By key: how many of its nonces are unknown to the ledger, and since when none was found. */
+export type UnknownNonces = {
+  unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;
+};
+
+export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
 /** Blocks whose transactions are adopted in one pass. Each takes some 20 calls to find. */
 const blocksPerPass = 8;
@@ -46,9 +53,12 @@ const searchSeconds = 60;
  * @param nonce the key's on chain, as it was read
  * @returns whether purposes were added
  */
-export async function adoptUnknown(pass: Pass, nonce: number): Promise<boolean> {
+export async function adoptUnknown(
+  pass: Pass<UnknownNonces & SendMemory>,
+  nonce: number,
+): Promise<boolean> {
   const { parts, memory, view, signer, nowSeconds } = pass;
-  const { unknown } = memory.transactions;
+  const { unknownNonces: unknown } = memory;
   const own = await parts.ledger.readNextNonce(parts.chain.chainId, signer.address);
   const reached = nonce > own ? (await readNonces(pass))[view.quorum - 1] : nonce;
   if (reached === undefined) return false;
@@ -71,7 +81,7 @@ export async function adoptUnknown(pass: Pass, nonce: number): Promise<boolean> 
 }
 
 /** @returns the first nonce that is still unknown */
-async function adoptFrom(pass: Pass, own: number, reached: number): Promise<number> {
+async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): Promise<number> {
   const { view } = pass;
   let next = own;
   try {
@@ -102,7 +112,10 @@ async function adoptFrom(pass: Pass, own: number, reached: number): Promise<numb
 }
 
 /** Finds the first block of the head's day at which the key's nonce is above `own`. */
-async function findFirstToday(pass: Pass, own: number): Promise<{ block: number; nonce: number }> {
+async function findFirstToday(
+  pass: Pass<SendMemory>,
+  own: number,
+): Promise<{ block: number; nonce: number }> {
   const { view } = pass;
   const midnight = midnightAfter(view.head.timestamp) - 86_400;
   const block = await findFirst(view.head.number, view.head.number - 1, async (number) => {
@@ -116,23 +129,23 @@ async function findFirstToday(pass: Pass, own: number): Promise<{ block: number;
 }
 
 /** Charges the nonces from `own` up to `reached` at their cap, at most what is left of the day. */
-async function writeOff(pass: Pass, own: number, reached: number): Promise<void> {
+async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): Promise<void> {
   const { parts, view, signer } = pass;
   const { chainId, budgets } = parts.chain;
   const count = reached - own;
   const spent = await parts.ledger.readSpending(chainId, dayOf(view.head.timestamp));
   const left = budgets.perDayMax > spent ? budgets.perDayMax - spent : 0n;
-  const cap = BigInt(count) * nonceCostMax(pass);
+  const cap = BigInt(count) * computeNonceCostMax(pass);
   const wei = cap < left ? cap : left;
   await recordForeign(pass, reached - 1, wei, []);
   parts.report({ kind: "nonces_written_off", sender: signer.address, count, wei });
 }
 
 /** Computes what a transaction of ours can cost at most, in wei. */
-export function nonceCostMax(pass: Pass): bigint {
+export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
   const { parts, memory } = pass;
   const size = { gas: gasMax(pass), bytes: parts.tuning.batchBytesMax };
-  return costOf(size, parts.chain.fees.perGasMax, memory.transactions.dataFee.perByte);
+  return costOf(size, parts.chain.fees.perGasMax, memory.sending.dataFee.perByte);
 }
 
 /**
@@ -143,7 +156,7 @@ export function nonceCostMax(pass: Pass): bigint {
  *   purpose's own
  * @throws {ChainUnavailable} if too few endpoints show the same nonce at a block
  */
-export async function adoptReplacement(pass: Pass, purpose: Purpose): Promise<boolean> {
+export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
   const { view, parts, nowSeconds } = pass;
   const deepest = view.head.number - parts.chain.confirmations;
   const signedBlock = Math.min(...purpose.transactions.map((each) => each.signedBlock));
@@ -192,7 +205,7 @@ const countCall = ({ signer }: Pass, block: number) => ({
   params: [signer.address, toQuantity(block)],
 });
 
-const readNonceAt = (pass: Pass, block: number): Promise<number> =>
+const readNonceAt = (pass: Pass<SendMemory>, block: number): Promise<number> =>
   readAgreed(pass.view, [countCall(pass, block)], ([count]) => Number(quantity(count)));
 
 /**
@@ -251,7 +264,11 @@ function spendersIn(block: unknown, sender: Hex): Spender[] | undefined {
 type Adopted = { purpose: NewPurpose; signed: SignedTransaction };
 
 /** Reads a transaction as a purpose; undefined if it is not signed by the key. */
-async function describe(pass: Pass, shown: unknown, block: number): Promise<Adopted | undefined> {
+async function describe(
+  pass: Pass<SendMemory>,
+  shown: unknown,
+  block: number,
+): Promise<Adopted | undefined> {
   const { signer, nowSeconds } = pass;
   const transaction = await readSigned(shown, signer.address);
   if (!transaction) return undefined;
@@ -330,13 +347,13 @@ function readVaults(data: Hex, factory: Hex) {
 }
 
 async function adopt(
-  { parts, memory, fence }: Pass,
+  { parts, memory, fence }: Pass<SendMemory>,
   { purpose, signed }: Adopted,
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
   // A node that showed it needs no copy of it.
-  memory.transactions.sentMs.set(signed.hash, parts.clock());
+  memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }
 

@@ -16,7 +16,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fromHex, type Hex, isAddress, keccak256 } from "executable-address";
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
-import type { Signer } from "../parts.ts";
+import type { Signer } from "../pass.ts";
 import { localSigner, remoteSigner } from "./signer.ts";
 
 const address = z.string().refine(isAddress);

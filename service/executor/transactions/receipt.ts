@@ -19,8 +19,8 @@ import { hourMs } from "../../flow/days.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import { dataFeePaid } from "../money/fees.ts";
-import { type TipPrices, weiOf } from "../money/tips.ts";
-import type { Parts, TransactionsMemory } from "../parts.ts";
+import { convertToWei, type TipPrices } from "../money/tips.ts";
+import type { Parts } from "../pass.ts";
 
 export type Receipt = {
   transactionHash: Hex;
@@ -90,7 +90,7 @@ export function tipsIn(
   for (const log of logs) {
     const transfer = transferOf(log);
     if (transfer?.to !== sender || !addresses.includes(transfer.from)) continue;
-    const wei = weiOf(prices, log.address, transfer.amount) ?? 0n;
+    const wei = convertToWei(prices, log.address, transfer.amount) ?? 0n;
     if (wei > 0n) sums.set(transfer.from, (sums.get(transfer.from) ?? 0n) + wei);
   }
   return sums;
@@ -127,6 +127,13 @@ export function divideGas(
   return taken;
 }
 
+/** When too few endpoints were last found to trace transactions. */
+export type TraceMemory = { traces: { untracedMs: number } };
+
+export const openTraceMemory = (): TraceMemory => ({
+  traces: { untracedMs: Number.NEGATIVE_INFINITY },
+});
+
 /** A node that is not done by then is no help: the pass waits for it. */
 const traceMsMax = 2000;
 /** Where too few trace, as often as this one is asked again: a stranger can make a trace slow. */
@@ -137,11 +144,11 @@ const untracedMs = hourMs;
  * a transaction otherwise pays by what was estimated.
  */
 export async function readGasTaken(
-  { parts, memory: { transactions }, view }: TracePass,
+  { parts, memory, view }: TracePass,
   { transactionHash, gasUsed }: Pick<Receipt, "transactionHash" | "gasUsed">,
   vaults: readonly Hex[],
 ): Promise<Map<Hex, number> | undefined> {
-  if (vaults.length < 2 || parts.clock() - transactions.untracedMs < untracedMs) return undefined;
+  if (vaults.length < 2 || parts.clock() - memory.traces.untracedMs < untracedMs) return undefined;
   const params = [transactionHash, { tracer: "callTracer" }];
   const method = "debug_traceTransaction";
   const askers = view.askers(0);
@@ -150,7 +157,7 @@ export async function readGasTaken(
     (list) => readAnswers([Array.isArray(list) ? list : undefined], 0, gasOf)[0],
   );
   const votes = traces.map((gas) => gas && `${gas}`);
-  if (votes.filter(Boolean).length < view.quorum) transactions.untracedMs = parts.clock();
+  if (votes.filter(Boolean).length < view.quorum) memory.traces.untracedMs = parts.clock();
   const places = agreed(votes, view.quorum);
   if (!places || places.length < view.quorum) return undefined;
   votes.forEach((vote, place) => {
@@ -166,7 +173,7 @@ export async function readGasTaken(
 /** The parts of a pass that it uses. */
 type TracePass = {
   parts: Pick<Parts, "clock">;
-  memory: { transactions: Pick<TransactionsMemory, "untracedMs"> };
+  memory: TraceMemory;
   view: View;
 };
 

@@ -10,7 +10,7 @@ import {
   wanted,
   withRemoteSigner,
 } from "../../testing/executor/signing.ts";
-import type { UnsignedTransaction } from "../parts.ts";
+import type { UnsignedTransaction } from "../pass.ts";
 
 describe("a remote signer", () => {
   const changes: Partial<UnsignedTransaction>[] = [

@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
 import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
-import type { RelayAnswer } from "../../chain/rpc/network.ts";
+import type { RelayAnswer, Relays } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
@@ -12,6 +12,7 @@ import {
   baseFeeAfter,
   bumpFee,
   costOf,
+  type DataFee,
   dataFeeCall,
   dataFeeOf,
   type Fee,
@@ -24,9 +25,40 @@ import {
   priorityAsked,
   type Size,
   suggestFee,
+  unknownDataFee,
   weighDataFee,
 } from "../money/fees.ts";
-import type { Pass } from "../parts.ts";
+import type { Pass } from "../pass.ts";
+
+export type SendMemory = {
+  sending: {
+    /** By key that failed to sign: when it can be asked again. */
+    restingMs: Map<Hex, number>;
+    dataFee: DataFee;
+    /** By transaction hash: when it was last broadcast. */
+    sentMs: Map<Hex, number>;
+    /** IDs of purposes whose transactions enough endpoints refused as too cheap. */
+    underpriced: Set<string>;
+    /** By purpose whose transaction is refused as too large for any block: since which second. */
+    hopeless: Map<string, number>;
+  };
+  /** By key: its nonce on chain, the head at which it was read, and when. */
+  nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
+};
+
+export const openSendMemory = (): SendMemory => ({
+  sending: {
+    restingMs: new Map(),
+    dataFee: unknownDataFee,
+    sentMs: new Map(),
+    underpriced: new Set(),
+    hopeless: new Map(),
+  },
+  nonces: new Map(),
+});
+
+/** The pass of a function that signs or broadcasts. */
+export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
  * A transfer of nothing to oneself takes so much. It fills a gap, or replaces a transaction that
@@ -39,7 +71,7 @@ const nothing = { data: "0x", gas: idleGas } as const;
 const transactionGasMax = 16_777_216n;
 
 /** The gas that a transaction may be given now: by the chain, and by the operator. */
-export function gasMax({ view, parts }: Pass): number {
+export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   const { gasLimit } = view.head;
   const chains = Number(gasLimit < transactionGasMax ? gasLimit : transactionGasMax);
   return Math.min(chains, parts.tuning.batchGasMax);
@@ -63,7 +95,7 @@ export type Purse = {
 };
 
 /** Reads nothing until it is first asked. */
-export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promise<Purse> {
+export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Promise<Purse> {
   let purse: Promise<Purse> | undefined;
   return () => {
     purse ??= readPurse(pass, unmined);
@@ -72,15 +104,15 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
 }
 
 /** The greater of two balances is tried: a send that it does not cover is refused free. */
-async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
+async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
   // Asked last, and only once enough endpoints have refused a transaction as too cheap.
-  const isTooCheap = memory.transactions.underpriced.size > 0;
+  const isTooCheap = memory.sending.underpriced.size > 0;
   const calls = [
     { method: "eth_getBalance", params: [signer.address, view.at] },
     feeHistoryCall,
-    ...(isFree(memory.transactions.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
+    ...(isFree(memory.sending.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
     ...(isTooCheap ? [gasPriceCall] : []),
   ];
   const lists = await view.readEach(calls);
@@ -95,14 +127,14 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   const asked = max(demanded, middle(readAnswers(lists, 1, priorityAsked)) ?? 0n);
   const { fee, neededPerGas } = suggestFee(baseFee, asked, parts.chain.fees);
   const nextBaseFee = nextBaseFeeOf(baseFee, middle(readAnswers(lists, 1, baseFeeAfter)));
-  if (!isFree(memory.transactions.dataFee, nowMs)) {
+  if (!isFree(memory.sending.dataFee, nowMs)) {
     const bounds = readAnswers(lists, 2, (result) => dataFeeOf(result) ?? 0n);
-    memory.transactions.dataFee = weighDataFee(memory.transactions.dataFee, bounds, {
+    memory.sending.dataFee = weighDataFee(memory.sending.dataFee, bounds, {
       quorum: view.quorum,
       nowMs,
     });
   }
-  const { perByte } = memory.transactions.dataFee;
+  const { perByte } = memory.sending.dataFee;
   const isLow = balanceSure < parts.chain.balanceWarnBelow;
   parts.report({ kind: "balance", sender: signer.address, wei: balanceSure, isLow });
   return {
@@ -152,7 +184,7 @@ export type Order = {
  * Signs, stores, broadcasts. The caller has checked {@link canAfford}.
  * @throws {SignerFailed} before anything is stored
  */
-export async function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
+export async function send(pass: SendPass, purse: Purse, order: Order): Promise<void> {
   const { parts, fence, nowSeconds } = pass;
   const fee = purse.suggested;
   const signed = await sign(pass, order, fee);
@@ -174,7 +206,7 @@ export async function send(pass: Pass, purse: Purse, order: Order): Promise<void
  * @returns wei that it may take more than before
  */
 export async function replace(
-  pass: Pass,
+  pass: SendPass,
   purse: Purse,
   purpose: Purpose,
   isMoot: boolean,
@@ -183,7 +215,7 @@ export async function replace(
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
   // A transaction that no node took into its pool need not be outbid.
-  const isNew = memory.transactions.hopeless.has(purpose.id);
+  const isNew = memory.sending.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
     ? noLess(newest.fee, suggested)
@@ -203,9 +235,9 @@ export async function replace(
     return 0n;
   }
   const signed = await sign(pass, order, fee);
-  if (isIdle) memory.transactions.hopeless.delete(purpose.id);
+  if (isIdle) memory.sending.hopeless.delete(purpose.id);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
-  memory.transactions.underpriced.delete(purpose.id);
+  memory.sending.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
   const more = max(raise, 0n);
@@ -227,10 +259,10 @@ export class SignerFailed extends Error {
 /** A key that did not sign is asked again after so long. */
 const signerRestMs = 15_000;
 
-export const isResting = ({ parts, memory, signer }: Pass): boolean =>
-  parts.clock() < (memory.transactions.restingMs.get(signer.address) ?? 0);
+export const isResting = ({ parts, memory, signer }: SendPass): boolean =>
+  parts.clock() < (memory.sending.restingMs.get(signer.address) ?? 0);
 
-async function sign(pass: Pass, order: Order, fee: Fee) {
+async function sign(pass: SendPass, order: Order, fee: Fee) {
   const { parts, memory, signer, view, nowSeconds } = pass;
   if (isResting(pass)) throw new SignerFailed(`${signer.address} rests`);
   const isIdle = order.kind === "fill";
@@ -243,7 +275,7 @@ async function sign(pass: Pass, order: Order, fee: Fee) {
     ...fee,
   };
   const raw = await signer.sign(transaction).catch((error: Error) => {
-    memory.transactions.restingMs.set(signer.address, parts.clock() + signerRestMs);
+    memory.sending.restingMs.set(signer.address, parts.clock() + signerRestMs);
     const message = `${error.name}: ${error.message}`;
     parts.report({ kind: "signer_failed", sender: signer.address, message });
     throw new SignerFailed(message);
@@ -262,13 +294,13 @@ type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlo
 
 /** Sends to every endpoint that may have it: it is enough that one of them takes it. */
 export async function broadcast(
-  pass: Pass,
+  pass: SendPass,
   purpose: Sent,
   { hash, raw }: { hash: Hex; raw: Hex },
 ): Promise<void> {
   const { parts, memory, view } = pass;
   const { id, nonce } = purpose;
-  memory.transactions.sentMs.set(hash, parts.clock());
+  memory.sending.sentMs.set(hash, parts.clock());
   const told = await tell(pass, purpose, [{ method: "eth_sendRawTransaction", params: [raw] }]);
   const refusals = told.flatMap(({ rpc, answers }) => {
     const answer = answers?.[0];
@@ -287,9 +319,9 @@ export async function broadcast(
   const underpriced = refusals.filter(
     (kind) => kind === "replacement_underpriced" || kind === "fee_too_low",
   ).length;
-  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.transactions.underpriced.add(id);
+  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.sending.underpriced.add(id);
   const quorum = count > 0 ? Math.min(2, count) : view.quorum;
-  const { hopeless } = memory.transactions;
+  const { hopeless } = memory.sending;
   const overGas = refusals.filter((kind) => kind === "over_block_gas").length;
   if (overGas < quorum || overGas <= heard / 2) hopeless.delete(id);
   else if (!hopeless.has(id)) hopeless.set(id, pass.nowSeconds);
@@ -297,7 +329,7 @@ export async function broadcast(
 
 /** Relays hear of it first; the chain's endpoints never, unless the operator lets them. */
 async function tell(
-  { parts, memory, view }: Pass,
+  { parts, memory, view }: SendPass,
   { transactions }: Sent,
   calls: Call[],
 ): Promise<RelayAnswer[]> {
@@ -312,14 +344,17 @@ async function tell(
 }
 
 /** The sender's nonce in the state after `view.head`. */
-export async function readNonce({ signer, view }: Pass): Promise<number> {
+export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promise<number> {
   const params = [signer.address, view.at];
   const [answer] = await view.read([{ method: "eth_getTransactionCount", params }]);
   return Number(quantity(resultOf(answer)));
 }
 
 /** Reads the nonce that each endpoint shows at its own head, highest first. */
-export async function readNonces({ signer, view }: Pass): Promise<number[]> {
+export async function readNonces({
+  signer,
+  view,
+}: Pick<Pass, "signer" | "view">): Promise<number[]> {
   const params = [signer.address, "latest"];
   const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
   return readAnswers(answers, 0, (result) => Number(quantity(result))).sort((a, b) => b - a);
@@ -331,7 +366,7 @@ export async function readNonces({ signer, view }: Pass): Promise<number[]> {
  * @returns why there is none: the chain is ahead of the ledger, or too few endpoints answer
  */
 export async function nextNonce(
-  pass: Pass,
+  pass: SendPass,
 ): Promise<number | "earlier_nonces_unknown" | "endpoints_disagree_on_nonce"> {
   const { parts, memory, view, signer } = pass;
   const own = await parts.ledger.readNextNonce(parts.chain.chainId, signer.address);
@@ -339,7 +374,7 @@ export async function nextNonce(
   const reached = nonces[view.quorum - 1];
   if (reached !== undefined) {
     if (reached <= own) return own;
-    memory.transactions.nonces.delete(signer.address);
+    memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
   // With one endpoint silent, the other suffices where it does not contradict the ledger.

@@ -10,8 +10,8 @@ import { midnightAfter } from "../../flow/days.ts";
 import { type JobUpdate, patience, retryAt } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
-import type { ChainSettings, Pass } from "../parts.ts";
-import { findCoded } from "../payments/vaults.ts";
+import type { ChainSettings, Pass } from "../pass.ts";
+import { findCoded, type HoldingsMemory } from "../payments/vaults.ts";
 import { adoptReplacement } from "./foreign.ts";
 import {
   compareReceipts,
@@ -19,8 +19,26 @@ import {
   outcomesOf,
   type Receipt,
   readGasTaken,
+  type TraceMemory,
   tipsIn,
 } from "./receipt.ts";
+import type { SendMemory } from "./send.ts";
+
+export type ReceiptMemory = {
+  receipts: {
+    /** By purpose whose receipt is not final: its block. The receipt is read again once that is. */
+    mined: Map<string, number>;
+    /** By purpose: passes in a row in which its used nonce had no receipt of ours. */
+    absent: Map<string, number>;
+  };
+};
+
+export const openReceiptMemory = (): ReceiptMemory => ({
+  receipts: { mined: new Map(), absent: new Map() },
+});
+
+/** The pass of a function that settles purposes. */
+export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /** Passes in a row without a receipt before another transaction is looked for. */
 const absentPassesMin = 3;
@@ -30,7 +48,7 @@ const freedSeconds = 60;
 
 /** @param usedBelow the sender's nonce on chain: every lower one was spent on something */
 export async function settle(
-  pass: Pass,
+  pass: SettlePass,
   pending: readonly Purpose[],
   usedBelow: number,
 ): Promise<void> {
@@ -48,7 +66,7 @@ export async function settle(
   );
   const boundOf = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
   const asked = below.filter((purpose) => {
-    const minedAt = memory.transactions.mined.get(purpose.id) ?? purpose.blockNumber;
+    const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
     return minedAt === null || minedAt <= boundOf(purpose);
   });
   if (asked.length === 0) return;
@@ -80,11 +98,11 @@ type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
 /** The receipt is read again once its block is deep enough. */
 async function awaitDepth(
-  { parts, memory, fence, view }: Pass,
+  { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
   receipt: Receipt,
 ): Promise<void> {
-  const { mined } = memory.transactions;
+  const { mined } = memory.receipts;
   const isNews = blockNumber === null && !mined.has(id);
   mined.set(id, Math.min(receipt.blockNumber, view.head.number));
   if (isNews) await parts.ledger.noteMined(fence, id);
@@ -109,7 +127,7 @@ export async function readFinalBlock(
 }
 
 async function findReceipt(
-  pass: Pass,
+  pass: SettlePass,
   purpose: Purpose,
   answers: (Answer[] | undefined)[],
 ): Promise<Receipt | undefined> {
@@ -123,14 +141,14 @@ async function findReceipt(
   }
   if (found === "absent") await suspect(pass, purpose);
   if (typeof found === "string") return undefined;
-  memory.transactions.absent.delete(purpose.id);
+  memory.receipts.absent.delete(purpose.id);
   return found;
 }
 
 /** The chain says this beside receipts: their blocks by number, and the vaults with code. */
 type Seen = { blocks: Map<number, Block>; coded: Set<Hex> };
 
-async function readSeen(pass: Pass, deep: readonly Mined[]): Promise<Seen> {
+async function readSeen(pass: SettlePass, deep: readonly Mined[]): Promise<Seen> {
   const numbers = [...new Set(deep.map(({ receipt }) => receipt.blockNumber))];
   const vaults = deep.flatMap(({ purpose }) => purpose.addresses);
   const [answers, coded] = await Promise.all([
@@ -141,7 +159,7 @@ async function readSeen(pass: Pass, deep: readonly Mined[]): Promise<Seen> {
   return { blocks: new Map(blocks), coded };
 }
 
-async function record(pass: Pass, mined: Mined, seen: Seen): Promise<void> {
+async function record(pass: SettlePass, mined: Mined, seen: Seen): Promise<void> {
   const { parts, fence, memory } = pass;
   const { purpose, receipt, isFinal } = mined;
   const vaults = vaultsOfBatch(purpose.data, parts.factory);
@@ -158,7 +176,7 @@ async function record(pass: Pass, mined: Mined, seen: Seen): Promise<void> {
   const settled = { purposeId: purpose.id, transactionHash, blockNumber, updates };
   if (!isFinal) {
     await parts.ledger.confirmPurpose(fence, settled);
-    memory.transactions.mined.set(purpose.id, blockNumber);
+    memory.receipts.mined.set(purpose.id, blockNumber);
     return;
   }
   const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
@@ -168,8 +186,8 @@ async function record(pass: Pass, mined: Mined, seen: Seen): Promise<void> {
     ...{ paid, minedAtSeconds, gasOf, tips, outcomes },
   });
   if (!isNew) return;
-  memory.transactions.mined.delete(purpose.id);
-  for (const { hash } of purpose.transactions) memory.transactions.sentMs.delete(hash);
+  memory.receipts.mined.delete(purpose.id);
+  for (const { hash } of purpose.transactions) memory.sending.sentMs.delete(hash);
   const { kind, sender, nonce } = purpose;
   const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
   parts.report({ kind: "settled", purpose: kind, sender, nonce, paid, tips: earned });
@@ -178,7 +196,7 @@ async function record(pass: Pass, mined: Mined, seen: Seen): Promise<void> {
 
 /** Finds the gas that each address took: by a trace, or by what ran and what failed. */
 async function findGasTaken(
-  pass: Pass,
+  pass: SettlePass,
   { purpose, receipt }: Mined,
   vaults: readonly Hex[],
   outcomes: readonly VaultOutcome[],
@@ -194,7 +212,7 @@ const isFillIn = ({ purpose, receipt }: Mined): boolean =>
   purpose.transactions.some(({ hash, isFill }) => isFill && hash === receipt.transactionHash);
 
 async function updatesAfter(
-  pass: Pass,
+  pass: SettlePass,
   mined: Mined,
   outcomes: readonly VaultOutcome[],
   seen: Seen,
@@ -228,7 +246,7 @@ function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
  * vault that executed or closed has no code now.
  */
 function timeOf(
-  { parts }: Pass,
+  { parts }: SettlePass,
   receipt: Receipt,
   outcomes: readonly VaultOutcome[],
   { blocks, coded }: Seen,
@@ -243,7 +261,7 @@ function timeOf(
 }
 
 /** Its transaction was replaced by one of nothing: it did not fail, and waits as for a budget. */
-async function setFree({ parts, nowSeconds }: Pass, address: Hex): Promise<JobUpdate> {
+async function setFree({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
   const waitedSeconds = patience(freedSeconds, nowSeconds - detectedAtSeconds);
   const dueAtSeconds = Math.min(nowSeconds + waitedSeconds, midnightAfter(nowSeconds));
@@ -252,7 +270,7 @@ async function setFree({ parts, nowSeconds }: Pass, address: Hex): Promise<JobUp
 
 /** Updates a job: it is due at once after a success, and after a backoff otherwise. */
 async function updateOf(
-  { parts, nowSeconds }: Pass,
+  { parts, nowSeconds }: SettlePass,
   purpose: Purpose,
   address: Hex,
   outcomes: readonly VaultOutcome[],
@@ -306,7 +324,7 @@ function findOvertaken(
   return new Set(failed.filter((vault) => coded.has(vault)));
 }
 
-function reportOutcome({ parts }: Pass, outcome: VaultOutcome, hash: Hex): void {
+function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex): void {
   const address = outcome.vault;
   if ("reason" in outcome) {
     parts.report({ kind: "attempt_failed", address, reason: outcome.reason });
@@ -316,11 +334,11 @@ function reportOutcome({ parts }: Pass, outcome: VaultOutcome, hash: Hex): void 
 /**
  * The nonce is spent and no endpoint has a receipt of ours: adopts the transaction that spent it.
  */
-async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
+async function suspect(pass: SettlePass, purpose: Purpose): Promise<void> {
   const { memory, view } = pass;
   if (!view.isWhole) return;
-  const passes = (memory.transactions.absent.get(purpose.id) ?? 0) + 1;
-  memory.transactions.absent.set(purpose.id, passes);
+  const passes = (memory.receipts.absent.get(purpose.id) ?? 0) + 1;
+  memory.receipts.absent.set(purpose.id, passes);
   if (passes < absentPassesMin) return;
-  if (await adoptReplacement(pass, purpose)) memory.transactions.absent.delete(purpose.id);
+  if (await adoptReplacement(pass, purpose)) memory.receipts.absent.delete(purpose.id);
 }

@@ -12,7 +12,7 @@ import {
   serializeTransaction,
 } from "viem/utils";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
-import type { Signer, UnsignedTransaction } from "../parts.ts";
+import type { Signer, UnsignedTransaction } from "../pass.ts";
 
 /** An answer that is not a signature by the executor's key over what was to be signed. */
 class SignerRefused extends Error {

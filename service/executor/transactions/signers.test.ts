@@ -17,7 +17,7 @@ import {
   wanted,
   withRemoteSigner,
 } from "../../testing/executor/signing.ts";
-import { defaultTuning, type Signer } from "../parts.ts";
+import { defaultTuning, type Signer } from "../pass.ts";
 import { openSigner } from "./keys.ts";
 import { signerTimeoutMs } from "./signer.ts";
 

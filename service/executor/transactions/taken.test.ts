@@ -40,7 +40,7 @@ async function passOver(says: readonly Says[]) {
   const clock = () => nowMs;
   const network = openNetwork(1, endpoints, (event) => events.push(event), clock);
   const view = await network.openView();
-  const memory = { transactions: { untracedMs: Number.NEGATIVE_INFINITY } };
+  const memory = { traces: { untracedMs: Number.NEGATIVE_INFINITY } };
   return {
     asked,
     events,

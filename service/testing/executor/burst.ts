@@ -5,7 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { getAddress, parseEventLogs, toHex } from "viem";
-import type { ExecutorEvent, Parts, Tuning } from "../../executor/parts.ts";
+import type { ExecutorEvent } from "../../executor/events.ts";
+import type { Parts, Tuning } from "../../executor/pass.ts";
 import type { Store } from "../../store/store.ts";
 import { type AnvilWorld, shop, until } from "./anvil-world.ts";
 import { startCore } from "./executor.ts";
@@ -125,7 +126,7 @@ export async function burst(
     ...core,
     tuning: { ...core.tuning, ...tuning },
     clock: () => performance.now() / slow,
-    isTold: !blockMs,
+    isNotified: !blockMs,
     endpoints: core.endpoints.map((rpc) => ({
       name: rpc.name,
       async ask(asked, timeoutMs) {

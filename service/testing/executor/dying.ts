@@ -3,7 +3,7 @@
 // openStore takes, as JSON.
 
 import { readChains } from "../../chain/chains.ts";
-import type { Parts } from "../../executor/parts.ts";
+import type { Parts } from "../../executor/pass.ts";
 import { run } from "../../executor/run.ts";
 import { coresOf } from "../../executor/start.ts";
 import { openStore } from "../../roles/open-store.ts";

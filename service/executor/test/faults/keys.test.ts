@@ -18,7 +18,7 @@ import {
   twoKeys,
 } from "../../../testing/executor/executor.ts";
 import { openLedger } from "../../ledger/ledger.ts";
-import type { Parts } from "../../parts.ts";
+import type { Parts } from "../../pass.ts";
 
 // A job that no key could send waits by the chain's clock, here for a tenth of the time.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });

@@ -16,7 +16,7 @@ import {
   twoKeys,
 } from "../../../testing/executor/executor.ts";
 import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
-import type { Parts } from "../../parts.ts";
+import type { Parts } from "../../pass.ts";
 
 const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);

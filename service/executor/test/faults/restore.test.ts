@@ -18,7 +18,7 @@ import {
   startCore,
 } from "../../../testing/executor/executor.ts";
 import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
-import type { Parts } from "../../parts.ts";
+import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
 /** At noon, so that no test meets midnight unless it means to. */

@@ -3,7 +3,7 @@
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
 import { shareOut } from "../../money/budgets.ts";
-import { weiOf } from "../../money/tips.ts";
+import { convertToWei } from "../../money/tips.ts";
 import { divideGas } from "../../transactions/receipt.ts";
 import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
@@ -77,7 +77,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
         found.entry.logs.some(({ topics: [topic, from] }) => {
           return topic === transferTopic && from === wordOf(address);
         });
-      const tips = (isPaid && weiOf(settings!.tipPrices, tip.token, tip.amount)) || 0n;
+      const tips = (isPaid && convertToWei(settings!.tipPrices, tip.token, tip.amount)) || 0n;
       add(sums, accountOf.get(address)!, wei, tips, wei > tips ? wei - tips : 0n);
     }
   }

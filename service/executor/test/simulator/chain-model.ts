@@ -3,7 +3,7 @@
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
 import type { Log, Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
-import type { UnsignedTransaction } from "../../parts.ts";
+import type { UnsignedTransaction } from "../../pass.ts";
 import {
   batch,
   cloneState,

@@ -4,14 +4,9 @@
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import type { ExecutorEvent } from "../../events.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
-import {
-  defaultTuning,
-  type ExecutorEvent,
-  type Parts,
-  type Tuning,
-  type UnsignedTransaction,
-} from "../../parts.ts";
+import { defaultTuning, type Parts, type Tuning, type UnsignedTransaction } from "../../pass.ts";
 import { run } from "../../run.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
@@ -67,7 +62,7 @@ export function keepRunning(
       random,
       sleep: scheduler.sleep,
       yieldTurn: () => scheduler.sleep(0),
-      isTold: false,
+      isNotified: false,
       report: (event) => report(instance, event),
       tuning: {
         ...defaultTuning,
@@ -94,7 +89,7 @@ const chainWith = (settings: World["settings"]): Parts["chain"] => ({
   paymentConfirmations: 0,
   decision: {
     recoverMin: new Map(),
-    weiOf: () => undefined,
+    convertToWei: () => undefined,
     paidFailuresMax: 3,
     recoveryFailuresMax: 5,
     recoveriesPerDayMax: 20,

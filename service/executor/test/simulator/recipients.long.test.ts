@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { type Hex, toHex } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
-import type { Tuning } from "../../parts.ts";
+import type { Tuning } from "../../pass.ts";
 import { keepRunning } from "./instance.ts";
 import { answer } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";

@@ -3,7 +3,7 @@
 // drawn from a stream of its own, so that payments and blocks of a seed are the same without.
 
 import { type Hex, tipAddress } from "executable-address";
-import type { ChainSettings } from "../../parts.ts";
+import type { ChainSettings } from "../../pass.ts";
 import { plainRules, type Rules } from "./chain-model.ts";
 import { itemGas, type VaultModel } from "./factory-model.ts";
 import type { Random } from "./scheduler.ts";

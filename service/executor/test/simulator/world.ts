@@ -7,7 +7,7 @@ import { keccak256, stringToHex } from "viem";
 import { rooms } from "../../../roles/open-store.ts";
 import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
-import type { Parts } from "../../parts.ts";
+import type { Parts } from "../../pass.ts";
 import { scheduleBlocks } from "./blocks.ts";
 import { type ChainModel, createChainModel } from "./chain-model.ts";
 import type { Behaviour, VaultModel } from "./factory-model.ts";

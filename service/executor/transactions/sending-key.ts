@@ -5,10 +5,11 @@
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, refusalOf, reserveFor } from "../money/budgets.ts";
-import { costOf, unknownDataFee } from "../money/fees.ts";
-import type { Pass, TransactionsMemory } from "../parts.ts";
+import { costOf } from "../money/fees.ts";
+import type { Pass } from "../pass.ts";
 import { findCoded } from "../payments/vaults.ts";
-import { adoptUnknown } from "./foreign.ts";
+import type { Rest } from "../rest.ts";
+import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
 import {
   broadcast,
   canAfford,
@@ -18,41 +19,37 @@ import {
   readNonce,
   readNonces,
   replace,
+  type SendPass,
   SignerFailed,
   send,
   sizeOf,
 } from "./send.ts";
-import { settle } from "./settle.ts";
+import { type SettlePass, settle } from "./settle.ts";
 
-/** `nonce`: the key's on chain; purposes at or above it are not mined. */
-export type Hand = {
-  pass: Pass;
+/** The state of one key in a pass. */
+export type SendingKey = {
+  pass: KeyPass;
+  /** The key's nonce on chain. Purposes at or above it are not mined. */
   nonce: number;
+  /** Whether `nonce` was read in this pass. */
   isFresh: boolean;
+  /** The purposes that are not final. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
-  purse: () => Promise<Purse>;
+  openPurse: () => Promise<Purse>;
 };
 
-export const freshTransactions = (): TransactionsMemory => ({
-  nonces: new Map(),
-  restingMs: new Map(),
-  dataFee: unknownDataFee,
-  sentMs: new Map(),
-  underpriced: new Set(),
-  hopeless: new Map(),
-  mined: new Map(),
-  absent: new Map(),
-  unknown: new Map(),
-  untracedMs: Number.NEGATIVE_INFINITY,
-});
+/** The pass of one key: it settles, sends, and reads vaults. */
+export type KeyPass = Pass<
+  SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: Pick<Rest, "isAsleep"> }
+>;
 
 /** Settles what the key has sent, as far as it is final. @param pass with the key as its signer */
-export async function openHand(pass: Pass): Promise<Hand> {
+export async function openKey(pass: KeyPass): Promise<SendingKey> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
   let pending = await parts.ledger.findPending(chainId, signer.address);
-  const isBehind = pass.memory.transactions.unknown.has(signer.address);
+  const isBehind = pass.memory.unknownNonces.has(signer.address);
   const { nonce, isFresh } = await nonceOf(pass, pending.length > 0 || isBehind);
   if (isFresh && (await adoptUnknown(pass, nonce))) {
     pending = await parts.ledger.findPending(chainId, signer.address);
@@ -62,15 +59,15 @@ export async function openHand(pass: Pass): Promise<Hand> {
     pending = await parts.ledger.findPending(chainId, signer.address);
   }
   const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
-  return { pass, nonce, isFresh, pending, unmined, purse: openPurse(pass, unmined) };
+  return { pass, nonce, isFresh, pending, unmined, openPurse: openPurse(pass, unmined) };
 }
 
 /** Keeps the key's transactions moving. Where it signs nothing, the other keys go on. */
-export async function keepUp(hand: Hand, budgets: () => Promise<Budgets>): Promise<void> {
-  const { pass, nonce, isFresh, pending, unmined, purse } = hand;
+export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
+  const { pass, nonce, isFresh, pending, unmined } = key;
   if (!isFresh && unmined.length === 0) return;
   try {
-    await upkeep(pass, purse, pending, nonce, budgets);
+    await upkeep(pass, key.openPurse, pending, nonce, budgets);
   } catch (error) {
     if (!(error instanceof SignerFailed)) throw error;
   }
@@ -82,18 +79,18 @@ const asleepNonceMs = 6 * hourMs;
 
 /** Read at each head while something is pending; the sender's balance is shown as often. */
 async function nonceOf(
-  pass: Pass,
+  pass: KeyPass,
   isPending: boolean,
 ): Promise<{ nonce: number; isFresh: boolean }> {
   const { memory, view, parts, signer } = pass;
-  const known = memory.transactions.nonces.get(signer.address);
+  const known = memory.nonces.get(signer.address);
   const isSame = known?.head === view.head.hash;
   const keptMs = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
   const isRecent = known && parts.clock() - known.sinceMs < keptMs;
   if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
   const nonce = await readNonce(pass);
   const read = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };
-  memory.transactions.nonces.set(signer.address, read);
+  memory.nonces.set(signer.address, read);
   return { nonce, isFresh: true };
 }
 
@@ -105,7 +102,7 @@ const gapsPerPassMax = 16;
 
 /** @param nonce the sender's on chain */
 async function upkeep(
-  pass: Pass,
+  pass: KeyPass,
   openPurse: () => Promise<Purse>,
   pending: readonly Purpose[],
   nonce: number,
@@ -115,7 +112,7 @@ async function upkeep(
   await reopenUndone(pass, nonce);
   await fillGaps(pass, openPurse, pending, nonce, budgets);
   await resend(pass, unmined);
-  const { underpriced } = pass.memory.transactions;
+  const { underpriced } = pass.memory.sending;
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
     const isMoot = isHopeless(pass, purpose) || (await isOver(pass, purpose));
@@ -134,7 +131,7 @@ async function upkeep(
  * Reopens confirmed and final purposes whose nonce is free again on a quorum of endpoints, because
  * a reorganization was deeper than the confirmations.
  */
-async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
+async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
   const { chainId } = parts.chain;
   const undone = await parts.ledger.findConfirmedFrom(chainId, signer.address, nonce);
@@ -153,7 +150,7 @@ async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
 
 /** Fills nonces below the next one that no purpose has, as after the loss of a database. */
 async function fillGaps(
-  pass: Pass,
+  pass: KeyPass,
   openPurse: () => Promise<Purse>,
   pending: readonly Purpose[],
   nonce: number,
@@ -177,11 +174,11 @@ async function fillGaps(
   }
 }
 
-async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
+async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void> {
   const { parts, memory } = pass;
   for (const purpose of unmined) {
     const newest = purpose.transactions.at(-1)!;
-    const sentMs = memory.transactions.sentMs.get(newest.hash);
+    const sentMs = memory.sending.sentMs.get(newest.hash);
     if (sentMs !== undefined && parts.clock() - sentMs < parts.tuning.resendMs) continue;
     await broadcast(pass, purpose, newest);
   }
@@ -193,19 +190,19 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
  */
 const hopelessSeconds = 60;
 
-const isHopeless = ({ memory, nowSeconds }: Pass, { id }: Purpose): boolean =>
-  nowSeconds - (memory.transactions.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
+const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =>
+  nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /** Whether no block can hold it or, once a block has come since, it waited too long or is cheap. */
-function isStuck(pass: Pass, purpose: Purpose): boolean {
+function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
   if (isHopeless(pass, purpose)) return true;
   if (purpose.transactions.at(-1)!.signedBlock >= view.head.number) return false;
-  return memory.transactions.underpriced.has(purpose.id) || isOverdue(pass, purpose);
+  return memory.sending.underpriced.has(purpose.id) || isOverdue(pass, purpose);
 }
 
 /** Whether it offers less than the base fee, or has waited too long. */
-function isOverdue({ parts, view, nowSeconds }: Pass, purpose: Purpose): boolean {
+function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
   if (newest.fee.maxFee < view.head.baseFee) return true;
   return nowSeconds - newest.signedAtSeconds >= parts.tuning.stuckSeconds;
@@ -221,7 +218,7 @@ function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
 }
 
 /** Whether every vault of it is over already, so that none of its executions can run. */
-async function isOver(pass: Pass, purpose: Purpose): Promise<boolean> {
+async function isOver(pass: KeyPass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
   return (await findCoded(pass, purpose.addresses)).size === purpose.addresses.length;
 }
