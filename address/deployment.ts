@@ -2,7 +2,7 @@
 // from what the contracts export, so that the library needs no build of them;
 // deployment.test.ts compares.
 
-import type { Hex } from "./hex.ts";
+import type { Hex } from "./abi/hex.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
 export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";

@@ -2,12 +2,11 @@
 // holds this file and contracts/src/PaymentFactory.sol to the same answers.
 
 import { parseAddress } from "./abi/checksum.ts";
-import { type Bytes, fromHex, parseBytes } from "./abi/hex.ts";
+import { type Bytes, fromHex, type Hex, parseBytes } from "./abi/hex.ts";
 import { termsBytesMax } from "./abi/type.ts";
 import { factoryAddress, initCodePrefix } from "./deployment.ts";
 import { InvalidError } from "./errors.ts";
-import type { Hex } from "./hex.ts";
-import { type Keccak, keccakOf } from "./keccak/keccak.ts";
+import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 
 const prefix = fromHex(initCodePrefix);
 
@@ -27,7 +26,7 @@ export function deriveAddress(
   terms: Bytes,
   options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
 ): Uint8Array {
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   const bytes = parseBytes(terms, ["terms"]);
   if (bytes.length > termsBytesMax) {
     const message = `expected at most ${termsBytesMax} bytes, found ${bytes.length}`;

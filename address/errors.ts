@@ -1,56 +1,57 @@
-// Tells what is wrong with an input, all at once, by an InvalidError. Options of a wrong type are a
-// TypeError; what a chain or a service did not show has errors of its own, beside who asks it.
+// Reports all faults of an input together, in an InvalidError. Options of a wrong type throw a
+// TypeError. Chains and services have their own errors, in the files that request them.
 
-/** From the input's root: field names and array indices, as in `["calls", 0, "args", 1]`. */
+/** Field names and array indices from the root of the input, such as `["calls", 0, "args", 1]`. */
 export type Path = (string | number)[];
 
-/** One fault of an input: where it is, what kind it is, and what would be right. */
+/** A fault of an input: its position, its kind, and what would be valid. */
 export type Issue = { path: Path; code: string; message: string };
 
-/** An issue of a place that is known from elsewhere. */
+/** An issue without its path. */
 export type Fault = Omit<Issue, "path">;
 
-/** The input is not what it claims to be; the caller can mend it. Carries every fault found. */
+/** The input is invalid, and the caller can correct it. `issues` lists every fault. */
 export class InvalidError extends Error {
   readonly issues: Issue[];
 
   constructor(issues: Issue[]) {
-    super(issues.map(lineOf).join("; "));
+    super(issues.map(formatIssue).join("; "));
     this.name = "InvalidError";
     this.issues = issues;
   }
 }
 
-/** One line: the path of a fault, if it has one, and the fault. */
-export function lineOf({ path, message }: Issue): string {
-  return path.length > 0 ? `${path.join(".")}: ${message}` : message;
+/** Formats a fault as one line: `calls[0].args[1]: expected …`. */
+export function formatIssue({ path, message }: Issue): string {
+  const place = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
+  return path.length > 0 ? `${place.replace(/^\./, "")}: ${message}` : message;
 }
 
-/** Faults gathered while an input is walked; `path` is where the walk stands. */
+/** The faults found so far, and the path of the value that is being checked. */
 export type Faults = { readonly issues: Issue[]; readonly path: Path };
 
-/** Enough to mend any honest input; an input made of faults costs no more than this to answer. */
+/** Enough to correct an honest input, and a bound for the response to a hostile one. */
 const issuesMax = 100;
 
 export const noFaults = (path: Path = []): Faults => ({ issues: [], path: [...path] });
 
-/** Notes a fault where the walk stands, or at `deeper` below it. */
+/** Adds a fault at the current path, extended by `deeper`. */
 export function addFault(faults: Faults, code: string, message: string, ...deeper: Path): void {
   if (faults.issues.length < issuesMax)
     faults.issues.push({ path: [...faults.path, ...deeper], code, message });
 }
 
-/** {@link addFault} for each. */
+/** Adds each fault at the current path. */
 export function addFaults(faults: Faults, found: readonly Fault[]): void {
   for (const { code, message } of found) addFault(faults, code, message);
 }
 
-/** @throws {InvalidError} if anything was refused */
+/** @throws {InvalidError} if there are faults */
 export function throwFaults(faults: Faults): void {
   if (faults.issues.length > 0) throw new InvalidError(faults.issues);
 }
 
-/** Gives what `read` gives, or undefined and its faults, under `field`. */
+/** Calls `read`. If it throws an InvalidError, adds its faults to `field` and returns undefined. */
 export function gather<T>(faults: Faults, field: string | number, read: () => T): T | undefined {
   try {
     return read();
@@ -62,21 +63,21 @@ export function gather<T>(faults: Faults, field: string | number, read: () => T)
   }
 }
 
-/** Names the kind of a value, for messages: never the value itself, which may be hostile. */
-export function kindOf(value: unknown): string {
+/** Describes the type of a value for a message, and not the value, which may be hostile. */
+export function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (value === undefined) return "nothing";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** `text` in quotes if it is short and plain enough to stand in a message, else undefined. */
+/** Quotes `text` for a message if it is short printable ASCII, else returns undefined. */
 export function quoted(text: string): string | undefined {
   return text.length <= 200 && /^[ -~]*$/.test(text) ? `"${text}"` : undefined;
 }
 
-/** Tells in a message what was found: a number, text that may be {@link quoted}, or the kind. */
-export function plainOf(value: unknown): string {
+/** Describes a value for a message: a number, {@link quoted} text, or its type. */
+export function describeValue(value: unknown): string {
   if (typeof value === "number") return String(value);
-  return typeof value === "string" ? (quoted(value) ?? "other text") : kindOf(value);
+  return typeof value === "string" ? (quoted(value) ?? "other text") : describeType(value);
 }

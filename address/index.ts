@@ -24,8 +24,9 @@ export {
   requireExecuted,
   requireGas,
   requirementOf,
-} from "./calldata/requirements.ts";
-export { type Tip, tipOf } from "./calldata/tip.ts";
+  type Tip,
+  tipOf,
+} from "./calldata/periphery.ts";
 export {
   conditionsAddress,
   factoryAddress,

@@ -3,10 +3,10 @@
 import { formatAddress, parseAddress } from "./abi/checksum.ts";
 import { toHex } from "./abi/hex.ts";
 import { deriveAddress, parseFactory } from "./derive.ts";
-import { addFault, type Faults, gather, kindOf, noFaults, throwFaults } from "./errors.ts";
+import { addFault, describeType, type Faults, gather, noFaults, throwFaults } from "./errors.ts";
 import type { AddressRecord, Hex, Intent } from "./intent/intent.ts";
 import { useIntent } from "./intent/parse.ts";
-import { type Keccak, keccakOf } from "./keccak/keccak.ts";
+import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 
 /**
  * The record of `intent` under `factory`.
@@ -18,7 +18,7 @@ export function makeRecord(
   intent: Intent,
   options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
 ): AddressRecord {
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   const factory = parseFactory(options.factory, keccak);
   return useIntent(intent, { factory, keccak }, (intent, terms) => {
     const address = formatAddress(deriveAddress(terms, { factory, keccak }), keccak);
@@ -41,7 +41,7 @@ export function verifyRecord(
   options: { readonly factory: Hex; readonly address?: Hex; readonly keccak?: Keccak },
 ): AddressRecord {
   const { address: asked, factory: given, keccak: hash } = options ?? {};
-  const keccak = keccakOf({ keccak: hash });
+  const keccak = chooseKeccak({ keccak: hash });
   const trusted = parseAddress(given, { path: ["options", "factory"], keccak });
   const faults = noFaults();
   const claims = readClaims(faults, record);
@@ -55,7 +55,12 @@ export function verifyRecord(
   if (right && typeof claims.terms === "string")
     compare(faults, "terms", claims.terms.toLowerCase(), right.terms);
   else if (typeof claims.terms !== "string")
-    addFault(faults, "wrong_type", `expected a string, found ${kindOf(claims.terms)}`, "terms");
+    addFault(
+      faults,
+      "wrong_type",
+      `expected a string, found ${describeType(claims.terms)}`,
+      "terms",
+    );
   if (right && address !== undefined) compare(faults, "address", address, right.address);
   if (right && asked !== undefined) {
     const wanted = parseAddress(asked, { path: ["options", "address"], keccak });
@@ -75,7 +80,7 @@ function readClaims(faults: Faults, record: unknown): Claims {
     terms: undefined,
   };
   if (typeof record !== "object" || record === null || Array.isArray(record)) {
-    addFault(faults, "wrong_type", `expected an object, found ${kindOf(record)}`);
+    addFault(faults, "wrong_type", `expected an object, found ${describeType(record)}`);
     return claims;
   }
   for (const name of Object.keys(claims) as (keyof Claims)[]) {

@@ -2,8 +2,8 @@
 // TypeScript type (`TypeOf`), the client's check (`fits`) and the service's OpenAPI document, which
 // takes each description from the doc comment above the field: comments cost a page no bytes.
 
+import type { Hex } from "./abi/hex.ts";
 import type { Path } from "./errors.ts";
-import type { Hex } from "./hex.ts";
 
 /**
  * A JSON value of type `T`. The names are JSON Schema's, so that the document is a copy. The

@@ -27,7 +27,6 @@ const countImporters = (path: string) =>
  * is merged into its importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {
-  "address/calldata/tip.ts": "what an intent pays its executor, beside the other readers of calls",
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
   "contracts/assurance/mutation/trial-worker.ts": "the entry of a thread",
   "contracts/index.ts": "the exports of the package",

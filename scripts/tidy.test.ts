@@ -13,8 +13,7 @@ const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
   "address/abi": ["address", "address/keccak"],
-  "address/function": ["address", "address/keccak", "address/abi"],
-  "address/intent": ["address", "address/keccak", "address/abi", "address/function"],
+  "address/intent": ["address", "address/keccak", "address/abi"],
   "address/status": ["address", "address/abi", "address/intent"],
   "address/proof": [
     "address",
@@ -41,13 +40,7 @@ const mayImport: Record<string, readonly string[]> = {
     "address/proof",
     "address/client",
   ],
-  "address/calldata": [
-    "address",
-    "address/keccak",
-    "address/abi",
-    "address/function",
-    "address/intent",
-  ],
+  "address/calldata": ["address", "address/keccak", "address/abi", "address/intent"],
   "address/cli": [
     "address",
     "address/keccak",

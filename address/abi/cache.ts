@@ -1,28 +1,44 @@
-// A cache of checksums and parsed functions, which many intents share. One for each keccak, so that
-// a wrong keccak of one caller affects no other; bounded in entries and in length of key, because
-// strangers choose the keys.
+// Caches checksums and parsed functions, which many intents share. Each keccak function has its own
+// cache, so that one caller's wrong keccak affects nobody else. The number of entries and the
+// length of keys are bounded, because strangers choose the keys.
 //
-// Addresses lie in slots, found by their text and by their bytes alike, and functions are found by
-// the bytes that terms carry, so that what is decoded need not become text to be found. Terms of
-// two calls are decoded at least three times as fast where addresses and functions recur as where
-// none does: test/derive.bench.ts tells it.
+// Addresses are found by text or by bytes, and functions by the bytes in terms, so that decoding
+// does not have to make text first. With cached addresses and functions, terms of two calls are
+// decoded at least three times as fast (test/derive.bench.ts).
 
-import type { Hex } from "../hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
-import type { AbiFunction } from "./type.ts";
+import type { Hex } from "./hex.ts";
+import type { AbiType } from "./type.ts";
 
-/** An address as it was `given`, and its `text` in EIP-55 case. */
+/** A parsed function string. All of its texts are ASCII. */
+export type AbiFunction = {
+  /** As the intent spells it: `approve(address spender, uint256 amount)`. */
+  readonly text: string;
+  /** `approve(address,uint256)` */
+  readonly signature: string;
+  /** `spender,amount`; a tuple as `(to,amount)payments`. */
+  readonly names: string;
+  readonly signatureBytes: Uint8Array;
+  readonly namesBytes: Uint8Array;
+  /** The first 4 bytes of keccak-256 of the signature, lowercase. */
+  readonly selector: Hex;
+  readonly parameters: readonly AbiType[];
+  /** The total size of the heads of all parameters. */
+  readonly headBytes: number;
+};
+
+/** An address in the spelling of the input (`given`) and in EIP-55 case (`text`). */
 type Address = { readonly given: string; readonly text: Hex };
 
 export type Cache = {
   readonly keccak: Keccak;
-  /** One to a slot, whichever came last: {@link slotOfText} and {@link slotOfBytes}. */
+  /** The latest address of each slot: {@link slotOfText} and {@link slotOfBytes}. */
   readonly addresses: (Address | undefined)[];
-  /** 20 bytes for each slot that is taken. */
+  /** 20 bytes for each used slot. */
   readonly addressBytes: Uint8Array;
-  /** By function text. */
+  /** Functions by their text. */
   readonly functions: Map<string, AbiFunction>;
-  /** Some of the functions that are remembered by text, one to a slot: {@link slotOfSignature}. */
+  /** The latest function of each slot: {@link slotOfSignature}. All are in `functions` too. */
   readonly carried: (AbiFunction | undefined)[];
 };
 
@@ -31,7 +47,7 @@ const slots = 1024;
 const entriesMax = 1024;
 const keyLengthMax = 512;
 
-export function cacheOf(keccak: Keccak): Cache {
+export function getCache(keccak: Keccak): Cache {
   let cache = caches.get(keccak);
   if (!cache) {
     cache = {
@@ -46,7 +62,7 @@ export function cacheOf(keccak: Keccak): Cache {
   return cache;
 }
 
-/** Keeps `value`, in place of the oldest entry when the map is full. */
+/** Stores `value` and returns it. Replaces the oldest entry if the map is full. */
 export function remember<V>(map: Map<string, V>, key: string, value: V): V {
   if (key.length > keyLengthMax) return value;
   if (map.size >= entriesMax) map.delete(map.keys().next().value!);
@@ -54,25 +70,28 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
   return value;
 }
 
-/** The slot of an address, by its last three digits: new addresses are too many for a map. */
+/**
+ * Returns the slot of an address: its last three digits. Slots replace a map because most addresses
+ * occur only once, and a map would grow.
+ */
 export function slotOfText(text: string): number {
   const last = text.length - 1;
   const high = (digitAt(text, last - 2) << 8) | (digitAt(text, last - 1) << 4);
   return (high | digitAt(text, last)) % slots;
 }
 
-/** The same of its 20 bytes from `at`. */
+/** Returns the slot of the address whose 20 bytes begin at `at`. */
 export function slotOfBytes(bytes: Uint8Array, at: number): number {
   return ((bytes[at + 18]! << 8) | bytes[at + 19]!) % slots;
 }
 
-/** The value of a hex digit in either case; of anything else any small number. */
+/** Returns the value of a hex digit in either case, or any small number for other text. */
 function digitAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return (code & 0x0f) + 9 * ((code >> 6) & 1);
 }
 
-/** The slot of all functions with this signature, whatever the names of their parameters. */
+/** Returns the slot of the functions with this signature, regardless of parameter names. */
 export function slotOfSignature(signature: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < signature.length; i++) sum = (31 * sum + signature[i]!) | 0;

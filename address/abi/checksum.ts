@@ -1,45 +1,52 @@
-// Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
+// Addresses as text. In EIP-55, the case of the letters is a checksum of the digits.
 
 import {
   addFault,
+  describeType,
   type Faults,
   InvalidError,
-  kindOf,
   noFaults,
   type Path,
   quoted,
   throwFaults,
 } from "../errors.ts";
-import type { Hex } from "../hex.ts";
-import { type Keccak, keccak256, keccakOf } from "../keccak/keccak.ts";
-import { type Cache, cacheOf, slotOfBytes, slotOfText } from "./cache.ts";
-import { type Bytes, digitsText, newDigits, parseBytes, writeDigits, writeHex } from "./hex.ts";
+import { chooseKeccak, type Keccak, keccak256 } from "../keccak/keccak.ts";
+import { type Cache, getCache, slotOfBytes, slotOfText } from "./cache.ts";
+import {
+  type Bytes,
+  digitsText,
+  type Hex,
+  newDigits,
+  parseBytes,
+  writeDigits,
+  writeHex,
+} from "./hex.ts";
 
 /**
- * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
- * mixed letters must be right by EIP-55.
+ * Parses an address: `0x` and 40 hex digits. An address in one case has no checksum and is valid;
+ * mixed case must match EIP-55.
  *
- * @param options.path where the text stood, for the issue
+ * @param options.path the position of the text in the input, for the issue
  * @returns the same address in EIP-55 case
  * @throws {InvalidError} `wrong_type`, `malformed_address` or `bad_checksum`
  */
 export function parseAddress(text: unknown, options: { path?: Path; keccak?: Keccak } = {}): Hex {
   const faults = noFaults(options.path);
-  const address = writeAddress(faults, text, cacheOf(keccakOf(options)), spare, 0);
+  const address = writeAddress(faults, text, getCache(chooseKeccak(options)), spare, 0);
   throwFaults(faults);
   return address!;
 }
-/** An address is written here where the caller does not want its bytes. */
+/** Receives the bytes if the caller needs only the text. */
 const spare = new Uint8Array(32);
 
-/** Whether it spells 20 bytes, in digits of either case. No checksum is compared. */
+/** Returns whether `value` is hex of 20 bytes, in either case. Does not check the checksum. */
 export const isAddress = (value: unknown): value is Hex =>
   typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
 
 /**
- * EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55
+ * Formats 20 bytes as EIP-55 text. Source: https://eips.ethereum.org/EIPS/eip-55
  *
- * The bit 0x40 is set in letters and not in digits; 0x20 is the case of a letter.
+ * Letters have the bit 0x40 and digits do not; the bit 0x20 is the case of a letter.
  *
  * @throws {InvalidError} `wrong_length`, or as {@link parseBytes}
  */
@@ -59,13 +66,13 @@ export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   return digitsText(digits, 20);
 }
 
-// They are kept from call to call: test/derive.bench.ts (WASM) loses a tenth without them.
+// Reused by all calls: without them, test/derive.bench.ts (WASM) is a tenth slower.
 const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 
 /**
- * Writes the address that `text` spells to the zeroed word at `at`, and gives it in EIP-55 case; or
- * undefined and a fault, with rubbish written.
+ * Parses `text`, writes the address to the zeroed word at `at`, and returns it in EIP-55 case. If
+ * it is invalid, adds a fault and returns undefined; the written bytes are then undefined.
  */
 export function writeAddress(
   faults: Faults,
@@ -75,7 +82,7 @@ export function writeAddress(
   at: number,
 ): Hex | undefined {
   if (typeof text !== "string") {
-    addFault(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
+    addFault(faults, "wrong_type", `expected an address as a string, found ${describeType(text)}`);
     return undefined;
   }
   const { addresses, addressBytes } = cache;
@@ -86,13 +93,15 @@ export function writeAddress(
     return known.text;
   }
   if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, into, at + 12)) {
-    addFault(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
+    const found = quoted(text) ?? "other text";
+    const message = `expected an address: 0x and 40 hex digits, found ${found}`;
+    addFault(faults, "malformed_address", message);
     return undefined;
   }
   const right = formatAddress(into.subarray(at + 12, at + 32), cache.keccak);
   if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
-    const message = `the letters' case is no checksum; if the digits are right, write ${right}`;
-    addFault(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
+    const message = `expected a checksummed address, found ${quoted(text)} (wrong checksum)`;
+    addFault(faults, "bad_checksum", `${message}: if the digits are right, write ${right}`);
     return undefined;
   }
   addresses[slot] = { given: text, text: right };
@@ -100,7 +109,9 @@ export function writeAddress(
   return right;
 }
 
-/** The address in the word at `at`, in EIP-55 case, or undefined where the word is none. */
+/**
+ * Reads the address in the word at `at`, in EIP-55 case; undefined if the word is not an address.
+ */
 export function readAddress(cache: Cache, bytes: Uint8Array, at: number): Hex | undefined {
   let above = 0;
   for (let i = 0; i < 12; i++) above |= bytes[at + i]!;

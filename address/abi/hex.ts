@@ -1,9 +1,11 @@
-// Hex text and bytes. Letters of either case are read; lower case is written, by tables of words:
-// terms are most of a record.
+// Hex text and bytes. Both cases are read and lowercase is written, with lookup tables, because the
+// terms are the largest part of a record.
 
-import { InvalidError, kindOf, type Path } from "../errors.ts";
-import type { Hex } from "../hex.ts";
+import { describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
+
+/** Bytes as text: `0x` and two digits per byte. */
+export type Hex = `0x${string}`;
 
 const notHex = 0xff;
 const nibbles = new Uint8Array(128).fill(notHex);
@@ -12,7 +14,7 @@ for (let value = 0; value < 16; value++) {
   nibbles["0123456789ABCDEF".charCodeAt(value)] = value;
 }
 
-/** The two digits of each byte as they lie in the first or the last half of a word in memory. */
+/** The two digits of each byte, placed in the first or the last half of a word in memory. */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);
 for (let byte = 0; byte < 256; byte++) {
@@ -22,7 +24,7 @@ for (let byte = 0; byte < 256; byte++) {
   new Uint8Array(lastPairs.buffer).set(codes, 4 * byte + 2);
 }
 
-/** Memory for `0x` and digits, under two views: `words` begins with the digits. */
+/** Two views of the memory for `0x` and digits: `words` begins with the digits. */
 type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
 
 export function newDigits(bytes: number): Digits {
@@ -32,7 +34,7 @@ export function newDigits(bytes: number): Digits {
   return { text, words: new Uint32Array(memory, 4) };
 }
 
-/** Writes two lower-case digits for each of `bytes`: two bytes at a time. */
+/** Writes two lowercase digits per byte, two bytes at a time. */
 export function writeDigits(into: Digits, bytes: Uint8Array): void {
   const { words } = into;
   const whole = bytes.length >> 1;
@@ -41,18 +43,18 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
   if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
-/** Text is made in one go from memory. */
+/** Reused for every text that fits. */
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 
-/** The text of the first `count` bytes that {@link writeDigits} wrote. */
+/** Returns the text of the first `count` bytes that {@link writeDigits} wrote. */
 export function digitsText({ text }: Digits, count: number): Hex {
   const length = 2 + 2 * count;
   return ascii.decode(length === text.length ? text : text.subarray(0, length)) as Hex;
 }
 
 /**
- * `0x` and two lower-case digits a byte.
+ * Encodes bytes as `0x` and two lowercase digits per byte.
  *
  * @throws {InvalidError} as {@link parseBytes}
  */
@@ -64,12 +66,14 @@ export function toHex(value: Bytes): Hex {
 }
 
 /**
- * @param text `0x` and an even number of digits, in any letter case
- * @param path where the text stood, for the issue
+ * Decodes hex.
+ *
+ * @param text `0x` and an even number of digits, in either case
+ * @param path the position of the text in the input, for the issue
  * @throws {InvalidError} `malformed_hex`
  */
 export function fromHex(text: unknown, path: Path = []): Uint8Array {
-  const count = typeof text === "string" ? hexBytes(text) : -1;
+  const count = typeof text === "string" ? countBytes(text) : -1;
   const bytes = new Uint8Array(Math.max(count, 0));
   if (count < 0 || !writeHex(text as string, bytes, 0)) {
     const message = "expected 0x and an even number of hex digits";
@@ -78,32 +82,36 @@ export function fromHex(text: unknown, path: Path = []): Uint8Array {
   return bytes;
 }
 
-/** Bytes, or `0x` and two digits for each: either, wherever a public function wants bytes. */
+/** Bytes, or `0x` and two digits per byte. Every public function that takes bytes accepts both. */
 export type Bytes = Uint8Array | Hex;
 
 /**
- * Anything else is refused: read as bytes, it would derive a wrong address.
+ * Returns the bytes of `value`. Refuses other types, because a wrong conversion to bytes would
+ * derive a wrong address.
  *
- * @param path where the value stood, for the issue
+ * @param path the position of the value in the input, for the issue
  * @throws {InvalidError} `malformed_hex` for text, `wrong_type` for anything else
  */
 export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   if (value instanceof Uint8Array || isForeignBytes(value)) return value;
   if (typeof value === "string") return fromHex(value, path);
-  const message = `expected a Uint8Array or hex, found ${kindOf(value)}`;
+  const message = `expected a Uint8Array or hex, found ${describeType(value)}`;
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** Bytes of another realm, such as a frame's: no `instanceof` knows them. */
+/** `instanceof` does not recognize bytes of another realm, such as a frame. */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 
-/** How many bytes `text` would spell, or -1 if it lacks `0x` or half a byte. */
-export function hexBytes(text: string): number {
+/** Returns the number of bytes in `text`, or -1 if `0x` or half a byte is missing. */
+export function countBytes(text: string): number {
   return text.startsWith("0x") && text.length % 2 === 0 ? text.length / 2 - 1 : -1;
 }
 
-/** Writes what follows `0x` to `into` from `at`. False, rubbish written, if a digit is none. */
+/**
+ * Decodes the digits of `text` to `into` from `at`. Returns false if a character is not a hex
+ * digit; the written bytes are then undefined.
+ */
 export function writeHex(text: string, into: Uint8Array, at: number): boolean {
   let bad = 0;
   for (let i = 2, to = at; i < text.length; i += 2, to++) {
@@ -114,3 +122,23 @@ export function writeHex(text: string, into: Uint8Array, at: number): boolean {
   }
   return bad < 16;
 }
+
+/** Encodes a number as a quantity of JSON-RPC: hex without leading zeros. */
+export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
+
+/** Decodes a quantity of JSON-RPC in either case. Returns undefined for anything else. */
+export const fromQuantity = (value: unknown): bigint | undefined =>
+  typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined;
+
+/** Returns `value` in lowercase if it is `0x` and two digits per byte, else undefined. */
+export const lowerHex = (value: unknown): Hex | undefined =>
+  typeof value === "string" && value.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(value)
+    ? (value.toLowerCase() as Hex)
+    : undefined;
+
+/** Returns whether `value` is hex of 32 bytes, in either case. */
+export const isHash = (value: unknown): value is Hex =>
+  typeof value === "string" && /^0x[0-9a-f]{64}$/i.test(value);
+
+/** Returns whether two texts are the same hex, regardless of case. */
+export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

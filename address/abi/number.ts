@@ -1,18 +1,18 @@
-// Integers as text and as 32-byte words, big end first. Text has one spelling: no sign but a minus,
-// no leading zero, no exponent, no hex, no minus zero.
+// Integers as text and as 32-byte big-endian words. The text of an integer has one spelling: no
+// plus sign, leading zero, exponent, hex, or minus zero.
 
-import { addFault, type Faults, kindOf, quoted } from "../errors.ts";
+import { addFault, describeType, type Faults, quoted } from "../errors.ts";
 
-/** Longer than any number of 256 bits with its sign. */
+/** The longest integer of 256 bits has 78 digits and a sign. */
 const lengthMax = 80;
 const canonical = /^(0|-?[1-9][0-9]*)$/;
-/** Up to this many digits a double is exact. */
+/** A double is exact up to this number of digits. */
 const exactDigits = 15;
 
-/** An integer: a double where a double is exact, else a bigint. */
+/** An integer: a double if it is exact, else a bigint. */
 type Integer = number | bigint;
 
-/** The integer of `bits` that `text` spells, or undefined and a fault. */
+/** Reads an integer of `bits` from `text`. Adds a fault and returns undefined if it is invalid. */
 export function readInteger(
   faults: Faults,
   text: unknown,
@@ -27,7 +27,11 @@ export function readInteger(
         : typeof text === "number" && Number.isFinite(text)
           ? `: ${baseUnits}`
           : "";
-    addFault(faults, "wrong_type", `expected digits as a string, found ${kindOf(text)}${instead}`);
+    addFault(
+      faults,
+      "wrong_type",
+      `expected digits as a string, found ${describeType(text)}${instead}`,
+    );
     return undefined;
   }
   if (text.length > lengthMax || !canonical.test(text)) {
@@ -36,15 +40,15 @@ export function readInteger(
   }
   const value = text.length <= exactDigits ? Number(text) : BigInt(text);
   if (bits > 53 && typeof value === "number" && (signed || value >= 0)) return value;
-  const [least, most] = rangeOf(bits, signed);
+  const [least, most] = computeRange(bits, signed);
   if (value >= least && value <= most) return value;
   const wanted = `expected ${least} to ${most} for ${signed ? "int" : "uint"}${bits}`;
   addFault(faults, "out_of_range", `${wanted}, found ${text}`);
   return undefined;
 }
 
-/** The least and the greatest integer of `bits`. */
-function rangeOf(bits: number, signed: boolean): [bigint, bigint] {
+/** Returns the least and the greatest integer of `bits`. */
+function computeRange(bits: number, signed: boolean): [bigint, bigint] {
   const size = 1n << BigInt(signed ? bits - 1 : bits);
   return [signed ? -size : 0n, size - 1n];
 }
@@ -56,7 +60,7 @@ function addSpellingFault(faults: Faults, text: string): void {
     return;
   }
   const found = quoted(text) ?? "other text";
-  const meant = meaning(text);
+  const meant = guessInteger(text);
   const code = meant === undefined ? "malformed_number" : "not_canonical";
   if (/\d\.|\.\d/.test(text)) {
     addFault(
@@ -69,15 +73,15 @@ function addSpellingFault(faults: Faults, text: string): void {
   const message =
     meant === undefined
       ? `expected a decimal integer such as "1000000", found ${found}`
-      : `not in canonical form: write "${meant}"`;
+      : `expected the canonical form, found ${found}: write "${meant}"`;
   addFault(faults, code, message);
 }
 
-/** No suggestion for `25.0`: it may mean whole tokens, whose decimals are not known here. */
-const baseUnits = "amounts are in base units, 10^decimals of them to one token";
+/** Suggests nothing for `25.0`, which may mean whole tokens: the decimals are not known here. */
+const baseUnits = "amounts are in base units (one token has 10^decimals)";
 
-/** The integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000` or `1.0` most likely meant. */
-function meaning(text: string): bigint | undefined {
+/** Guesses the integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000`, or `1.0` means. */
+function guessInteger(text: string): bigint | undefined {
   const plain = text.trim().replace(/(?<=\d)[_,](?=\d{3})/g, "");
   if (/^0x[0-9a-f]+$/i.test(plain)) return BigInt(plain);
   const parts = /^([+-]?)(\d+)(?:\.0*)?(?:e\+?(\d{1,2}))?n?$/i.exec(plain);
@@ -86,7 +90,7 @@ function meaning(text: string): bigint | undefined {
   return parts[1] === "-" ? -size : size;
 }
 
-/** Writes `value` as a word at `at`, two's complement if negative. The word must be zero before. */
+/** Writes `value` to the zeroed word at `at`, in two's complement if negative. */
 export function writeInteger(view: DataView, at: number, value: Integer): void {
   if (typeof value === "number" && value >= 0) {
     view.setUint32(at + 24, value / 0x1_0000_0000);
@@ -101,12 +105,15 @@ export function writeInteger(view: DataView, at: number, value: Integer): void {
   view.setBigUint64(at + 16, whole >> 64n);
 }
 
-/** A view of just these bytes. */
-export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+/** Rounds `count` bytes up to whole words. */
+export const roundUpToWords = (count: number): number => (count + 31) & ~31;
+
+/** Returns a view of the same bytes. */
+export function newView({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
-/** The unsigned integer of the word at `at`. */
+/** Reads the unsigned integer in the word at `at`. */
 export function readWord(view: DataView, at: number): bigint {
   const low = view.getBigUint64(at + 24);
   const high = (view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8);
@@ -114,7 +121,7 @@ export function readWord(view: DataView, at: number): bigint {
   return high === 0n && middle === 0n ? low : (high << 128n) | (middle << 64n) | low;
 }
 
-/** The integer of `bits` in the word at `at`, or undefined where the word is none. */
+/** Reads the integer of `bits` in the word at `at`; undefined if the word is out of range. */
 export function decodeInteger(
   view: DataView,
   at: number,
@@ -125,11 +132,11 @@ export function decodeInteger(
   if (small !== undefined && (bits > 53 || small < 2 ** (signed ? bits - 1 : bits))) return small;
   const word = readWord(view, at);
   const value = signed ? BigInt.asIntN(256, word) : word;
-  const [least, most] = rangeOf(bits, signed);
+  const [least, most] = computeRange(bits, signed);
   return value >= least && value <= most ? value : undefined;
 }
 
-/** The word at `at` as a double if it is below 2^53, else undefined. */
+/** Reads the word at `at` if it is below 2^53, else returns undefined. */
 export function readSmall(view: DataView, at: number): number | undefined {
   for (let i = 0; i < 24; i += 4) if (view.getUint32(at + i) !== 0) return undefined;
   const value = view.getUint32(at + 24) * 0x1_0000_0000 + view.getUint32(at + 28);

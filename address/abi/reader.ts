@@ -1,16 +1,17 @@
-// Reading ABI-encoded bytes that may be hostile. Every part must lie where the one canonical
-// encoding has it, and every bit must be as it is there: each byte is read once, no offset can
-// point at another's bytes, and nothing grows beyond its encoding.
+// Reads ABI-encoded bytes that may be hostile. Only the canonical encoding is accepted: each part
+// must be at its canonical offset, so each byte is read once, no two offsets can share bytes, and
+// the result cannot become larger than its encoding.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
 import type { Cache } from "./cache.ts";
 import { readAddress } from "./checksum.ts";
 import { toHex } from "./hex.ts";
-import { decodeInteger, readSmall, viewOf } from "./number.ts";
+import { decodeInteger, newView, readSmall, roundUpToWords } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
-import { padded } from "./writer.ts";
 
-/** `at`: where the next part of the tail must begin. `path`: what is being read. */
+/**
+ * `at` is where the next part of the tail must begin, and `path` is the value that is being read.
+ */
 export type Reader = {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -19,24 +20,24 @@ export type Reader = {
   at: number;
 };
 
-/** Text of a value, or of the values within a list or a tuple. */
+/** The text of a value, or of the values of a list or tuple. */
 type Spelled = string | Spelled[];
 
 export function newReader(bytes: Uint8Array, cache: Cache): Reader {
-  return { bytes, view: viewOf(bytes), cache, path: [], at: 0 };
+  return { bytes, view: newView(bytes), cache, path: [], at: 0 };
 }
 
-/** @throws {InvalidError} always: `fault` where the reader stands, or at `deeper` below it */
+/** @throws {InvalidError} always, with `fault` at the reader's path, extended by `deeper` */
 export function throwFault(reader: Reader, fault: Fault, ...deeper: Path): never {
   throw new InvalidError([{ path: [...reader.path, ...deeper], ...fault }]);
 }
 
-/** @throws {InvalidError} always, as {@link throwFault}: the layout is at fault */
+/** @throws {InvalidError} always, with a `malformed_terms` fault: the layout is not canonical */
 export function malformed(reader: Reader, message: string, ...deeper: Path): never {
   return throwFault(reader, { code: "malformed_terms", message }, ...deeper);
 }
 
-/** Takes the next `count` bytes of the tail. */
+/** Takes the next `count` bytes of the tail and returns their offset. */
 export function take(reader: Reader, count: number): number {
   const start = reader.at;
   if (count > reader.bytes.length - start)
@@ -48,43 +49,43 @@ export function take(reader: Reader, count: number): number {
   return start;
 }
 
-/** The offset at `at` must lead, from `base`, to where the tail goes on. */
+/** Checks that the offset at `at`, relative to `base`, points at the next part of the tail. */
 export function takeOffset(reader: Reader, at: number, base: number): void {
   if (readSmall(reader.view, at) !== reader.at - base)
     malformed(reader, `expected offset ${reader.at - base} at byte ${at}`);
 }
 
-/** A length of at most what is left, at `unit` bytes each. */
+/** Takes a length, whose items of `unit` bytes must fit in the remaining bytes. */
 export function takeLength(reader: Reader, unit: number): number {
   const at = take(reader, 32);
   const length = readSmall(reader.view, at);
   if (length === undefined || length * unit > reader.bytes.length - reader.at)
-    malformed(reader, `the length at byte ${at} is more than what follows`);
+    malformed(reader, `the length at byte ${at} exceeds the remaining bytes`);
   return length;
 }
 
-/** Takes the next `count` bytes of the tail, which have to be zero. */
+/** Takes the next `count` bytes of the tail, which must be zero. */
 export function takeZeros(reader: Reader, count: number): void {
   const start = take(reader, count);
-  zeros(reader, start, reader.at);
+  checkZeros(reader, start, reader.at);
 }
 
-/** Nothing may be left. */
+/** Checks that no bytes remain. */
 export function takeEnd(reader: Reader): void {
   const more = reader.bytes.length - reader.at;
   if (more > 0) malformed(reader, `expected the end at byte ${reader.at}, found ${more} more`);
 }
 
-/** Length and bytes, padded with zeros. */
+/** Takes a length and its bytes, padded with zeros to whole words. */
 export function takeBytes(reader: Reader): Uint8Array {
   const length = takeLength(reader, 1);
-  const start = take(reader, padded(length));
-  zeros(reader, start + length, reader.at);
+  const start = take(reader, roundUpToWords(length));
+  checkZeros(reader, start + length, reader.at);
   return reader.bytes.subarray(start, start + length);
 }
 
-/** The text of UTF-8, of valid Unicode only. A byte order mark is text like any other. */
-export function textOf(reader: Reader, bytes: Uint8Array): string {
+/** Decodes valid UTF-8. A byte order mark is kept as text. */
+export function decodeText(reader: Reader, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
@@ -93,7 +94,7 @@ export function textOf(reader: Reader, bytes: Uint8Array): string {
 }
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The values of `types`, whose heads begin at `head`. */
+/** Takes the values of `types`, whose heads begin at `head`. */
 export function takeValues(reader: Reader, types: readonly AbiType[], head: number): Spelled[] {
   let at = head;
   return types.map((type, index) => {
@@ -111,7 +112,7 @@ function takeValue(reader: Reader, type: AbiType, head: number, base: number): S
     case "bytes":
       return toHex(takeBytes(reader));
     case "string":
-      return textOf(reader, takeBytes(reader));
+      return decodeText(reader, takeBytes(reader));
     case "tuple": {
       const at = type.dynamic ? take(reader, bodyBytes(type.components)) : head;
       return takeValues(reader, type.components, at);
@@ -123,12 +124,12 @@ function takeValue(reader: Reader, type: AbiType, head: number, base: number): S
       return takeValues(reader, new Array(length).fill(type.element), at);
     }
     default:
-      return wordText(reader, type, head);
+      return readWordText(reader, type, head);
   }
 }
 
-/** Text of a value of one word, which must be one of the type's. */
-function wordText(reader: Reader, type: AbiType, at: number): string {
+/** Reads the value of `type` in the word at `at`. */
+function readWordText(reader: Reader, type: AbiType, at: number): string {
   const { bytes, cache, view } = reader;
   switch (type.kind) {
     case "uint":
@@ -148,13 +149,13 @@ function wordText(reader: Reader, type: AbiType, at: number): string {
       break;
     }
     case "fixedBytes":
-      zeros(reader, at + type.size, at + 32);
+      checkZeros(reader, at + type.size, at + 32);
       return toHex(bytes.subarray(at, at + type.size));
   }
-  return malformed(reader, `the word at byte ${at} is no ${type.name}`);
+  return malformed(reader, `the word at byte ${at} is not a valid ${type.name}`);
 }
 
-function zeros(reader: Reader, from: number, to: number): void {
+function checkZeros(reader: Reader, from: number, to: number): void {
   for (let i = from; i < to; i++)
     if (reader.bytes[i] !== 0) malformed(reader, `expected zero at byte ${i}`);
 }

@@ -1,18 +1,20 @@
-// Suggests the right text for an argument that was written as a JSON value and not as a string.
+// Suggests the text of an argument that was given as a JSON value instead of a string.
 
 import { quoted } from "../errors.ts";
 
-/** Longer text than a reader would compare is not respelled. */
+/** A reader would not compare longer text. */
 const textLengthMax = 200;
 
-/** More items, or more characters, would make no text that a reader compares. */
+/** A reader would not compare more items. */
 const itemsMax = 64;
 
 type Spelled = string | Spelled[];
 
 /**
- * The argument that `value`, no string itself, most likely meant, in quotes as JSON text has it: of
- * an array the JSON text of nested arrays of strings. Undefined if it is unsure or long.
+ * Suggests the argument that `value` most likely means, quoted as JSON: for an array, the JSON text
+ * of nested arrays of strings. Returns undefined if the meaning is unclear or the text is long.
+ *
+ * @param value not a string
  */
 export function respellArgument(value: unknown): string | undefined {
   let items = 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Hex } from "../hex.ts";
 import { encodeBalanceOf, encodeCall, encodeTransfer, toHex } from "../index.ts";
+import type { Hex } from "./hex.ts";
 
 const token: Hex = "0x2222222222222222222222222222222222222222";
 const other: Hex = "0xB9BDa55AD0a72e9D4D1BB9A4e0B1BD8Ac0b499c9";

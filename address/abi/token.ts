@@ -1,21 +1,42 @@
-// The questions to a token, and the address that stands where there is none.
+// ERC-20 on the wire: calldata of `balanceOf` and `transfer`, and the event `Transfer`.
 
-import type { Hex } from "../hex.ts";
+import type { Hex } from "./hex.ts";
 
-/** No contract and nobody's account. Beside tokens it stands for the chain's native coin. */
+/** Represents the native coin of the chain where a token is expected. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
-/** Calldata of `balanceOf(address)` (ERC-20), lower case. @param owner 20 bytes, in any case */
+/** Encodes calldata of `balanceOf(address)`, in lowercase. @param owner 20 bytes, in any case */
 export const encodeBalanceOf = (owner: Hex): Hex =>
-  `0x70a08231${wordOf(owner.slice(2).toLowerCase())}`;
+  `0x70a08231${padWord(owner.slice(2).toLowerCase())}`;
 
 /**
- * Calldata of `transfer(address to, uint256 amount)` (ERC-20), lower case.
+ * Encodes calldata of `transfer(address to, uint256 amount)`, in lowercase.
  *
  * @param to 20 bytes, in any case
  * @param amount base units
  */
 export const encodeTransfer = (to: Hex, amount: bigint): Hex =>
-  `0xa9059cbb${wordOf(to.slice(2).toLowerCase())}${wordOf(amount.toString(16))}`;
+  `0xa9059cbb${padWord(to.slice(2).toLowerCase())}${padWord(amount.toString(16))}`;
 
-const wordOf = (digits: string): string => digits.padStart(64, "0");
+const padWord = (digits: string): string => digits.padStart(64, "0");
+
+/** `Transfer(address indexed from, address indexed to, uint256 value)` */
+export const transferTopic: Hex =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+/** Encodes an indexed address as a topic, in lowercase. @param address in any case */
+export const topicOf = (address: Hex): Hex => `0x${padWord(address.slice(2).toLowerCase())}`;
+
+type Transfer = { from: Hex; to: Hex; amount: bigint };
+
+/**
+ * Decodes a `Transfer` log of any contract. Keeps the case of the addresses. Returns undefined for
+ * another event: ERC-721's `Transfer` has the same topic and no data.
+ */
+export function transferOf({ topics, data }: TransferLog): Transfer | undefined {
+  const [topic, from, to] = topics;
+  if (topic !== transferTopic || topics.length !== 3 || data.length !== 66) return undefined;
+  return { from: `0x${from!.slice(26)}`, to: `0x${to!.slice(26)}`, amount: BigInt(data) };
+}
+
+type TransferLog = { readonly topics: readonly Hex[]; readonly data: Hex };

@@ -1,11 +1,9 @@
-// The types a parameter can have, with what the ABI's layout needs to know of each.
+// The types of parameters, with the sizes that the ABI's layout needs.
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
-import type { Hex } from "../hex.ts";
-
 /**
- * `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head.
- * `depth`: how many lists and tuples lie within each other in it, 0 if it is neither.
+ * `dynamic`: encoded in the tail, behind an offset. `headBytes`: its size in its parent's head.
+ * `depth`: the number of nested lists and tuples, 0 if it is neither.
  */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
@@ -20,7 +18,7 @@ export type AbiType = (
   readonly depth: number;
 };
 
-/** `length` undefined: as many as there are. */
+/** `length` is undefined for a list of any length. */
 type ListType = {
   readonly kind: "list";
   readonly element: AbiType;
@@ -28,31 +26,16 @@ type ListType = {
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
-/** A function string taken apart. Everything in it is ASCII. */
-export type AbiFunction = {
-  /** The spelling of the intent: `approve(address spender, uint256 amount)`. */
-  readonly text: string;
-  /** `approve(address,uint256)` */
-  readonly signature: string;
-  /** `spender,amount`; tuples as `(to,amount)payments`. */
-  readonly names: string;
-  readonly signatureBytes: Uint8Array;
-  readonly namesBytes: Uint8Array;
-  /** First 4 bytes of keccak-256 of the signature, lower case. */
-  readonly selector: Hex;
-  readonly parameters: readonly AbiType[];
-  /** The heads of all parameters together. */
-  readonly headBytes: number;
-};
-
-/** Terms are at most this long, so a type whose head alone is longer has no value that fits. */
+/** The maximum length of terms. No value fits if the head of its type is longer than this. */
 export const termsBytesMax = 24_576;
 
-/** How many arrays and tuples may lie within each other. */
+/** The maximum depth of nested arrays and tuples. */
 export const typeDepthMax = 16;
 
-/** Every type without parts, by its canonical name. `function`, `fixed` and `ufixed` are not among
- * them: the first has no spelling a reader could check, the others no compiler support. */
+/**
+ * Every type without components, by its canonical name. `function`, `fixed`, and `ufixed` are not
+ * supported: a reader cannot check the text of the first, and no compiler supports the others.
+ */
 export const elementaryTypes: ReadonlyMap<string, AbiType> = new Map(
   [
     ...widths(8, 256, 8).flatMap((bits) => [
@@ -77,7 +60,7 @@ function widths(first: number, last: number, step: number): number[] {
   return all;
 }
 
-/** A tuple of one or more components. */
+/** Returns the tuple of one or more `components`. */
 export function tupleType(components: readonly AbiType[]): AbiType {
   const dynamic = components.some((component) => component.dynamic);
   const headBytes = dynamic ? 32 : bodyBytes(components);
@@ -86,7 +69,7 @@ export function tupleType(components: readonly AbiType[]): AbiType {
   return { kind: "tuple", components, name, dynamic, headBytes, depth };
 }
 
-/** `element[length]`, or `element[]` for an undefined length. `length` is 1 or more. */
+/** Returns `element[length]`, or `element[]` if `length` is undefined. `length` is at least 1. */
 export function listType(element: AbiType, length: number | undefined): AbiType {
   const dynamic = length === undefined || element.dynamic;
   const headBytes = dynamic ? 32 : length * element.headBytes;
@@ -95,7 +78,7 @@ export function listType(element: AbiType, length: number | undefined): AbiType 
   return { kind: "list", element, length, name, dynamic, headBytes, depth };
 }
 
-/** The bytes that the heads of `components` take together. */
+/** Returns the total size of the heads of `components`. */
 export function bodyBytes(components: readonly AbiType[]): number {
   let total = 0;
   for (const component of components) total += component.headBytes;

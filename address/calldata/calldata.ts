@@ -4,7 +4,7 @@
 // encoded again.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
-import { padded } from "../abi/writer.ts";
+import { roundUpToWords } from "../abi/number.ts";
 import type { Hex } from "../intent/intent.ts";
 
 /** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
@@ -67,7 +67,7 @@ export function rescueCalldata(
     tuple,
     word(data.length),
     data,
-    new Uint8Array(padded(data.length) - data.length),
+    new Uint8Array(roundUpToWords(data.length) - data.length),
   ]);
 }
 
@@ -83,7 +83,7 @@ export function batchCalldata(items: readonly Bytes[]): Uint8Array {
   const tails: Uint8Array[] = [];
   let offset = 32 * parts.length;
   for (const item of parts) {
-    const length = padded(item.length);
+    const length = roundUpToWords(item.length);
     offsets.push(word(offset));
     tails.push(word(item.length), item, new Uint8Array(length - item.length));
     offset += 32 + length;

@@ -1,7 +1,8 @@
 // Reads and writes calldata of the factory: `execute(Intent)` is called with the terms, `recover`
 // and `rescue` with the same intent and more, `batch` with calldata of these.
 
-import { cacheOf } from "../abi/cache.ts";
+import { getCache } from "../abi/cache.ts";
+import { readFunction } from "../abi/function.ts";
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { readSmall } from "../abi/number.ts";
 import {
@@ -17,13 +18,11 @@ import {
 } from "../abi/reader.ts";
 import { withWriter } from "../abi/writer.ts";
 import { gather, InvalidError, noFaults, throwFaults } from "../errors.ts";
-import { readFunction } from "../function/function.ts";
-import { readCall } from "../intent/fields.ts";
 import type { Call, Intent } from "../intent/intent.ts";
-import type { TermsOptions } from "../intent/parse.ts";
+import { readCall, type TermsOptions } from "../intent/parse.ts";
 import { decodeTerms, encodeTerms } from "../intent/terms.ts";
-import { callPlaces, orTooLong, writeCall } from "../intent/write.ts";
-import { type Keccak, keccakOf } from "../keccak/keccak.ts";
+import { callPlaces, catchTooLong, writeCall } from "../intent/write.ts";
+import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import {
   batchSelector,
   executeCalldata,
@@ -142,7 +141,7 @@ const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
 
 /** Reads the arguments behind a selector: offsets count from there. */
 const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
-  newReader(calldata.subarray(4), cacheOf(keccakOf(options)));
+  newReader(calldata.subarray(4), getCache(chooseKeccak(options)));
 
 /**
  * Calldata of one call as its target receives it: the selector, then the arguments' encoding.
@@ -150,12 +149,12 @@ const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
  * @throws {InvalidError} with every fault of the call
  */
 export function encodeCall(call: Call, options: { readonly keccak?: Keccak } = {}): Uint8Array {
-  const cache = cacheOf(keccakOf(options));
+  const cache = getCache(chooseKeccak(options));
   const faults = noFaults();
   const raw = readCall(faults, call);
   return withWriter((writer) => {
     const context = { faults, writer, cache };
-    const written = raw && orTooLong(faults, "args", () => writeCall(context, raw));
+    const written = raw && catchTooLong(faults, "args", () => writeCall(context, raw));
     throwFaults(faults);
     const { selector } = readFunction(faults, written!.function, cache)!;
     const args = writer.view.getUint32(callPlaces.args + 28);

@@ -1,8 +1,8 @@
 // The commands that ask nodes of a chain and no service: more than half of those named must agree.
 
 import { formatAddress, isAddress } from "../abi/checksum.ts";
+import { type Hex, isHash } from "../abi/hex.ts";
 import type { Client } from "../client/client.ts";
-import { type Hex, isHash } from "../hex.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import type { GatherOptions } from "../proof/gather.ts";

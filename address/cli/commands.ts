@@ -14,7 +14,7 @@ import {
 import { UnprovenError } from "../client/errors.ts";
 import { referenceKeyPattern, saltFor, verifyReference } from "../client/reference.ts";
 import { factoryAddress } from "../deployment.ts";
-import { InvalidError, type Issue, lineOf } from "../errors.ts";
+import { formatIssue, InvalidError, type Issue } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/new-intent.ts";
@@ -183,7 +183,7 @@ function verifyOrder({ input, factory, address }: Given, reference: string, key:
 /** A finding: the address can be created, and had better not be. */
 class Doubtful extends Error {}
 const doubtOf = ({ cure, ...finding }: Finding) =>
-  new Doubtful(`doubt: ${lineOf(finding)}; ${cure} (${finding.code})`);
+  new Doubtful(`doubt: ${formatIssue(finding)}; ${cure} (${finding.code})`);
 
 const ofRecord = (record: AddressRecord): Answer => ({ value: record, intents: [record.intent] });
 const ofRecords = (records: readonly AddressRecord[]): Answer => ({
@@ -306,7 +306,7 @@ function complaint(error: unknown): string {
   return [`${message}${reason}`, ...lines, ...more].map(inertLine).join("\n");
 }
 
-const faultLine = (fault: Issue): string => inertLine(`${lineOf(fault)} (${fault.code})`);
+const faultLine = (fault: Issue): string => inertLine(`${formatIssue(fault)} (${fault.code})`);
 
 const hiddenCharacters = new RegExp(hiddenCharacter, "gu");
 

@@ -5,9 +5,9 @@ import { scryptAsync } from "@noble/hashes/scrypt.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 import { pbkdf2, sha256 } from "@noble/hashes/webcrypto.js";
 import { fromHex, toHex } from "../abi/hex.ts";
-import { plainOf } from "../errors.ts";
+import { describeValue } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
-import { keccakOf } from "../keccak/keccak.ts";
+import { chooseKeccak } from "../keccak/keccak.ts";
 import { sameBytes } from "../proof/rlp.ts";
 
 export type Signer = {
@@ -34,8 +34,10 @@ export async function openKeystore(text: string, password: string | undefined): 
   if (password === undefined) throw new Error("EXECUTABLE_ADDRESS_PASSWORD: needed for --keystore");
   const { crypto: box } = JSON.parse(text) as Keystore;
   if (box?.cipher !== "aes-128-ctr")
-    throw new Error(`keystore: expected version 3, aes-128-ctr, found ${plainOf(box?.cipher)}`);
-  const keccak = keccakOf({});
+    throw new Error(
+      `keystore: expected version 3, aes-128-ctr, found ${describeValue(box?.cipher)}`,
+    );
+  const keccak = chooseKeccak({});
   const bytes = (hex: string) => fromHex(`0x${hex.replace(/^0x/, "")}`);
   const { kdfparams } = box;
   const [salt, dkLen] = [bytes(kdfparams.salt), kdfparams.dklen];

@@ -1,8 +1,8 @@
 // Checks what the service answers: it is proved where it can be, and of the right shape where it
 // cannot, so that a program that reads a field gets what the type says. Unknown fields pass.
 
-import { InvalidError, plainOf } from "../errors.ts";
-import { isSame } from "../hex.ts";
+import { isSame } from "../abi/hex.ts";
+import { describeValue, InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
 import {
@@ -79,7 +79,7 @@ export function proveRecord(
 export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
   if (typeof named !== "string" || !isSame(named, factory))
-    throw new UnprovenError(`wanted factory ${factory}, found ${plainOf(named)}`);
+    throw new UnprovenError(`expected factory ${factory}, found ${describeValue(named)}`);
   return shaped(chainList, answer, "chain list");
 }
 
@@ -96,11 +96,11 @@ export function proveSimulation(answer: unknown, asked: Hex): Simulation {
 /** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */
 export function ofId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
   if (found.id === id) return found;
-  throw new UnprovenError(`wanted ${what} ${id}, found ${plainOf(found.id)}`);
+  throw new UnprovenError(`expected ${what} ${id}, found ${describeValue(found.id)}`);
 }
 
 /** @throws {UnprovenError} with both addresses */
 export function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
   if (isSame(found.address, asked)) return found;
-  throw new UnprovenError(`wanted address ${asked}, found ${found.address}`);
+  throw new UnprovenError(`expected address ${asked}, found ${found.address}`);
 }

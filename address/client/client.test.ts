@@ -153,7 +153,7 @@ describe("createClient refuses", () => {
       refuses("timeoutMs", "1 to 86400000");
     }
     wrong({ timeoutMs: 0 }, "timeoutMs: expected an integer from 1 to 86400000, found 0");
-    wrong({ factory: "0x12" }, "factory: expected an address: 0x and 40 hex digits");
+    wrong({ factory: "0x12" }, 'factory: expected an address: 0x and 40 hex digits, found "0x12"');
     wrong({ keccak: "keccak" }, "keccak: expected a function");
     wrong({ fetch: "fetch" }, "fetch: expected a function, found a string");
   });
@@ -319,7 +319,7 @@ describe("lists and references", () => {
     assert.equal(seen[1]?.url, "/v1/events/e1");
     once({ body: event });
     await assert.rejects(client.event("e2"), {
-      ...{ name: "UnprovenError", message: 'wanted event e2, found "e1"' },
+      ...{ name: "UnprovenError", message: 'expected event e2, found "e1"' },
     });
     once({ status: 404, body: { error: { code: "not_found", message: "none", issues: [] } } });
     assert.equal(await client.event("e3"), undefined);
@@ -336,7 +336,7 @@ describe("lists and references", () => {
     assert.deepEqual(await client.webhooks.get("we_1"), endpoint);
     once({ body: endpoint });
     await assert.rejects(client.webhooks.get("we_2"), {
-      ...{ name: "UnprovenError", message: 'wanted endpoint we_2, found "we_1"' },
+      ...{ name: "UnprovenError", message: 'expected endpoint we_2, found "we_1"' },
     });
     const { chainId, token, amount, expirationTimestamp } = record.intent;
     const row: ListedAddress = {
@@ -355,7 +355,7 @@ describe("lists and references", () => {
     const address = `0x${"3".repeat(40)}`;
     once({ body: { ...row, address } });
     await assert.rejects(client.mine(record.address), {
-      ...{ name: "UnprovenError", message: `wanted address ${record.address}, found ${address}` },
+      ...{ name: "UnprovenError", message: `expected address ${record.address}, found ${address}` },
     });
   });
 
@@ -372,7 +372,7 @@ describe("lists and references", () => {
     ]) {
       once({ body });
       await assert.rejects(client.create(rest, { reference: "order-42" }), {
-        ...{ name: "UnprovenError", message: `salt: wanted 32 bytes of hex, found ${found}` },
+        ...{ name: "UnprovenError", message: `salt: expected 32 bytes of hex, found ${found}` },
       });
     }
     once({ body: record });
@@ -397,7 +397,7 @@ describe("check", () => {
     const { address } = record;
     for (const [body, message] of [
       [checkOf(other), `the answer does not prove ${address}`],
-      [{ ...honest, simulation: simulationOf(shop) }, `wanted address ${address}, found ${shop}`],
+      [{ ...honest, simulation: simulationOf(shop) }, `expected address ${address}, found ${shop}`],
       [{ ...honest, findings: [{}] }, "the answer is no check"],
       [record, "the answer is no check"],
     ] as const) {
@@ -429,11 +429,11 @@ describe("chains, status and simulation", () => {
     const lists: [unknown, RegExp][] = [
       [
         { ...list, factory: shop },
-        new RegExp(`^wanted factory ${factoryAddress}, found "${shop}"$`),
+        new RegExp(`^expected factory ${factoryAddress}, found "${shop}"$`),
       ],
-      [{ chains: [] }, /^wanted factory \w+, found nothing$/],
-      [null, /^wanted factory \w+, found nothing$/],
-      [{ chains: [], factory: { toString: 1 } }, /^wanted factory \w+, found an object$/],
+      [{ chains: [] }, /^expected factory \w+, found nothing$/],
+      [null, /^expected factory \w+, found nothing$/],
+      [{ chains: [], factory: { toString: 1 } }, /^expected factory \w+, found an object$/],
       [{ ...list, chains: [{}] }, /chain list/],
     ];
     for (const [body, message] of lists) {
@@ -441,7 +441,7 @@ describe("chains, status and simulation", () => {
       await assert.rejects(client.chains(), { name: "UnprovenError", message });
     }
     const status = statusOf(record.address, "funded");
-    const other = `wanted address ${record.address}, found ${shop}`;
+    const other = `expected address ${record.address}, found ${shop}`;
     const noStatus = `the answer is no status of ${record.address}`;
     for (const [body, message] of [
       [statusOf(shop, "funded"), other],

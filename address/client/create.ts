@@ -2,7 +2,7 @@
 
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
-import { plainOf } from "../errors.ts";
+import { describeValue } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/new-intent.ts";
 import { makeRecord } from "../record.ts";
@@ -89,7 +89,7 @@ function submit({ credential }: Settings, call: Call, path: string, intent: obje
 function proveSalted(answer: unknown, wanted: Omit<Intent, "salt">, trust: Trust): AddressRecord {
   const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
   if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
-    throw new UnprovenError(`salt: wanted 32 bytes of hex, found ${plainOf(salt)}`);
+    throw new UnprovenError(`salt: expected 32 bytes of hex, found ${describeValue(salt)}`);
   const { address } = makeRecord({ ...wanted, salt }, trust);
   return proveRecord(answer, address, trust);
 }

@@ -1,7 +1,7 @@
 // An account's own lists: its addresses, and the events about them. They are the service's word
 // and no proof: a record proves itself, and `executable-address/status` asks the chain.
 
-import { plainOf } from "../errors.ts";
+import { describeValue } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import {
   address,
@@ -246,5 +246,5 @@ export function proveEventOf(answer: unknown, id: string): ServiceEvent {
 export const proveEventShape = (event: unknown): ServiceEvent => {
   const found = shaped(serviceEvent, event, "event");
   if (eventTypes.includes(found.type)) return found;
-  throw new UnprovenError(`wanted a known type, found ${plainOf(found.type)}`);
+  throw new UnprovenError(`expected a known type, found ${describeValue(found.type)}`);
 };

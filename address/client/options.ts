@@ -2,9 +2,9 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
-import { kindOf } from "../errors.ts";
+import { describeType } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
-import { type Keccak, keccakOf } from "../keccak/keccak.ts";
+import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import { version } from "../version.ts";
 import type { Fetch, RequestInfo, ResponseInfo, Transport } from "./request.ts";
 
@@ -62,11 +62,11 @@ export type Settings = {
 /** @throws {TypeError} or {InvalidError} (of `factory`) */
 export function parseOptions(options: ClientOptions): Settings {
   refuseUnknown(options, clientOptions, "option");
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   for (const name of ["fetch", "onRequest", "onResponse"] as const) {
     const value = options[name];
     if (value !== undefined && typeof value !== "function")
-      throw new TypeError(`${name}: expected a function, found ${kindOf(value)}`);
+      throw new TypeError(`${name}: expected a function, found ${describeType(value)}`);
   }
   const { fetch: given, onRequest, onResponse } = options;
   return {
@@ -101,7 +101,7 @@ export function parseCount<Name extends string>(
   const value: unknown = options[name] ?? byDefault;
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
     return value as number;
-  const found = typeof value === "number" ? value : kindOf(value);
+  const found = typeof value === "number" ? value : describeType(value);
   throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
 }
 
@@ -150,13 +150,13 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): str
 /** Nothing secret is sent to one, so any scheme of the web will do. */
 function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
   if (!Array.isArray(mirrors))
-    throw new TypeError(`mirrors: expected a list, found ${kindOf(mirrors)}`);
+    throw new TypeError(`mirrors: expected a list, found ${describeType(mirrors)}`);
   return mirrors.map((baseUrl, place) => parseBaseUrl({ baseUrl }, `mirrors.${place}`));
 }
 
 /** Never the text itself: it may be a secret, mistyped. */
 const lengthOf = (value: unknown): string =>
-  typeof value === "string" ? `${value.length} characters` : kindOf(value);
+  typeof value === "string" ? `${value.length} characters` : describeType(value);
 
 const isThisMachine = (host: string): boolean =>
   host === "localhost" ||

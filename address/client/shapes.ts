@@ -1,7 +1,7 @@
 // `executable-address/shapes`: the shape of every answer of the service, from which the types, the
 // client's checks and the OpenAPI document are made.
 
-import type { Hex } from "../hex.ts";
+import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";
 import type { PaymentProof } from "../proof/payments.ts";
 import {

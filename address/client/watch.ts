@@ -1,30 +1,41 @@
-// Following an address: by the service's events where they come through, else by asking for its
-// status again and again.
+// Follows an address with the service's server-sent events, or by polling its status if the stream
+// does not work.
 
 import type { Hex } from "../intent/intent.ts";
 import { type AddressState, addressStates, type ServiceStatus } from "../status/shape.ts";
 import { proveStatus } from "./answers.ts";
 import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 import { limitMsMax, parseCount } from "./options.ts";
-import { backoffMs, parseJson, type Signal, send, sleep, type Transport } from "./request.ts";
-import { readEvents } from "./stream.ts";
+import {
+  backoffMs,
+  errorOf,
+  fetchOnce,
+  type HttpResponse,
+  parseJson,
+  readText,
+  type Signal,
+  send,
+  sleep,
+  startDeadline,
+  type Transport,
+  withRequestId,
+} from "./request.ts";
 import { startBound } from "./within.ts";
 
 export type WatchOptions = {
   readonly signal?: Signal;
-  /** Between two questions where events do not come through. Default 5,000. */
+  /** The polling interval if the stream of events does not work. Default 5,000. */
   readonly pollMs?: number;
 };
 
 export type WaitOptions = WatchOptions & {
-  /** How long to wait in all. Default 600,000: ten minutes. */
+  /** The maximum total wait. Default 600,000 (ten minutes). */
   readonly timeoutMs?: number;
 };
 
 /**
- * News of an address: its status, that the server is there and what its chain's newest
- * block is (`timestamp` in Unix seconds; undefined while none is known), or that its chain cannot
- * be read.
+ * A message about an address: a status; a ping with the `timestamp` of the chain's newest block
+ * (Unix seconds, undefined if unknown); or a notice that the chain is unavailable.
  */
 export type Heard =
   | { readonly kind: "status"; readonly status: ServiceStatus }
@@ -34,19 +45,19 @@ export type Heard =
 type HearOptions = {
   readonly signal: Signal | undefined;
   readonly pollMs: number;
-  /** So long without a byte, and a stream counts as lost. The service pings every 15 s. */
+  /** The stream is lost after this time without a byte. The service pings every 15 s. */
   readonly silenceMs: number;
 };
 
-/** After a stream that failed the status is asked for so often before a stream is tried again. */
+/** After a stream failed, the status is polled this number of times before another stream. */
 const pollsBetween = 12;
 
 /**
- * Whatever the service says of an address, as it comes, until the caller stops reading.
+ * Yields every message about an address, until the caller stops reading.
  *
- * @param address EIP-55
- * @throws {ServiceError} `not_found` where the service has no intent for it, {UnprovenError}, what
- *   asking for a status throws after its retries, or the signal's reason
+ * @param address in EIP-55 case
+ * @throws {ServiceError} `not_found` if the service has no intent for it, {UnprovenError}, the
+ *   error of a status request after its retries, or the signal's reason
  */
 export async function* hear(
   transport: Transport,
@@ -68,7 +79,7 @@ export async function* hear(
       await sleep(backoffMs(streams + 2), signal);
       if (streams === 0) continue;
     } catch (error) {
-      if (!isWorthAsking(error)) throw error;
+      if (!isRetryable(error)) throw error;
     }
     for (let polls = 0; polls < pollsBetween; polls++) {
       const answer = await send(transport, { method: "GET", path: `${path}/status`, signal });
@@ -78,7 +89,7 @@ export async function* hear(
   }
 }
 
-/** @throws {UnprovenError} for a status that is not the address's */
+/** @throws {UnprovenError} for a status of another address */
 function parseHeard(name: string, data: string, address: Hex): Heard | undefined {
   if (name === "unavailable") return { kind: "unavailable" };
   const value = parseJson(data);
@@ -89,14 +100,15 @@ function parseHeard(name: string, data: string, address: Hex): Heard | undefined
   return { kind: "ping", timestamp: isTime ? (timestamp as number) : undefined };
 }
 
-/** A program that follows an address is in no hurry to give a stream up. */
+/** A program can wait longer for a silent stream than a person. */
 const silenceMs = 60_000;
 
 /**
- * The present status, then each change but of the block alone, until the caller stops reading.
+ * Yields the current status and then each change, except of the block, until the caller stops
+ * reading.
  *
- * @param address EIP-55
- * @throws as {@link hear}
+ * @param address in EIP-55 case
+ * @throws the errors of {@link hear}
  */
 export async function* watchStatus(
   transport: Transport,
@@ -114,13 +126,13 @@ export async function* watchStatus(
   }
 }
 
-/** Whether a status may be had though no events are. */
-function isWorthAsking(error: unknown): boolean {
+/** Returns whether polling can succeed after a stream failed with `error`. */
+function isRetryable(error: unknown): boolean {
   if (error instanceof ServiceError) return error.code !== "not_found";
   return error instanceof NetworkError;
 }
 
-/** From a closed state there is no way back; nothing follows `executed` or `recovered`. */
+/** The states that can follow each final or expired state. */
 const reachable: Readonly<Record<string, readonly AddressState[]>> = {
   executed: [],
   recovered: [],
@@ -128,24 +140,24 @@ const reachable: Readonly<Record<string, readonly AddressState[]>> = {
 };
 
 /**
- * The first status whose state is among `wanted`.
+ * Waits for the first status whose state is one of `states`.
  *
- * @throws {WaitError} where it can no longer come to it, or has not in time; else as {@link
- *   watchStatus}
+ * @throws {WaitError} if the address can no longer reach these states, or has not in time; also the
+ *   errors of {@link watchStatus}
  */
 export async function waitForState(
   transport: Transport,
   address: Hex,
-  wanted: readonly AddressState[],
+  states: readonly AddressState[],
   { signal, timeoutMs, ...options }: WaitOptions,
 ): Promise<ServiceStatus> {
-  if (wanted.length === 0 || wanted.some((state) => !addressStates.includes(state))) {
+  if (states.length === 0 || states.some((state) => !addressStates.includes(state))) {
     const known = addressStates.join(", ");
-    throw new TypeError(`state: expected one or more of ${known}, found ${JSON.stringify(wanted)}`);
+    throw new TypeError(`state: expected one or more of ${known}, found ${JSON.stringify(states)}`);
   }
   const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, limitMsMax);
   let seen: ServiceStatus | undefined;
-  const names = wanted.join(" or ");
+  const names = states.join(" or ");
   const late = () => new WaitError("timeout", `not ${names} within ${limitMs} ms`, seen);
   const bound = startBound(signal, limitMs, late);
   try {
@@ -154,18 +166,114 @@ export async function waitForState(
       signal: bound.signal,
     })) {
       seen = status;
-      if (wanted.includes(status.state)) return status;
+      if (states.includes(status.state)) return status;
       const next = reachable[status.state];
-      if (next && !wanted.some((state) => next.includes(state)))
+      if (next && !states.some((state) => next.includes(state)))
         throw new WaitError(
           "never",
           `${address} is ${status.state} and will not be ${names}`,
           status,
         );
     }
-    // Never told, since a watch has no end; the compiler does not know that.
-    throw new UnprovenError(`the service stopped telling of ${address}`);
+    // Unreachable, because a watch does not end. The compiler cannot know that.
+    throw new UnprovenError(`the stream of ${address} ended`);
   } finally {
     bound.end();
   }
+}
+
+// Server-sent events are read by fetch, because not every runtime has EventSource, with bounded
+// memory. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+
+type ServerEvent = { readonly name: string; readonly data: string; readonly id: string };
+
+type StreamRequest = {
+  readonly path: string;
+  /** The ID of the last event, after which the stream continues. */
+  readonly lastId: string | undefined;
+  /** The stream is lost after this time without a byte, including heartbeats. */
+  readonly silenceMs: number;
+  readonly signal: Signal | undefined;
+};
+
+/** A status is at most some tens of kilobytes. */
+const eventLengthMax = 1024 * 1024;
+
+/**
+ * Yields the events of a stream, until the service ends it.
+ *
+ * @throws {ServiceError} if the service refuses (`unexpected_answer` for another content type),
+ *   {NetworkError}, or the signal's reason
+ */
+async function* readEvents(
+  transport: Transport,
+  { path, lastId, silenceMs, signal }: StreamRequest,
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const deadline = startDeadline(transport.timeoutMs, signal);
+  let response: HttpResponse | undefined;
+  try {
+    const headers = {
+      Accept: "text/event-stream",
+      ...(lastId === undefined ? {} : { "Last-Event-ID": lastId }),
+    };
+    response = await fetchOnce(transport, { method: "GET", path, headers }, deadline.signal);
+    const type = response.headers.get("Content-Type") ?? "";
+    if (!response.ok) throw errorOf(response, parseJson(await readText(response)));
+    if (!/^text\/event-stream\b/i.test(type) || !response.body) throw errorOf(response, undefined);
+    const reader = response.body.getReader();
+    const decoder = new TextDecoder();
+    const parse = newParser();
+    deadline.restart(silenceMs);
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      deadline.restart(silenceMs);
+      const events = parse(decoder.decode(value, { stream: true }));
+      if (!events) throw errorOf(response, undefined);
+      yield* events;
+    }
+  } catch (error) {
+    throw withRequestId(deadline.explain(error, response !== undefined), response);
+  } finally {
+    deadline.end();
+  }
+}
+
+/**
+ * Creates a parser that takes text in pieces and returns complete events; undefined if one is too
+ * long.
+ */
+function newParser(): (text: string) => ServerEvent[] | undefined {
+  let line = "";
+  let length = 0;
+  let endedByReturn = false;
+  let fields = new Map<string, string>();
+  const takeLine = (events: ServerEvent[]): void => {
+    if (line === "") {
+      const data = fields.get("data");
+      if (data !== undefined)
+        events.push({ name: fields.get("event") ?? "message", data, id: fields.get("id") ?? "" });
+      fields = new Map();
+      length = 0;
+    } else if (!line.startsWith(":")) {
+      const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line)!;
+      const before = name === "data" ? fields.get("data") : undefined;
+      if (name === "event" || name === "data" || name === "id")
+        fields.set(name, before === undefined ? value : `${before}\n${value}`);
+    } else length -= line.length;
+    line = "";
+  };
+  return (text) => {
+    const events: ServerEvent[] = [];
+    // CR LF is one line end, even if the two arrive in different pieces.
+    const lines = (endedByReturn ? text.replace(/^\n/, "") : text).split(/\r\n|\r|\n/);
+    if (text !== "") endedByReturn = text.endsWith("\r");
+    for (const [index, part] of lines.entries()) {
+      if (index > 0) takeLine(events);
+      line += part;
+      length += part.length + 1;
+      if (length > eventLengthMax) return undefined;
+    }
+    return events;
+  };
 }

@@ -1,6 +1,6 @@
 // Intents and records as the interface spells them. spec/service.md §2.
 
-import type { Hex } from "../hex.ts";
+import type { Hex } from "../abi/hex.ts";
 import {
   address,
   hash,

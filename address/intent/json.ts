@@ -1,11 +1,11 @@
-// JSON text that has one reading.
+// Parses JSON text that every parser understands in the same way.
 
 import { InvalidError } from "../errors.ts";
 
 /**
- * Parses as `JSON.parse` does, and refuses equal keys: of two, `JSON.parse` takes the last and
- * other readers the first, and an intent that two readers understand differently must not become
- * money. A `__proto__` key stays an ordinary field.
+ * Parses JSON like `JSON.parse`, but refuses repeated keys. `JSON.parse` uses the last of two equal
+ * keys and other parsers the first, so they would read two different intents. A `__proto__` key is
+ * an ordinary field.
  *
  * @throws {InvalidError} `not_json` or `repeated_field`
  */
@@ -16,9 +16,9 @@ export function parseJson(text: string): unknown {
   } catch {
     throw invalid("not_json", "expected JSON");
   }
-  // A repeated key is a member in the text and none in the value.
+  // The text has one more member than the value for each repeated key.
   if (countMembers(text) !== countKeys(value))
-    throw invalid("repeated_field", `field ${findRepeatedKey(text)} stands there twice`);
+    throw invalid("repeated_field", `field ${findRepeatedKey(text)} is repeated`);
   return value;
 }
 
@@ -30,7 +30,11 @@ const quote = 0x22;
 const backslash = 0x5c;
 const colon = 0x3a;
 
-/** Counts the members of all objects: colons outside strings. @param text valid JSON */
+/**
+ * Counts the members of all objects, which are the colons outside strings.
+ *
+ * @param text valid JSON
+ */
 function countMembers(text: string): number {
   let count = 0;
   let isString = false;
@@ -43,7 +47,7 @@ function countMembers(text: string): number {
   return count;
 }
 
-/** Counts the keys of a JSON value and of all within it. */
+/** Counts the keys of a JSON value, including nested ones. */
 function countKeys(value: unknown): number {
   let count = 0;
   const waiting = [value];
@@ -59,7 +63,7 @@ function countKeys(value: unknown): number {
 
 const stringOrBracketOrColon = /"(?:[^"\\]|\\.)*"|[{}:]/g;
 
-/** @param text valid JSON @returns the first key given twice in one object, as written, quoted */
+/** Finds the first repeated key of an object, quoted as in the text. @param text valid JSON */
 function findRepeatedKey(text: string): string | undefined {
   const open: Set<string>[] = [];
   let last = "";

@@ -1,59 +1,318 @@
-// A new intent: its salt, and the rules that may grow, by which no name is one that Solidity
-// reserves and no selector is that of a well-known function under another signature. They are apart
-// from the frozen rules of parse.ts so that a page that only verifies does not load these lists.
+// Additional rules for new intents, which may change between releases: no name is reserved in
+// Solidity, and no selector belongs to a well-known function with another signature. They never
+// decide which terms are valid, so they are separate from the frozen rules of parse.ts.
 
-import { cacheOf } from "../abi/cache.ts";
+import type { AbiFunction } from "../abi/cache.ts";
+import { getCache } from "../abi/cache.ts";
+import { readFunction } from "../abi/function.ts";
 import { toHex } from "../abi/hex.ts";
-import { addFaults, type Issue, noFaults } from "../errors.ts";
-import { cautionsOf } from "../function/cautions.ts";
-import { readFunction } from "../function/function.ts";
-import { keccakOf } from "../keccak/keccak.ts";
+import { addFaults, type Fault, type Issue, noFaults } from "../errors.ts";
+import { chooseKeccak, keccak256 } from "../keccak/keccak.ts";
 import type { Hex, Intent } from "./intent.ts";
 import { parseIntent, type TermsOptions, useIntent } from "./parse.ts";
 
 export type NewIntentOptions = TermsOptions & {
-  /** Further rules, on the fields that are right in themselves; told with the other issues. */
+  /** Checks the fields that are valid so far. Its issues are reported together with the others. */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };
 
-/** An intent and its terms, made in one walk. */
 type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
- * A new intent and its terms: as {@link parseIntent}, but what {@link findCautions} finds is
- * refused with the rest, and a salt is drawn where there is none.
+ * Parses a new intent and encodes its terms. In addition to {@link parseIntent}, it refuses what
+ * {@link findCautions} finds, and it draws a salt if the intent has none.
  *
- * @throws {InvalidError} with every fault found, up to 100
+ * @throws {InvalidError} with every fault, up to 100
  */
 export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}): Encoded {
-  const asNew = { drawSalt, cautionsOf, check: options.check };
+  const asNew = { drawSalt, listCautions, check: options.check };
   return useIntent(value, options, (intent, terms) => ({ intent, terms: terms.slice() }), asNew);
 }
 
 /**
- * Finds what a reader of `intent` should be warned of and {@link encodeNewIntent} refuses, though
- * such terms are valid for good: names that Solidity keeps for itself (`reserved_word`), and
- * selectors of well-known functions under another signature (`selector_clash`). The lists may grow.
+ * Finds names that are reserved in Solidity (`reserved_word`) and selectors of well-known functions
+ * with another signature (`selector_clash`). {@link encodeNewIntent} refuses them, and a reader of
+ * an existing intent should see a warning, because its terms remain valid. The lists may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
-  const cache = cacheOf(keccakOf(options));
+  const cache = getCache(chooseKeccak(options));
   const faults = noFaults();
   for (const [index, call] of parseIntent(intent, options).calls.entries()) {
     faults.path.push("calls", index, "function");
-    addFaults(faults, cautionsOf(readFunction(faults, call.function, cache)!));
+    addFaults(faults, listCautions(readFunction(faults, call.function, cache)!));
     faults.path.length = 0;
   }
   return faults.issues;
 }
 
 /**
- * Draws a salt: 16 random bytes, then 16 zeros, which are 192 gas cheaper in the calldata of an
- * execution. Two intents that are alike otherwise meet by chance after some 2^64 salts.
+ * Draws a salt of 16 random bytes and 16 zero bytes, which save 192 gas in the calldata of an
+ * execution. A collision between otherwise equal intents is expected after about 2^64 salts.
  *
- * @returns 32 bytes, lower case
+ * @returns 32 bytes, lowercase
  */
 export function drawSalt(): Hex {
   const salt = new Uint8Array(32);
   crypto.getRandomValues(salt.subarray(0, 16));
   return toHex(salt);
 }
+
+/** Returns the `reserved_word` and `selector_clash` faults of a function. */
+function listCautions(found: AbiFunction): readonly Fault[] {
+  const known = cautionsByFunction.get(found);
+  if (known) return known;
+  const { signature, names, selector } = found;
+  const cautions: Fault[] = [];
+  const name = signature.slice(0, signature.indexOf("("));
+  if (isReserved(name, "function")) cautions.push(reservedWord(name, "function"));
+  for (const parameter of names.split(/[(),]+/))
+    if (isReserved(parameter, "parameter")) cautions.push(reservedWord(parameter, "parameter"));
+  const owner = findSelectorOwner(selector);
+  if (owner !== undefined && owner !== signature) {
+    const message = `its selector ${selector} belongs to the well-known function ${owner}`;
+    cautions.push({ code: "selector_clash", message });
+  }
+  cautionsByFunction.set(found, cautions);
+  return cautions;
+}
+
+/** Most intents call the same few functions. */
+const cautionsByFunction = new WeakMap<AbiFunction, readonly Fault[]>();
+
+const reservedWord = (word: string, kind: "function" | "parameter"): Fault => ({
+  code: "reserved_word",
+  message: `expected another ${kind} name: ${word} is a reserved word of Solidity`,
+});
+
+// The reserved words of solc 0.8.37. A test compiles each word in both places.
+
+/** Neither functions nor parameters can have these names. */
+const words = `abstract address after alias anonymous apply as assembly auto bool break byte bytes
+calldata case catch constant constructor continue contract copyof days default define delete do else
+emit enum ether event external false final fixed for function gwei hex hours if immutable implements
+import in indexed inline int interface internal is let library macro mapping match memory minutes
+modifier mutable new null of override partial payable pragma private promise public pure reference
+relocatable return returns sealed seconds sizeof static storage string struct supports switch throw
+true try type typedef typeof ufixed uint unchecked unicode using var view virtual weeks wei while
+years`;
+
+/** Functions can have these names, and parameters cannot. */
+const functionWords = "_ fallback receive super this";
+
+const everywhere: ReadonlySet<string> = new Set(words.split(/\s+/));
+const ofParameters: ReadonlySet<string> = new Set(functionWords.split(" "));
+
+/**
+ * Sized types such as `uint8`, `bytes32`, and `fixed128x18`. Other widths, as in `uint7`, are not
+ * reserved.
+ */
+const sizedType = /^(?:u?int([1-9]\d*)|bytes([1-9]\d*)|u?fixed([1-9]\d*)x(0|[1-9]\d*))$/;
+
+function isSizedType(word: string): boolean {
+  const found = sizedType.exec(word);
+  if (!found) return false;
+  const [, intBits, bytes, fixedBits, digits] = found;
+  if (bytes !== undefined) return Number(bytes) <= 32;
+  const bits = Number(intBits ?? fixedBits);
+  return bits % 8 === 0 && bits <= 256 && Number(digits ?? 0) <= 80;
+}
+
+/** Returns whether Solidity refuses `word` as the name of a function or a parameter. */
+export const isReserved = (word: string, kind: "function" | "parameter"): boolean =>
+  everywhere.has(word) || isSizedType(word) || (kind === "parameter" && ofParameters.has(word));
+
+export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
+
+// Well-known functions that move or hand over money. A selector has four bytes, so about 2^32 tries
+// find a harmless-looking name with the selector of `approve`. The list helps readers but cannot be
+// complete, because a target can have functions that no list contains.
+
+const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
+const permitted = "(address,uint256),uint256,uint256";
+const permits = "(address,uint256)[],uint256,uint256";
+const allowed = "(address,uint160,uint48,uint48)";
+const authorization = "address,address,uint256,uint256,uint256,bytes32";
+const signature = "uint8,bytes32,bytes32";
+const pool = "(address,address,address,address,uint256,uint256,uint256)";
+const userOperation = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)";
+
+/** Signatures by their source. A test compares each selector with viem. */
+export const wellKnown: Readonly<Record<string, string>> = {
+  "ERC-20 and extensions": `
+    transfer(address,uint256) transferFrom(address,address,uint256) approve(address,uint256)
+    allowance(address,address) balanceOf(address) mint(address,uint256) mint(address) mint(uint256)
+    burn(uint256) burn(address,uint256) burnFrom(address,uint256) issue(uint256) redeem(uint256)
+    increaseAllowance(address,uint256) decreaseAllowance(address,uint256)
+    increaseApproval(address,uint256) decreaseApproval(address,uint256)
+    push(address,uint256) pull(address,uint256) move(address,address,uint256)`,
+  "ERC-677 and 1363": `
+    transferAndCall(address,uint256) transferAndCall(address,uint256,bytes)
+    transferFromAndCall(address,address,uint256) transferFromAndCall(address,address,uint256,bytes)
+    approveAndCall(address,uint256) approveAndCall(address,uint256,bytes)`,
+  "ERC-2612 (also DAI, USDC), ERC-5805": `
+    permit(address,address,uint256,uint256,${signature})
+    permit(address,address,uint256,uint256,bool,${signature})
+    permit(address,address,uint256,uint256,bytes)
+    delegate(address) delegateBySig(address,uint256,uint256,${signature})`,
+  "ERC-3009": `
+    transferWithAuthorization(${authorization},${signature})
+    transferWithAuthorization(${authorization},bytes)
+    receiveWithAuthorization(${authorization},${signature})
+    receiveWithAuthorization(${authorization},bytes)
+    cancelAuthorization(address,bytes32,${signature}) cancelAuthorization(address,bytes32,bytes)`,
+  "ERC-721": `
+    safeTransferFrom(address,address,uint256) safeTransferFrom(address,address,uint256,bytes)
+    setApprovalForAll(address,bool) safeMint(address,uint256) safeMint(address)
+    onERC721Received(address,address,uint256,bytes)`,
+  "ERC-777": `
+    send(address,uint256,bytes) burn(uint256,bytes)
+    operatorSend(address,address,uint256,bytes,bytes) operatorBurn(address,uint256,bytes,bytes)
+    authorizeOperator(address) revokeOperator(address)`,
+  "ERC-1155 and 6909": `
+    safeTransferFrom(address,address,uint256,uint256,bytes)
+    safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)
+    mint(address,uint256,uint256,bytes) mintBatch(address,uint256[],uint256[],bytes)
+    burn(address,uint256,uint256) burnBatch(address,uint256[],uint256[])
+    onERC1155Received(address,address,uint256,uint256,bytes)
+    onERC1155BatchReceived(address,address,uint256[],uint256[],bytes)
+    transfer(address,uint256,uint256) transferFrom(address,address,uint256,uint256)
+    approve(address,uint256,uint256) setOperator(address,bool)`,
+  "ERC-4626 and 7540": `
+    deposit(uint256,address) mint(uint256,address) deposit(uint256) redeem(uint256,address)
+    withdraw(uint256,address,address) redeem(uint256,address,address)
+    deposit(uint256,address,address) mint(uint256,address,address)
+    requestDeposit(uint256,address,address) requestRedeem(uint256,address,address)`,
+  WETH: `
+    deposit() withdraw(uint256) depositTo(address) withdrawTo(address,uint256)
+    withdrawFrom(address,address,uint256) depositToAndCall(address,bytes)
+    flashLoan(address,address,uint256,bytes)`,
+  Permit2: `
+    approve(address,address,uint160,uint48) transferFrom(address,address,uint160,address)
+    transferFrom((address,address,uint160,address)[]) lockdown((address,address)[])
+    permit(address,(${allowed},address,uint256),bytes)
+    permit(address,(${allowed}[],address,uint256),bytes)
+    permitTransferFrom((${permitted}),(address,uint256),address,bytes)
+    permitTransferFrom((${permits}),(address,uint256)[],address,bytes)
+    permitWitnessTransferFrom((${permitted}),(address,uint256),address,bytes32,string,bytes)
+    permitWitnessTransferFrom((${permits}),(address,uint256)[],address,bytes32,string,bytes)
+    invalidateNonces(address,address,uint48) invalidateUnorderedNonces(uint256,uint256)`,
+  "Uniswap v2": `
+    swapExactTokensForTokens(uint256,uint256,address[],address,uint256)
+    swapTokensForExactTokens(uint256,uint256,address[],address,uint256)
+    swapExactETHForTokens(uint256,address[],address,uint256)
+    swapTokensForExactETH(uint256,uint256,address[],address,uint256)
+    swapExactTokensForETH(uint256,uint256,address[],address,uint256)
+    swapETHForExactTokens(uint256,address[],address,uint256)
+    swapExactTokensForTokensSupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)
+    swapExactETHForTokensSupportingFeeOnTransferTokens(uint256,address[],address,uint256)
+    swapExactTokensForETHSupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)
+    addLiquidity(address,address,uint256,uint256,uint256,uint256,address,uint256)
+    addLiquidityETH(address,uint256,uint256,uint256,address,uint256)
+    removeLiquidity(address,address,uint256,uint256,uint256,address,uint256)
+    removeLiquidityETH(address,uint256,uint256,uint256,address,uint256)
+    swap(uint256,uint256,address,bytes) skim(address)`,
+  "Uniswap v3 and its routers": `
+    exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
+    exactInput((bytes,address,uint256,uint256,uint256))
+    exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
+    exactOutput((bytes,address,uint256,uint256,uint256))
+    exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))
+    exactInput((bytes,address,uint256,uint256))
+    exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))
+    exactOutput((bytes,address,uint256,uint256))
+    swapExactTokensForTokens(uint256,uint256,address[],address)
+    swapTokensForExactTokens(uint256,uint256,address[],address)
+    unwrapWETH9(uint256,address) unwrapWETH9(uint256) refundETH() wrapETH(uint256)
+    unwrapWETH9WithFee(uint256,address,uint256,address)
+    sweepToken(address,uint256,address) sweepToken(address,uint256)
+    sweepTokenWithFee(address,uint256,address,uint256,address)
+    selfPermit(address,uint256,uint256,${signature})
+    selfPermitAllowed(address,uint256,uint256,${signature})
+    mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))
+    increaseLiquidity((uint256,uint256,uint256,uint256,uint256,uint256))
+    decreaseLiquidity((uint256,uint128,uint256,uint256,uint256))
+    collect((uint256,address,uint128,uint128))
+    execute(bytes,bytes[]) execute(bytes,bytes[],uint256)`,
+  "1inch, 0x, Curve, Balancer": `
+    swap(address,${pool},bytes) swap(address,${pool},bytes,bytes)
+    unoswap(uint256,uint256,uint256,uint256) unoswap(address,uint256,uint256,uint256[])
+    unoswapTo(uint256,uint256,uint256,uint256,uint256)
+    uniswapV3Swap(uint256,uint256,uint256[])
+    transformERC20(address,address,uint256,uint256,(uint32,bytes)[])
+    execute((address,address,uint256),bytes[],bytes32)
+    exchange(int128,int128,uint256,uint256) exchange(uint256,uint256,uint256,uint256)
+    exchange_underlying(int128,int128,uint256,uint256)
+    add_liquidity(uint256[2],uint256) add_liquidity(uint256[3],uint256)
+    remove_liquidity(uint256,uint256[2]) remove_liquidity(uint256,uint256[3])
+    remove_liquidity_one_coin(uint256,int128,uint256)
+    swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),uint256,uint256)
+    joinPool(bytes32,address,address,(address[],uint256[],bytes,bool))
+    exitPool(bytes32,address,address,(address[],uint256[],bytes,bool))`,
+  "Aave, Compound, Lido": `
+    supply(address,uint256,address,uint16) withdraw(address,uint256,address)
+    deposit(address,uint256,address,uint16) borrow(address,uint256,uint256,uint16,address)
+    repay(address,uint256,uint256,address) approveDelegation(address,uint256)
+    setUserUseReserveAsCollateral(address,bool)
+    supplyWithPermit(address,uint256,address,uint16,uint256,${signature})
+    supply(address,uint256) supplyTo(address,address,uint256) withdraw(address,uint256)
+    withdrawTo(address,address,uint256) transferAsset(address,address,uint256) allow(address,bool)
+    redeemUnderlying(uint256) borrow(uint256) repayBorrow(uint256)
+    submit(address) wrap(uint256) unwrap(uint256) requestWithdrawals(uint256[],address)
+    stake(uint256) unstake(uint256) claim() claim(address) exit() getReward()`,
+  bridges: `
+    depositForBurn(uint256,uint32,bytes32,address)
+    depositForBurn(uint256,uint32,bytes32,address,bytes32,uint256,uint32)
+    depositForBurnWithCaller(uint256,uint32,bytes32,address,bytes32)
+    send((uint32,bytes32,uint256,uint256,bytes,bytes,bytes),(uint256,uint256),address)
+    outboundTransfer(address,address,uint256,uint256,uint256,bytes)
+    bridgeERC20To(address,address,address,uint256,uint32,bytes)
+    bridgeETHTo(address,uint32,bytes)
+    transferTokens(address,uint256,uint16,bytes32,uint256,uint32)`,
+  multicalls: `
+    multicall(bytes[]) multicall(uint256,bytes[]) multicall(bytes32,bytes[]) multiSend(bytes)
+    aggregate((address,bytes)[]) tryAggregate(bool,(address,bytes)[])
+    aggregate3((address,bool,bytes)[]) aggregate3Value((address,bool,uint256,bytes)[])
+    disperseEther(address[],uint256[]) disperseToken(address,address[],uint256[])`,
+  "Safe, ERC-4337, 7579": `
+    execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)
+    execTransactionFromModule(address,uint256,bytes,uint8) enableModule(address)
+    addOwnerWithThreshold(address,uint256) removeOwner(address,address,uint256)
+    swapOwner(address,address,address) changeThreshold(uint256) setGuard(address)
+    setFallbackHandler(address) execute(address,uint256,bytes) execute(bytes32,bytes)
+    executeBatch(address[],uint256[],bytes[]) executeBatch((address,uint256,bytes)[])
+    installModule(uint256,address,bytes) uninstallModule(uint256,address,bytes)
+    handleOps(${userOperation}[],address) withdrawStake(address)`,
+  "ownership and upgrades": `
+    setOwner(address) transferOwnership(address) acceptOwnership() renounceOwnership()
+    changeOwner(address) claimOwnership() setPendingAdmin(address) acceptAdmin()
+    grantRole(bytes32,address) revokeRole(bytes32,address) renounceRole(bytes32,address)
+    rely(address) deny(address) hope(address) addMinter(address) removeMinter(address)
+    configureMinter(address,uint256) pause() unpause() initialize() initialize(address)
+    upgradeTo(address) upgradeToAndCall(address,bytes) upgrade(address,address)
+    upgradeAndCall(address,address,bytes) changeAdmin(address) changeProxyAdmin(address,address)
+    diamondCut((address,uint8,bytes4[])[],address,bytes)
+    blacklist(address) unBlacklist(address) setAuthorizationState(address,bool)
+    addBlackList(address) removeBlackList(address) destroyBlackFunds(address)
+    rescueERC20(address,address,uint256)`,
+  PaymentFactory: `
+    execute(${intent}) batch(bytes[]) recover(${intent},address[])
+    rescue(${intent},address,uint256,bytes)`,
+};
+
+let bySelector: Map<string, string> | undefined;
+
+/** Returns the signature of the well-known function with this `selector` (lowercase). */
+export function findSelectorOwner(selector: string): string | undefined {
+  bySelector ??= hashAll();
+  return bySelector.get(selector);
+}
+
+/** Takes about a millisecond, once, for the first new intent. */
+function hashAll(): Map<string, string> {
+  const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
+  return new Map(signatures.map((text) => [computeSelector(text), text]));
+}
+
+const ascii = new TextEncoder();
+const computeSelector = (text: string): string =>
+  toHex(keccak256(ascii.encode(text)).subarray(0, 4));

@@ -167,7 +167,7 @@ describe("parseIntent refuses", () => {
     ];
     for (const value of [...values, withCall("f(uint256 a)", "25.0")]) {
       const [{ message } = assert.fail()] = issuesOf(value);
-      assert.match(message, /amounts are in base units, 10\^decimals of them to one token$/);
+      assert.match(message, /amounts are in base units \(one token has 10\^decimals\)$/);
       assert.doesNotMatch(message, /write/);
     }
   });
@@ -336,7 +336,7 @@ describe("InvalidError", () => {
     );
     assert.match(
       messageOf(() => parseAddress("0x12", { path: ["calls", 0, "target"] })),
-      /^calls\.0\.target: expected an address/,
+      /^calls\[0\]\.target: expected an address/,
     );
     assert.match(
       messageOf(() => parseIntent(null)),

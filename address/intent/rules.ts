@@ -1,5 +1,5 @@
-// Refuses what a field may not be though it has the right form. The rules are asked where intents
-// are written and where terms are read, and they are frozen: spec/terms.md §1.
+// Rules for the values of single fields, applied when an intent is written and when terms are read.
+// They never change: spec/terms.md §1.
 
 import { zeroAddress } from "../abi/token.ts";
 import type { Fault } from "../errors.ts";
@@ -7,26 +7,30 @@ import type { Hex } from "./intent.ts";
 
 export const callsMax = 32;
 
-/** @param token EIP-55, as all addresses here */
+/** @param token in EIP-55 case, as all addresses in this file */
 export function tokenFault(token: Hex): Fault | undefined {
   if (token !== zeroAddress) return undefined;
-  return { code: "zero_address", message: "the zero address is no token contract" };
+  return { code: "zero_address", message: "expected a token contract, found the zero address" };
 }
 
-/** @param token undefined where it has a fault of its own */
+/** @param token undefined if it is invalid */
 export function recoveryFault(
   recovery: Hex,
   token: Hex | undefined,
   factory: Hex,
 ): Fault | undefined {
   if (recovery === zeroAddress)
-    return { code: "zero_address", message: "money sent to the zero address is lost" };
+    return {
+      code: "zero_address",
+      message: "expected an address of yours, found the zero address: money sent there is lost",
+    };
   if (recovery === factory) {
-    const message = "the factory can hold no money: name an address of yours";
+    const message = "expected an address of yours, found the factory, which cannot receive money";
     return { code: "recovery_is_factory", message };
   }
   if (recovery !== token) return undefined;
-  const message = "money sent to the token contract is lost: name an address of yours";
+  const message =
+    "expected an address of yours, found the token contract: money sent there is lost";
   return { code: "recovery_is_token", message };
 }
 
@@ -40,15 +44,16 @@ export const noCalls: Fault = {
   message: `expected 1 to ${callsMax} calls, found 0`,
 };
 
-/** @param word the 32 bytes from `at` are the address's */
+/** @param word contains the address in the 32 bytes from `at` */
 export function targetFault(word: Uint8Array, at: number): Fault | undefined {
   for (let i = 0; i < 30; i++) if (word[at + i] !== 0) return undefined;
-  const message = "no contract is below 2^16: a call to it would do nothing and count as done";
+  const message =
+    "expected an address from 2^16: no contract is below, so a call would do nothing and succeed";
   return { code: "reserved_address", message };
 }
 
-/** @param least the least that `field` may be */
-export const smallRange = (least: number): string =>
+/** @param least the minimum */
+export const integerRange = (least: number): string =>
   `expected an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
 
 export const leastExpirationTimestamp = 0;

@@ -99,7 +99,7 @@ describe("encodeTerms and decodeTerms", () => {
     const terms = encodeTerms(withBytes(most));
     assert.equal(terms.length, 24_576);
     assert.deepEqual(decodeTerms(terms), withBytes(most));
-    assert.throws(() => encodeTerms(withBytes(most + 1)), /longer than 24576 bytes/);
+    assert.throws(() => encodeTerms(withBytes(most + 1)), /at most 24576 bytes/);
     assert.throws(() => decodeTerms(new Uint8Array(24_608)), /at most 24576 bytes, found 24608/);
   });
 

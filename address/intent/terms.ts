@@ -1,17 +1,47 @@
-// Terms: an intent as bytes, `abi.encode(Intent)`. spec/terms.md §2 is the layout. Each intent has
-// one form here and each form one intent, so what is not exactly as written there is refused.
+// Terms: an intent as bytes, `abi.encode(Intent)`. spec/terms.md §2 describes the layout. Each
+// intent has exactly one encoding. The decoder accepts only that encoding, so its result does not
+// have to be encoded again and compared; the tests do that.
 
-import { type Bytes, parseBytes } from "../abi/hex.ts";
+import { type AbiFunction, getCache } from "../abi/cache.ts";
+import { readAddress } from "../abi/checksum.ts";
+import { findFunction, joinFunction } from "../abi/function.ts";
+import { type Bytes, parseBytes, toHex } from "../abi/hex.ts";
+import { readSmall, readWord } from "../abi/number.ts";
+import {
+  decodeText,
+  malformed,
+  newReader,
+  type Reader,
+  take,
+  takeBytes,
+  takeEnd,
+  takeLength,
+  takeOffset,
+  takeValues,
+  throwFault,
+} from "../abi/reader.ts";
+import { termsBytesMax } from "../abi/type.ts";
 import { parseFactory } from "../derive.ts";
-import { keccakOf } from "../keccak/keccak.ts";
-import { decodeIntent } from "./decode.ts";
-import type { Intent } from "./intent.ts";
+import { type Fault, InvalidError, noFaults, throwFaults } from "../errors.ts";
+import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
+import type { Call, Hex, Intent } from "./intent.ts";
 import { type TermsOptions, useIntent } from "./parse.ts";
+import {
+  callsMax,
+  integerRange,
+  leastChainId,
+  leastExpirationTimestamp,
+  noCalls,
+  recoveryFault,
+  targetFault,
+  tokenFault,
+  zeroAmount,
+} from "./rules.ts";
 
 /**
- * The terms of `intent`, which is parsed first: a multiple of 32 bytes, at most 24,576.
+ * Parses `intent` and encodes it.
  *
- * @returns bytes of the caller's own
+ * @returns a new array of at most 24,576 bytes, a multiple of 32
  * @throws {InvalidError} with every fault of the intent
  */
 export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Array {
@@ -19,13 +49,122 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
 }
 
 /**
- * The intent that has these terms: `encodeTerms(decodeTerms(terms))` is `terms`, byte for byte. So
- * terms that decode, and derive the address that was asked for, prove the intent.
+ * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`, so terms that decode and derive
+ * the requested address prove the intent.
  *
  * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} does not
- *   give: `malformed_terms` where the layout is at fault, else as of an intent, with the path to it
+ *   return: `malformed_terms` if the layout is not canonical, else a fault of the intent with its
+ *   path
  */
 export function decodeTerms(terms: Bytes, options: TermsOptions = {}): Intent {
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   return decodeIntent(parseBytes(terms, []), parseFactory(options.factory, keccak), keccak);
+}
+
+function decodeIntent(terms: Uint8Array, factory: Hex, keccak: Keccak): Intent {
+  if (terms.length > termsBytesMax) {
+    const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
+    throw new InvalidError([{ path: [], code: "terms_too_long", message }]);
+  }
+  const reader = newReader(terms, getCache(keccak));
+  const start = take(reader, 32);
+  takeOffset(reader, start, 0);
+  const at = take(reader, 7 * 32);
+  const token = takeAddress(reader, at, "token");
+  throwIf(reader, tokenFault(token), "token");
+  const amount = readWord(reader.view, at + 32);
+  throwIf(reader, amount === 0n ? zeroAmount : undefined, "amount");
+  takeOffset(reader, at + 64, at);
+  const calls = takeCalls(reader);
+  const expirationTimestamp = takeInteger(
+    reader,
+    at + 96,
+    "expirationTimestamp",
+    leastExpirationTimestamp,
+  );
+  const recovery = takeAddress(reader, at + 128, "recovery");
+  throwIf(reader, recoveryFault(recovery, token, factory), "recovery");
+  const salt = toHex(terms.subarray(at + 160, at + 192));
+  const chainId = takeInteger(reader, at + 192, "chainId", leastChainId);
+  takeEnd(reader);
+  return { token, amount: String(amount), calls, expirationTimestamp, recovery, salt, chainId };
+}
+
+function throwIf(reader: Reader, fault: Fault | undefined, field: string): void {
+  if (fault) throwFault(reader, fault, field);
+}
+
+function takeAddress(reader: Reader, at: number, field: string): Hex {
+  const address = readAddress(reader.cache, reader.bytes, at);
+  return address ?? malformed(reader, "expected 12 zero bytes before an address", field);
+}
+
+function takeInteger(reader: Reader, at: number, field: string, least: number): number {
+  const value = readSmall(reader.view, at);
+  if (value !== undefined && value >= least) return value;
+  return throwFault(reader, { code: "out_of_range", message: integerRange(least) }, field);
+}
+
+function takeCalls(reader: Reader): Call[] {
+  reader.path.push("calls");
+  const count = takeLength(reader, 32);
+  if (count === 0) throwFault(reader, noCalls);
+  if (count > callsMax) {
+    const message = `expected at most ${callsMax} calls, found ${count}`;
+    throwFault(reader, { code: "too_many", message });
+  }
+  const base = take(reader, 32 * count);
+  const calls: Call[] = [];
+  for (let i = 0; i < count; i++) {
+    reader.path.push(i);
+    takeOffset(reader, base + 32 * i, base);
+    calls.push(takeCall(reader));
+    reader.path.pop();
+  }
+  reader.path.pop();
+  return calls;
+}
+
+function takeCall(reader: Reader): Call {
+  const at = take(reader, 4 * 32);
+  const target = takeAddress(reader, at, "target");
+  throwIf(reader, targetFault(reader.bytes, at), "target");
+  reader.path.push("function");
+  takeOffset(reader, at + 32, at);
+  const signature = takeBytes(reader);
+  takeOffset(reader, at + 64, at);
+  const names = takeBytes(reader);
+  const found = parseFunction(reader, signature, names);
+  reader.path.pop();
+  reader.path.push("args");
+  takeOffset(reader, at + 96, at);
+  const args = takeArguments(reader, found);
+  reader.path.pop();
+  return { target, function: found.text, args };
+}
+
+/** Parses the function with this signature and these names. */
+function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array): AbiFunction {
+  const { cache } = reader;
+  const known = findFunction(signature, names, cache);
+  if (known) return known;
+  const faults = noFaults(reader.path);
+  const found = joinFunction(
+    faults,
+    decodeText(reader, signature),
+    decodeText(reader, names),
+    cache,
+  );
+  throwFaults(faults);
+  return found ?? malformed(reader, "the signature and the names have different shapes");
+}
+
+/** Takes the length of the arguments, and the arguments. */
+function takeArguments(reader: Reader, found: AbiFunction): string[] {
+  const end = takeLength(reader, 1) + reader.at;
+  const head = take(reader, found.headBytes);
+  const args = takeValues(reader, found.parameters, head);
+  if (reader.at !== end)
+    malformed(reader, `expected arguments of ${end - head} bytes, found ${reader.at - head}`);
+  return args.map((arg) => (typeof arg === "string" ? arg : JSON.stringify(arg)));
 }

@@ -1,36 +1,50 @@
-// The rules of an intent, field by field, each written to its place in the terms as it passes.
+// Checks the fields of an intent and writes each valid one to its offset in the terms.
 
-import { writeArgument } from "../abi/argument.ts";
-import type { Cache } from "../abi/cache.ts";
+import type { AbiFunction, Cache } from "../abi/cache.ts";
 import { writeAddress } from "../abi/checksum.ts";
+import { readFunction } from "../abi/function.ts";
 import { writeHex } from "../abi/hex.ts";
 import { readInteger, writeInteger } from "../abi/number.ts";
-import { type AbiFunction, type AbiType, termsBytesMax } from "../abi/type.ts";
-import { reserve, TooLong, type Writer, writeBytes } from "../abi/writer.ts";
-import { addFault, addFaults, type Fault, type Faults, kindOf } from "../errors.ts";
-import { readFunction } from "../function/function.ts";
-import type { RawCall, RawIntent } from "./fields.ts";
+import { type AbiType, termsBytesMax } from "../abi/type.ts";
+import { reserve, TooLong, type Writer, writeArgument, writeBytes } from "../abi/writer.ts";
+import { addFault, addFaults, describeType, type Fault, type Faults } from "../errors.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
 import {
+  integerRange,
   leastChainId,
   leastExpirationTimestamp,
   noCalls,
   recoveryFault,
-  smallRange,
   targetFault,
   tokenFault,
   zeroAmount,
 } from "./rules.ts";
 
+/** The fields of the input. A list of the wrong type is undefined and has a fault. */
+export type RawIntent = {
+  token: unknown;
+  amount: unknown;
+  calls: (RawCall | undefined)[] | undefined;
+  expirationTimestamp: unknown;
+  recovery: unknown;
+  salt: unknown;
+  chainId: unknown;
+};
+export type RawCall = {
+  target: unknown;
+  function: string | undefined;
+  args: (string | undefined)[] | undefined;
+};
+
 type Context = {
   readonly faults: Faults;
   readonly writer: Writer;
   readonly cache: Cache;
-  /** Reasons to refuse a function that the grammar allows. */
-  readonly cautionsOf?: ((found: AbiFunction) => readonly Fault[]) | undefined;
+  /** Returns reasons to refuse a function that is syntactically valid. */
+  readonly listCautions?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
 
-/** Offsets of the words. The first word of the terms is the offset 0x20 of `abi.encode`. */
+/** Offsets in the terms, whose first word is the offset 0x20 of `abi.encode`. */
 const places = {
   token: 32,
   amount: 64,
@@ -42,10 +56,10 @@ const places = {
   end: 256,
 } as const;
 
-/** Offsets of a call's words from its beginning; the strings and the bytes follow. */
+/** Offsets from the beginning of a call. The strings and the bytes follow. */
 export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
 
-/** Writes the terms of `raw` and gives the fields that are right, in the spec's order. */
+/** Writes the terms of `raw` and returns its valid fields, in the order of the spec. */
 export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Partial<Intent> {
   const { writer } = context;
   reserve(writer, places.end);
@@ -65,8 +79,13 @@ export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Par
   return fields as Partial<Intent>;
 }
 
-/** An address in the place of `field`, or undefined where there is none or a fault. */
-function writeField(context: Context, value: unknown, at: number, field: string): Hex | undefined {
+/** Writes the address of a field. Returns undefined if it is missing or invalid. */
+function writeAddressField(
+  context: Context,
+  value: unknown,
+  at: number,
+  field: string,
+): Hex | undefined {
   if (value === undefined) return undefined;
   const { faults, cache, writer } = context;
   faults.path.push(field);
@@ -76,8 +95,8 @@ function writeField(context: Context, value: unknown, at: number, field: string)
 }
 
 function writeToken(context: Context, value: unknown): Hex | undefined {
-  const token = writeField(context, value, places.token, "token");
-  return token && unless(context, token, tokenFault(token), "token");
+  const token = writeAddressField(context, value, places.token, "token");
+  return token && acceptUnless(context, token, tokenFault(token), "token");
 }
 
 function writeRecovery(
@@ -86,12 +105,14 @@ function writeRecovery(
   token: Hex | undefined,
   factory: Hex,
 ): Hex | undefined {
-  const recovery = writeField(context, raw.recovery, places.recovery, "recovery");
-  return recovery && unless(context, recovery, recoveryFault(recovery, token, factory), "recovery");
+  const recovery = writeAddressField(context, raw.recovery, places.recovery, "recovery");
+  return (
+    recovery && acceptUnless(context, recovery, recoveryFault(recovery, token, factory), "recovery")
+  );
 }
 
-/** `value`, or undefined where `fault` is one. */
-function unless<T>(
+/** Returns `value`, or adds `fault` and returns undefined. */
+function acceptUnless<T>(
   { faults }: Context,
   value: T,
   fault: Fault | undefined,
@@ -110,10 +131,10 @@ function writeAmount(context: Context, value: unknown): string | undefined {
   faults.path.pop();
   if (amount === undefined) return undefined;
   writeInteger(writer.view, places.amount, amount);
-  return unless(context, value as string, value === "0" ? zeroAmount : undefined, "amount");
+  return acceptUnless(context, value as string, value === "0" ? zeroAmount : undefined, "amount");
 }
 
-/** An integer a JSON number holds exactly, from `least`. */
+/** Writes an integer of at least `least` that a JSON number represents exactly. */
 function writeSmall(
   context: Context,
   raw: RawIntent,
@@ -126,13 +147,18 @@ function writeSmall(
     writeInteger(context.writer.view, places[field], value as number);
     return value as number;
   }
-  const wanted = smallRange(least);
+  const wanted = integerRange(least);
   if (typeof value !== "number") {
     const meant = String(value instanceof Date ? Math.floor(+value / 1000) : value);
     const isKind = typeof value !== "object" || value instanceof Date;
     const quotes = typeof value === "string" ? " without quotes" : "";
     const instead = isKind && /^[1-9][0-9]{0,14}$/.test(meant) ? `: write ${meant}${quotes}` : "";
-    addFault(context.faults, "wrong_type", `${wanted}, found ${kindOf(value)}${instead}`, field);
+    addFault(
+      context.faults,
+      "wrong_type",
+      `${wanted}, found ${describeType(value)}${instead}`,
+      field,
+    );
   } else {
     const code =
       Number.isInteger(value) && !Object.is(value, -0) ? "out_of_range" : "not_an_integer";
@@ -148,7 +174,12 @@ function writeSalt(context: Context, value: unknown): Hex | undefined {
   if (right && writeHex(value, context.writer.bytes, places.salt))
     return value.toLowerCase() as Hex;
   if (typeof value !== "string")
-    addFault(context.faults, "wrong_type", `expected a string, found ${kindOf(value)}`, "salt");
+    addFault(
+      context.faults,
+      "wrong_type",
+      `expected a string, found ${describeType(value)}`,
+      "salt",
+    );
   else {
     const message = `expected 32 bytes: 0x and 64 hex digits, found ${value.length} characters`;
     addFault(context.faults, "malformed_salt", message, "salt");
@@ -156,7 +187,10 @@ function writeSalt(context: Context, value: unknown): Hex | undefined {
   return undefined;
 }
 
-/** The calls, behind their number and an offset to each; undefined if one has a fault. */
+/**
+ * Writes the number of calls, an offset to each, and the calls. Returns undefined if one is
+ * invalid.
+ */
 function writeCalls(
   context: Context,
   calls: readonly (RawCall | undefined)[],
@@ -164,7 +198,7 @@ function writeCalls(
   const { faults, writer } = context;
   const before = faults.issues.length;
   if (calls.length === 0) addFault(faults, noCalls.code, noCalls.message, "calls");
-  const written = orTooLong(faults, "calls", () => {
+  const written = catchTooLong(faults, "calls", () => {
     writer.view.setUint32(reserve(writer, 32) + 28, calls.length);
     const base = reserve(writer, 32 * calls.length);
     return calls.map((call, i) => {
@@ -179,15 +213,15 @@ function writeCalls(
   return written as Call[];
 }
 
-/** Gives what `write` gives, or undefined and a fault of `field` where that would not fit. */
-export function orTooLong<T>(faults: Faults, field: string, write: () => T): T | undefined {
+/** Runs `write`. If the terms become too long, adds a fault to `field` and returns undefined. */
+export function catchTooLong<T>(faults: Faults, field: string, write: () => T): T | undefined {
   const depth = faults.path.length;
   try {
     return write();
   } catch (error) {
     if (!(error instanceof TooLong)) throw error;
     faults.path.length = depth;
-    addFault(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, field);
+    addFault(faults, "terms_too_long", `expected terms of at most ${termsBytesMax} bytes`, field);
     return undefined;
   }
 }
@@ -195,12 +229,12 @@ export function orTooLong<T>(faults: Faults, field: string, write: () => T): T |
 export function writeCall(context: Context, raw: RawCall): Call | undefined {
   const { faults, writer, cache } = context;
   const start = reserve(writer, callPlaces.end);
-  const target = writeField(context, raw.target, start + callPlaces.target, "target");
+  const target = writeAddressField(context, raw.target, start + callPlaces.target, "target");
   if (target)
-    unless(context, target, targetFault(writer.bytes, start + callPlaces.target), "target");
+    acceptUnless(context, target, targetFault(writer.bytes, start + callPlaces.target), "target");
   faults.path.push("function");
   const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, cache);
-  if (found && context.cautionsOf) addFaults(faults, context.cautionsOf(found));
+  if (found && context.listCautions) addFaults(faults, context.listCautions(found));
   faults.path.pop();
   if (!found) return undefined;
   writer.view.setUint32(start + callPlaces.signature + 28, writer.at - start);
@@ -213,7 +247,7 @@ export function writeCall(context: Context, raw: RawCall): Call | undefined {
   return { target, function: found.text, args };
 }
 
-/** `abi.encode` of the arguments, behind its length. */
+/** Writes the length of `abi.encode` of the arguments, and the encoding. */
 function writeArguments(
   context: Context,
   parameters: readonly AbiType[],

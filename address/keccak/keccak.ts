@@ -39,7 +39,7 @@ export const keccak256: Keccak = (bytes) => {
 };
 
 /** The keccak of `options`, or the default. @throws {TypeError} for what is no function */
-export function keccakOf(options: { readonly keccak?: Keccak | undefined }): Keccak {
+export function chooseKeccak(options: { readonly keccak?: Keccak | undefined }): Keccak {
   const { keccak = keccak256 } = options;
   if (typeof keccak !== "function") throw new TypeError("keccak: expected a function");
   return keccak;

@@ -3,8 +3,8 @@
 // gets money for, or whose key signed the link. Names are shown with the domain that said them.
 
 import { parseAddress } from "../abi/checksum.ts";
-import { kindOf } from "../errors.ts";
-import { isSame } from "../hex.ts";
+import { isSame } from "../abi/hex.ts";
+import { describeType } from "../errors.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
 import { inertPieces, isName } from "./inert.ts";
 
@@ -84,7 +84,7 @@ export async function signShopLink(page: string, options: LinkOptions): Promise<
 
 /** The beginning of a text, with what hides in it written out. */
 function shown(value: unknown): string {
-  if (typeof value !== "string") return kindOf(value);
+  if (typeof value !== "string") return describeType(value);
   const pieces = inertPieces(value.slice(0, 80));
   return `"${pieces.map(({ text }) => text).join("")}"`;
 }

@@ -1,8 +1,8 @@
 // Everything that proves an address in one object: what the service answers, what the command line
 // writes and what a receipt keeps. spec/proof.md has the format.
 
-import { kindOf, plainOf } from "../errors.ts";
-import { type Hex, isHash, isSame } from "../hex.ts";
+import { type Hex, isHash, isSame } from "../abi/hex.ts";
+import { describeType, describeValue } from "../errors.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof } from "./error.ts";
@@ -52,14 +52,14 @@ export function verifyAddressProof(
     const hash = (claimed as BlockReference | null | undefined)?.hash;
     const block = isHash(hash) && trusted.find((each) => isSame(each.hash, hash));
     if (block) return block;
-    const what = isHash(hash) ? hash : kindOf(hash);
+    const what = isHash(hash) ? hash : describeType(hash);
     throw invalidProof(`block: ${what} is not among those that are trusted`);
   };
   const found = proveOutcome(record, proof?.proof, find(proof?.block), options);
   compare("block", proof.block, found.block);
   compare("outcome", proof.outcome, found.outcome);
   compare("chainId", proof.chainId, record.intent.chainId);
-  const kind = kindOf(proof.execution);
+  const kind = describeType(proof.execution);
   if (kind !== (found.outcome === "executed" ? "an object" : "null"))
     throw invalidProof(`execution: found ${kind} where the outcome is ${found.outcome}`);
   if (proof.execution === null) return { ...found, execution: null };
@@ -81,6 +81,8 @@ function compare(what: string, claimed: unknown, found: unknown): void {
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    throw invalidProof(`${what}: found another than ${plainOf(found)}, which the proof shows`);
+    throw invalidProof(
+      `${what}: found another than ${describeValue(found)}, which the proof shows`,
+    );
   }
 }

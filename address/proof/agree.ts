@@ -1,10 +1,10 @@
 // Which block of a chain to trust: one that enough endpoints name by the same hash. A caller that
 // has a better source, such as a light client or an L1 oracle, brings the hash from there.
 
-import { kindOf } from "../errors.ts";
-import { toQuantity } from "../hex.ts";
+import { toQuantity } from "../abi/hex.ts";
+import { describeType } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
-import { countOf, findBlock, httpRpc, type Rpc } from "../status/rpc.ts";
+import { findBlock, httpRpc, parseNumber, type Rpc } from "../status/rpc.ts";
 import { ProofError } from "./error.ts";
 
 /** Nodes of one chain, kept by operators apart: URLs, or how to call them. */
@@ -75,8 +75,8 @@ export async function agree(rpcs: Rpcs, number: number, quorum: number) {
 async function headOf(rpc: Rpc, chainId: number): Promise<number | string> {
   try {
     const [chain, head] = await Promise.all([rpc("eth_chainId", []), rpc("eth_blockNumber", [])]);
-    const found = countOf(chain, "chain id");
-    return found === chainId ? countOf(head, "block number") : `of chain ${found}`;
+    const found = parseNumber(chain, "chain id");
+    return found === chainId ? parseNumber(head, "block number") : `of chain ${found}`;
   } catch (error) {
     return error instanceof Error ? error.message.slice(0, 200) : "no answer";
   }
@@ -86,7 +86,8 @@ export const callOf = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? htt
 
 /** @throws {TypeError} */
 export function parseAgreement(rpcs: Rpcs, { quorum, confirmations = 0 }: AgreementOptions) {
-  if (!Array.isArray(rpcs)) throw new TypeError(`rpcs: expected a list, found ${kindOf(rpcs)}`);
+  if (!Array.isArray(rpcs))
+    throw new TypeError(`rpcs: expected a list, found ${describeType(rpcs)}`);
   if (rpcs.length === 0) throw new TypeError("rpcs: expected one or more, found none");
   // Told by its place: the URL of a node may hold a key.
   const twice = rpcs.findIndex((rpc, place) => rpcs.indexOf(rpc) < place);

@@ -2,15 +2,14 @@
 // the transaction behind it, and the blocks from there up to one whose hash is trusted.
 
 import { parseAddress } from "../abi/checksum.ts";
-import { toHex } from "../abi/hex.ts";
-import { kindOf, plainOf } from "../errors.ts";
-import { isSame } from "../hex.ts";
+import { isSame, toHex } from "../abi/hex.ts";
+import { transferOf } from "../abi/token.ts";
+import { describeType, describeValue } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
-import { decodeFactoryEvent } from "../status/factory-event.ts";
+import { decodeFactoryEvent } from "../status/factory-events.ts";
 import { StatusError } from "../status/rpc.ts";
 import type { BlockReference, TokenAmount } from "../status/shape.ts";
-import { transferOf } from "../status/transfer.ts";
 import { invalidProof } from "./error.ts";
 import { type Header, readTrustedHeader } from "./header.ts";
 import { bytesIn, nodesOf, type ProofOptions, subjectOf, type TrustedBlock } from "./outcome.ts";
@@ -132,7 +131,9 @@ function proveEvents(
   const { header, depth } = readChain(proof?.headers, block.hash, keccak);
   const index = proof.transactionIndex;
   if (!Number.isSafeInteger(index) || index < 0)
-    throw invalidProof(`transactionIndex: expected an integer from 0, found ${plainOf(index)}`);
+    throw invalidProof(
+      `transactionIndex: expected an integer from 0, found ${describeValue(index)}`,
+    );
   const key = encodeRlp(encodeCount(index));
   const find = (root: Uint8Array, nodes: unknown, what: string) => {
     const value = proveInTrie(root, key, nodesOf(nodes, what), keccak);
@@ -155,7 +156,7 @@ function proveEvents(
 /** The first of the headers, and how many follow it up to the trusted one. */
 function readChain(headers: unknown, trusted: Hex, keccak: Keccak) {
   if (!Array.isArray(headers))
-    throw invalidProof(`headers: expected a list, found ${kindOf(headers)}`);
+    throw invalidProof(`headers: expected a list, found ${describeType(headers)}`);
   let above: Header = readTrustedHeader(bytesIn(headers.at(-1), "headers"), trusted, keccak);
   for (const header of headers.slice(0, -1).reverse())
     above = readTrustedHeader(bytesIn(header, "headers"), toHex(above.parentHash), keccak);
@@ -205,7 +206,7 @@ export function readReceiptLogs(value: Uint8Array): Log[] {
   const fields = listOf(decodeRlp(isTyped ? value.subarray(1) : value), "receipt", 4, 16);
   const status = bytesOf(fields[0], "receipt's status");
   if (status.length !== 1 || status[0] !== 1)
-    throw invalidProof(`receipt: wanted success, found status ${toHex(status)}`);
+    throw invalidProof(`receipt: expected success, found status ${toHex(status)}`);
   bytesOf(fields[2], "receipt's bloom", 256);
   return listOf(fields[3], "receipt's logs").map((item) => {
     const [address, topics, data] = listOf(item, "log", 3, 3);

@@ -6,12 +6,12 @@ import { toHex } from "../abi/hex.ts";
 import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { keccakOf } from "../keccak/keccak.ts";
+import { chooseKeccak } from "../keccak/keccak.ts";
 import { readEvents } from "../status/events.ts";
-import { hexOf, type Rpc } from "../status/rpc.ts";
+import type { VaultEvent } from "../status/factory-events.ts";
+import { parseHex, type Rpc } from "../status/rpc.ts";
 import type { AddressStatus } from "../status/shape.ts";
 import { readStatus } from "../status/status.ts";
-import type { VaultEvent } from "../status/vault-events.ts";
 import type { AddressProof } from "./address-proof.ts";
 import {
   type AgreedBlock,
@@ -204,16 +204,16 @@ export async function rebuild(
   transactionHash: Hex,
   { rpcs, ...options }: ProofOptions & { readonly rpcs: Rpcs },
 ): Promise<DecodedCall[]> {
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   const factory = (options.factory ?? factoryAddress).toLowerCase();
   return fromAny(rpcs, async (rpc) => {
     const json = (await rpc("eth_getTransactionByHash", [transactionHash])) as Json | null;
     const bytes = json && encodeTransaction(json);
     if (!bytes || toHex(keccak(bytes)) !== transactionHash.toLowerCase())
       throw new ProofError("unproved", `no bytes that make the transaction ${transactionHash}`);
-    if (json.to === null || hexOf(json.to, "to", 20) !== factory)
+    if (json.to === null || parseHex(json.to, "to", 20) !== factory)
       throw new ProofError("unproved", `${transactionHash} does not call the factory itself`);
-    return decodeExecutions(hexOf(json.input, "input"), options);
+    return decodeExecutions(parseHex(json.input, "input"), options);
   });
 }
 

@@ -47,6 +47,6 @@ export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
 export function readTrustedHeader(bytes: Uint8Array, hash: string, keccak: Keccak): Header {
   const found = toHex(keccak(bytes));
   if (found !== hash.toLowerCase())
-    throw invalidProof(`header: wanted the block ${hash}, found ${found}`);
+    throw invalidProof(`header: expected the block ${hash}, found ${found}`);
   return readHeader(bytes, keccak);
 }

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { toHex } from "../abi/hex.ts";
-import { keccakOf } from "../keccak/keccak.ts";
+import { chooseKeccak } from "../keccak/keccak.ts";
 import { headersOf } from "./build/fields.ts";
 import { readHeader, readTrustedHeader } from "./header.ts";
 
@@ -14,7 +14,7 @@ type Vector = { readonly chain: string; readonly chainId: number; readonly block
 
 const file = new URL("../../spec/header-vectors.json", import.meta.url);
 const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
-const keccak = keccakOf({});
+const keccak = chooseKeccak({});
 const findHeader = (block: Block) =>
   [...headersOf(block)].find((bytes) => toHex(keccak(bytes)) === block.hash);
 
@@ -36,7 +36,7 @@ describe("headers of other chains", () => {
       const other = `0x${"ab".repeat(32)}`;
       assert.throws(() => readTrustedHeader(findHeader(block)!, other, keccak), {
         code: "invalid_proof",
-        message: `header: wanted the block ${other}, found ${block.hash}`,
+        message: `header: expected the block ${other}, found ${block.hash}`,
       });
     });
 

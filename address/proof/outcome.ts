@@ -2,12 +2,11 @@
 // proof from there to the hash of its code, and that says executed or closed, for ever.
 // spec/proof.md has the format.
 
-import { fromHex } from "../abi/hex.ts";
+import { fromHex, type Hex, isHash } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
-import { plainOf } from "../errors.ts";
-import { type Hex, isHash } from "../hex.ts";
+import { describeValue } from "../errors.ts";
 import type { AddressRecord } from "../intent/intent.ts";
-import { type Keccak, keccakOf } from "../keccak/keccak.ts";
+import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof, ProofError } from "./error.ts";
@@ -76,7 +75,7 @@ export function subjectOf(
   { chainId, hash }: TrustedBlock,
   options: ProofOptions,
 ): AddressRecord & { keccak: Keccak } {
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   const subject = verifyRecord(record, { factory: options.factory ?? factoryAddress, keccak });
   const wanted = subject.intent.chainId;
   if (chainId !== wanted)
@@ -97,7 +96,7 @@ function codeHashOf(account: Uint8Array): Uint8Array {
 /** @throws {ProofError} `invalid_proof` unless it is hex */
 export function bytesIn(value: unknown, what: string): Uint8Array {
   if (typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value)) return fromHex(value);
-  throw invalidProof(`${what}: expected hex, found ${plainOf(value)}`);
+  throw invalidProof(`${what}: expected hex, found ${describeValue(value)}`);
 }
 
 /** The way down a trie is no longer than its key, and one more. */

@@ -1,11 +1,11 @@
 // Payments to an address, proved: a node says where they are, and the receipts of those blocks
 // whether that is so. Native coin leaves no log, so of it there is no payment to prove.
 
-import { isHash, lowerHex, toQuantity } from "../hex.ts";
+import { isHash, lowerHex, toQuantity } from "../abi/hex.ts";
+import { topicOf, transferOf, transferTopic } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
-import { topicOf, transferOf, transferTopic } from "../status/transfer.ts";
 import { type AgreedBlock, agree, callOf, parseAgreement, type Rpcs } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";

@@ -10,8 +10,8 @@ import { after, before, describe, test } from "node:test";
 import { startWorld } from "../../service/testing/chain/world.ts";
 import { toHex } from "../abi/hex.ts";
 import { factoryAddress, initCodePrefix } from "../deployment.ts";
-import { keccakOf } from "../keccak/keccak.ts";
-import { executedTopic } from "../status/factory-event.ts";
+import { chooseKeccak } from "../keccak/keccak.ts";
+import { executedTopic } from "../status/factory-events.ts";
 import { httpRpc, type Rpc } from "../status/rpc.ts";
 import { headersOf, type Json } from "./build/fields.ts";
 import {
@@ -104,7 +104,7 @@ async function make(): Promise<Vectors> {
 }
 
 function headerOf(block: Json): string {
-  const keccak = keccakOf({});
+  const keccak = chooseKeccak({});
   for (const header of headersOf(block))
     if (toHex(keccak(header)) === block.hash) return toHex(header);
   throw new Error("a header that is not hashed as it should be");
@@ -327,7 +327,7 @@ describe("docs/receipt", () => {
     (script === "verify.py" || path[1] !== "execution");
 
   test("its constants are the library's", () => {
-    const { executed, closed } = vaultCodeHashes(factoryAddress, keccakOf({}));
+    const { executed, closed } = vaultCodeHashes(factoryAddress, chooseKeccak({}));
     for (const name of ["verify.js", "verify.py"]) {
       const text = readFileSync(join(scripts, name), "utf8").toLowerCase();
       const wanted = [factoryAddress, initCodePrefix, toHex(executed), toHex(closed)];

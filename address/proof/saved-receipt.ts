@@ -1,11 +1,11 @@
 // The receipt that a person keeps: the record, the proof of what became of it and of who paid. It
 // is verified by the hashes of its blocks and nothing else, so it is as good in ten years as today.
 
+import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
-import { kindOf, plainOf } from "../errors.ts";
-import { type Hex, isHash, isSame } from "../hex.ts";
+import { describeType, describeValue } from "../errors.ts";
 import type { AddressRecord } from "../intent/intent.ts";
-import { keccakOf } from "../keccak/keccak.ts";
+import { chooseKeccak } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
@@ -73,7 +73,7 @@ export function verifyReceipt(
   options: ProofOptions = {},
 ): ProvedReceipt {
   const receipt = shapeOf(value);
-  const keccak = keccakOf(options);
+  const keccak = chooseKeccak(options);
   const trust = { factory: options.factory ?? factoryAddress, keccak };
   const record = verifyRecord(receipt.record, trust);
   const { chainId } = record.intent;
@@ -143,16 +143,18 @@ const canonical = (value: unknown): string =>
 function shapeOf(value: unknown): SavedReceipt {
   const { format, record, proof, payments } = (value ?? {}) as Partial<SavedReceipt>;
   if (format !== receiptFormat)
-    throw invalidProof(`format: expected ${receiptFormat}, found ${plainOf(format)}`);
+    throw invalidProof(`format: expected ${receiptFormat}, found ${describeValue(format)}`);
   if (!record || !proof)
-    throw invalidProof(`expected record and proof, found ${kindOf(record)} and ${kindOf(proof)}`);
+    throw invalidProof(
+      `expected record and proof, found ${describeType(record)} and ${describeType(proof)}`,
+    );
   if (!Array.isArray(payments) || payments.length > paymentsMax)
     throw invalidProof(`payments: expected a list of at most ${paymentsMax}`);
   const { block, execution } = proof;
   const blocks = [block, ...(execution ? [execution.block] : []), ...payments.map((p) => p?.block)];
   for (const each of blocks)
     if (!isHash(each?.hash) || !Number.isSafeInteger(each.number)) {
-      const found = `${plainOf(each?.number)} and ${plainOf(each?.hash)}`;
+      const found = `${describeValue(each?.number)} and ${describeValue(each?.hash)}`;
       throw invalidProof(`block: expected a number and a hash, found ${found}`);
     }
   return { format, record, proof, payments };

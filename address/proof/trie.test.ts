@@ -79,7 +79,7 @@ test("invalid_proof with both hashes, where a node is another than the root says
   const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
   assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
-    message: `trie: wanted node ${toHex(root)}, found ${toHex(keccak256(bytes))}`,
+    message: `trie: expected node ${toHex(root)}, found ${toHex(keccak256(bytes))}`,
   });
 });
 
@@ -91,7 +91,7 @@ test("invalid_proof with its status, of the receipt of a transaction that did no
     const receipt = encodeRlp([status, new Uint8Array(), new Uint8Array(256), []]);
     assert.throws(() => readReceiptLogs(receipt), {
       code: "invalid_proof",
-      message: `receipt: wanted success, found status ${found}`,
+      message: `receipt: expected success, found status ${found}`,
     });
   }
 });

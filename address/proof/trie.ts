@@ -60,7 +60,7 @@ export function proveInTrie(
     if (!node) throw invalidProof("trie: a node is missing");
     const found = keccak(node);
     if (!sameBytes(found, hash))
-      throw invalidProof(`trie: wanted node ${toHex(hash)}, found ${toHex(found)}`);
+      throw invalidProof(`trie: expected node ${toHex(hash)}, found ${toHex(found)}`);
     return node;
   }
 }

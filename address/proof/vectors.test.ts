@@ -125,7 +125,7 @@ describe("spec/proof-vectors.json", () => {
       [{ headers: [] }, "headers: expected hex, found nothing"],
       [
         { headers: [headers[0], child] },
-        `header: wanted the block ${other}, found ${hash}`,
+        `header: expected the block ${other}, found ${hash}`,
         childHash,
       ],
     ] as const) {

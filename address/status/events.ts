@@ -2,10 +2,10 @@
 // at once (all of it, 10,000 blocks, 500) and in whether they remember old code, so the search asks
 // for everything first and narrows itself only where a node refuses.
 
-import { toQuantity } from "../hex.ts";
+import { toQuantity } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
-import { hexOf, type Rpc, RpcError, StatusError } from "./rpc.ts";
-import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./vault-events.ts";
+import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./factory-events.ts";
+import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 
 /** Whose events, and between which blocks, both inclusive. */
 type Search = { factory: Hex; vault: Hex; from: number; to: number };
@@ -55,7 +55,7 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
 const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =>
   findFirstBlock({ from, to }, async (block) => {
     try {
-      return hexOf(await rpc("eth_getCode", [vault, toQuantity(block)]), "code") !== "0x";
+      return parseHex(await rpc("eth_getCode", [vault, toQuantity(block)]), "code") !== "0x";
     } catch (error) {
       if (error instanceof RpcError) return undefined;
       throw error;

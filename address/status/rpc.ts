@@ -1,9 +1,8 @@
 // The few words of JSON-RPC that reading a status needs. What a node answers is checked before it
 // is believed: a wrong shape is an error here, not a zero further up.
 
-import { hexBytes } from "../abi/hex.ts";
-import { plainOf } from "../errors.ts";
-import { fromQuantity, type Hex, lowerHex } from "../hex.ts";
+import { countBytes, fromQuantity, type Hex, lowerHex } from "../abi/hex.ts";
+import { describeValue } from "../errors.ts";
 import type { BlockReference } from "./shape.ts";
 
 /**
@@ -103,22 +102,24 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 
 /** @throws {StatusError} `rpc_inconsistent` unless it is `0x` hex, of `bytes` bytes if given */
-export function hexOf(value: unknown, what: string, bytes?: number): Hex {
+export function parseHex(value: unknown, what: string, bytes?: number): Hex {
   const hex = lowerHex(value);
-  if (hex && hexBytes(hex) === (bytes ?? hexBytes(hex))) return hex;
-  throw inconsistent(`${what}: wanted ${bytes ?? "some"} bytes of hex, found ${plainOf(value)}`);
+  if (hex && countBytes(hex) === (bytes ?? countBytes(hex))) return hex;
+  throw inconsistent(
+    `${what}: expected ${bytes ?? "some"} bytes of hex, found ${describeValue(value)}`,
+  );
 }
 
 /** @throws {StatusError} `rpc_inconsistent` unless `value` is a quantity such as `0x1b4` */
-export function quantityOf(value: unknown, what: string): bigint {
+export function parseQuantity(value: unknown, what: string): bigint {
   const quantity = fromQuantity(value);
   if (quantity !== undefined) return quantity;
-  throw inconsistent(`${what}: wanted a hex quantity, found ${plainOf(value)}`);
+  throw inconsistent(`${what}: expected a hex quantity, found ${describeValue(value)}`);
 }
 
-/** Like {@link quantityOf}, for what must fit a number without loss. */
-export function countOf(value: unknown, what: string): number {
-  const count = Number(quantityOf(value, what));
+/** Like {@link parseQuantity}, for what must fit a number without loss. */
+export function parseNumber(value: unknown, what: string): number {
+  const count = Number(parseQuantity(value, what));
   if (Number.isSafeInteger(count)) return count;
   throw inconsistent(`${what}: ${count} is past 2^53`);
 }
@@ -133,9 +134,9 @@ export async function findBlock(
   const block = (await rpc(method, [by, false])) as Record<string, unknown> | null;
   if (block === null || block === undefined) return undefined;
   return {
-    number: countOf(block.number, "block number"),
-    hash: hexOf(block.hash, "block hash", 32),
-    timestamp: countOf(block.timestamp, "block timestamp"),
+    number: parseNumber(block.number, "block number"),
+    hash: parseHex(block.hash, "block hash", 32),
+    timestamp: parseNumber(block.timestamp, "block timestamp"),
   };
 }
 

@@ -1,43 +1,43 @@
-// The rule that tells the status of an address: a pure function of its intent, of what it holds
-// at one block and of the factory's events up to there. The library and the service read these
-// facts in their own ways and both ask this; service/testing/chain/oracle.ts is a second
-// rule, written apart, that random histories hold it to.
+// Derives the status of an address: a pure function of its intent, its holdings at one block, and
+// the factory's events up to that block. The library and the service read these facts in their own
+// ways and both use this rule. service/testing/chain/oracle.ts is an independent implementation,
+// and a test compares both on random histories.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { zeroAddress } from "../abi/token.ts";
 import { vaultCodeBytes } from "../deployment.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
+import type { VaultEvent } from "./factory-events.ts";
 import { inconsistent, StatusError } from "./rpc.ts";
-import {
-  type AddressState,
-  type AddressStatus,
-  type BlockReference,
-  isOpenState,
-  type Recovery,
-} from "./shape.ts";
-import type { VaultEvent } from "./vault-events.ts";
+import type { AddressState, AddressStatus, BlockReference, Recovery } from "./shape.ts";
 
-/** Whose status: an address in EIP-55 case and the intent it was derived from. */
+/** An address in EIP-55 case, and its intent. */
 export type StatusSubject = { readonly address: Hex; readonly intent: Intent };
 
-/** The holdings of an address at one block: bytes of code, wei, base units of its token. */
+/** The holdings of an address at one block. */
 export type Holding = {
   codeBytes: number;
-  /** Besides the token's balance: 0 where the token is the native coin itself. */
+  /** Wei. 0 if the token is the native coin itself. */
   native: bigint;
-  /** Undefined where the token does not answer `balanceOf` with a word. */
+  /** Base units. Undefined if the token does not answer `balanceOf` with a word. */
   balance: bigint | undefined;
 };
 
-/** The past of an address, as a status tells it. */
+/** Returns whether the calls can still be executed. */
+export const isOpenState = (state: AddressState): boolean =>
+  state === "unfunded" || state === "partially_funded" || state === "funded";
+
+/** The past of an address, as a status reports it. */
 export type Past = Pick<AddressStatus, "execution" | "recoveries">;
 
 export const noPast: Past = { execution: null, recoveries: [] };
 
 /**
+ * Derives the status of an address at `block`.
+ *
  * @param holding at `block`
- * @param past all of it up to `block`
- * @throws {StatusError} `rpc_inconsistent` when the facts contradict each other, `token_unreadable`
+ * @param past complete up to `block`
+ * @throws {StatusError} `rpc_inconsistent` if the facts contradict each other, `token_unreadable`
  */
 export function statusOf(
   { address, intent }: StatusSubject,
@@ -46,10 +46,10 @@ export function statusOf(
   { execution, recoveries }: Past,
 ): AddressStatus {
   const state = stateOf({ address, intent }, block, holding);
-  // Events are but the evidence: a node that lost or made up some cannot change the state.
+  // The code decides. Events that a node lost or invented cannot change the state.
   if ((state === "executed") !== (execution !== null)) {
     const found = execution ? "an Executed event" : "no Executed event";
-    throw inconsistent(`${address}: ${state} by its code, and there is ${found}`);
+    throw inconsistent(`${address}: its code says ${state}, but the node reports ${found}`);
   }
   const balance = holding.balance!;
   const held = [
@@ -72,10 +72,10 @@ export function statusOf(
 }
 
 /**
- * The state alone, by code, clock and money. No event has a say in it.
+ * Derives the state from the code, the time, and the balance, without events.
  *
- * @throws {StatusError} `token_unreadable`; `rpc_inconsistent` on code that the factory never
- *   leaves, or leaves only after the expiry
+ * @throws {StatusError} `token_unreadable`; `rpc_inconsistent` if the code is not a vault's, or is
+ *   that of a closed vault before the expiry
  */
 export function stateOf(
   { address, intent }: StatusSubject,
@@ -93,7 +93,7 @@ export function stateOf(
     return "recovered";
   }
   if (codeBytes > 0) {
-    throw inconsistent(`code: wanted none, ${executed} or ${closed} bytes, found ${codeBytes}`);
+    throw inconsistent(`code: expected 0, ${executed}, or ${closed} bytes, found ${codeBytes}`);
   }
   if (isExpired) return "expired";
   if (balance >= BigInt(intent.amount)) return "funded";
@@ -101,11 +101,11 @@ export function stateOf(
 }
 
 /**
- * `past` and the events since.
+ * Adds later events to `past`.
  *
  * @param events of this vault, oldest first
- * @throws {StatusError} `rpc_inconsistent` where an execution is not the vault's first event or ran
- *   with another token
+ * @throws {StatusError} `rpc_inconsistent` if an execution is not the vault's first event, or has
+ *   another token
  */
 export function addEvents(
   { address, intent }: StatusSubject,
@@ -116,28 +116,32 @@ export function addEvents(
   const recoveries = [...past.recoveries];
   for (const event of events) {
     if (event.name === "Recovered") {
-      recoveries.push(toRecovery(event));
+      recoveries.push(formatRecovery(event));
       continue;
     }
     if (execution || recoveries.length > 0) {
-      throw inconsistent(`${address} executed in block ${event.blockNumber}, but not first`);
+      throw inconsistent(
+        `${address}: expected the execution first, found it later in block ${event.blockNumber}`,
+      );
     }
     if (event.token !== intent.token.toLowerCase()) {
-      throw inconsistent(`${address} executed with token ${event.token}, not ${intent.token}`);
+      throw inconsistent(
+        `${address}: expected an execution with token ${intent.token}, found ${event.token}`,
+      );
     }
     const [held, left] = event.values;
-    execution = { ...placeOf(event), held: String(held), left: String(left) };
+    execution = { ...pickReference(event), held: String(held), left: String(left) };
   }
   return { execution, recoveries };
 }
 
-const toRecovery = (event: VaultEvent): Recovery => ({
-  ...placeOf(event),
+const formatRecovery = (event: VaultEvent): Recovery => ({
+  ...pickReference(event),
   token: parseAddress(event.token),
   amount: String(event.values[0]),
 });
 
-const placeOf = ({ transactionHash, blockNumber, blockHash, logIndex }: VaultEvent) => ({
+const pickReference = ({ transactionHash, blockNumber, blockHash, logIndex }: VaultEvent) => ({
   transactionHash,
   blockNumber,
   blockHash,

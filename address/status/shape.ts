@@ -32,10 +32,6 @@ export const addressStates = [
 export const state = among(...addressStates);
 export type AddressState = TypeOf<typeof state>;
 
-/** Returns whether the calls can still be executed. */
-export const isOpenState = (state: AddressState): boolean =>
-  state === "unfunded" || state === "partially_funded" || state === "funded";
-
 /** A block of the chain. */
 export const blockReference = object({
   number: count,

@@ -11,11 +11,10 @@ import { vaultCodeBytes } from "../deployment.ts";
 import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { readEvents } from "./events.ts";
-import { executedTopic, recoveredTopic } from "./factory-event.ts";
+import { executedTopic, parseVaultEvents, recoveredTopic } from "./factory-events.ts";
 import { type Past, statusOf } from "./rule.ts";
 import * as status from "./status.ts";
 import { addEvents, httpRpc, noPast, readStatus } from "./status.ts";
-import { parseVaultEvents } from "./vault-events.ts";
 
 const record = makeRecord({
   token: "0x00000000000000000000000000000000000abcde",
@@ -47,10 +46,10 @@ const answers: [string, number, string, string][] = [
   ["rpc_unavailable", 200, "<html>", "neither result nor error"],
   ["rpc_unavailable", 200, "{}", "neither result nor error"],
   ["rpc_unavailable", 429, '{"error":{"code":-32005,"message":"slow down"}}', "slow down"],
-  ["rpc_inconsistent", 200, '{"result":1}', "chain id: wanted a hex quantity, found 1"],
-  ["rpc_inconsistent", 200, '{"result":"0x"}', "chain id: wanted a hex quantity"],
+  ["rpc_inconsistent", 200, '{"result":1}', "chain id: expected a hex quantity, found 1"],
+  ["rpc_inconsistent", 200, '{"result":"0x"}', "chain id: expected a hex quantity"],
   ["rpc_inconsistent", 200, `{"result":"0x${"f".repeat(20)}"}`, "past 2^53"],
-  ["wrong_chain", 200, '{"result":"0x2"}', "wanted a node of chain 1, found 2"],
+  ["wrong_chain", 200, '{"result":"0x2"}', "expected a node of chain 1, found 2"],
 ];
 
 /** A node's answers of an address that holds nothing; the block is left to a test. */
@@ -177,13 +176,13 @@ describe("statusOf", () => {
       "an execution without its event",
       executed,
       noPast,
-      `${address}: executed by its code, and there is no Executed event`,
+      `${address}: its code says executed, but the node reports no Executed event`,
     ],
     [
       "an event without its execution",
       0,
       unlikely,
-      `${address}: unfunded by its code, and there is an Executed event`,
+      `${address}: its code says unfunded, but the node reports an Executed event`,
     ],
     ["a vault closed in time", closed, noPast, `${address}: closed before its expiry`],
   ] as const)
@@ -201,7 +200,7 @@ describe("parseVaultEvents", () => {
   test("rpc_inconsistent for what is no list", () => {
     const search = { factory: record.factory, vaults: [record.address], from: 1, to: 2 };
     assert.throws(() => parseVaultEvents(null, search), {
-      ...{ code: "rpc_inconsistent", message: "eth_getLogs: wanted a list, found null" },
+      ...{ code: "rpc_inconsistent", message: "eth_getLogs: expected a list, found null" },
     });
   });
 });
@@ -239,12 +238,17 @@ describe("addEvents", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
-      message(`${record.address} executed with token ${other}, not ${record.intent.token}`),
+      message(
+        `${record.address}: expected an execution with token ${record.intent.token}, ` +
+          `found ${other}`,
+      ),
     );
   });
 
   test("rpc_inconsistent for an execution after another one, or after a recovery", () => {
-    const refusal = message(`${record.address} executed in block 8, but not first`);
+    const refusal = message(
+      `${record.address}: expected the execution first, found it later in block 8`,
+    );
     const later = { ...executed, blockNumber: 8 };
     for (const name of ["Executed", "Recovered"] as const) {
       const past = addEvents(record, noPast, [{ ...executed, name }]);

@@ -1,19 +1,18 @@
 // The status of an address, from nothing but a node of its chain: no service is asked, so it can be
 // held against what a service says. spec/service.md, "Status", has the states.
 
-import { hexBytes } from "../abi/hex.ts";
+import { countBytes, toQuantity } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
-import { toQuantity } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { readEvents } from "./events.ts";
 import {
-  countOf,
   executionReverted,
   findBlock,
-  hexOf,
   httpRpc,
   invalidParameters,
-  quantityOf,
+  parseHex,
+  parseNumber,
+  parseQuantity,
   type Rpc,
   RpcError,
   StatusError,
@@ -21,14 +20,19 @@ import {
 import { addEvents, type Holding, noPast, type Past, statusOf } from "./rule.ts";
 import type { AddressStatus, BlockReference } from "./shape.ts";
 
-export { fromQuantity, isSame, lowerHex, toQuantity } from "../hex.ts";
+export { fromQuantity, isSame, lowerHex, toQuantity } from "../abi/hex.ts";
+export { topicOf, transferOf, transferTopic } from "../abi/token.ts";
 export { findFirstBlock } from "./events.ts";
 export {
   decodeFactoryEvent,
   executedTopic,
   type FactoryEvent,
+  parseVaultEvents,
   recoveredTopic,
-} from "./factory-event.ts";
+  type VaultEvent,
+  type VaultEventSearch,
+  vaultEventFilter,
+} from "./factory-events.ts";
 export {
   executionReverted,
   findBlock,
@@ -42,6 +46,7 @@ export {
 export {
   addEvents,
   type Holding,
+  isOpenState,
   noPast,
   type Past,
   type StatusSubject,
@@ -49,14 +54,7 @@ export {
   statusOf,
 } from "./rule.ts";
 export type * from "./shape.ts";
-export { addressStates, isOpenState } from "./shape.ts";
-export { topicOf, transferOf, transferTopic } from "./transfer.ts";
-export {
-  parseVaultEvents,
-  type VaultEvent,
-  type VaultEventSearch,
-  vaultEventFilter,
-} from "./vault-events.ts";
+export { addressStates } from "./shape.ts";
 
 export type StatusOptions = {
   /** A node of the intent's chain: its URL, or how to call it. */
@@ -92,9 +90,9 @@ export async function readStatus(
 async function readSettled(record: AddressRecord, options: StatusOptions & { rpc: Rpc }) {
   const { rpc, blockHash, previous } = options;
   const wanted = record.intent.chainId;
-  const found = countOf(await rpc("eth_chainId", []), "chain id");
+  const found = parseNumber(await rpc("eth_chainId", []), "chain id");
   if (found !== wanted) {
-    throw new StatusError("wrong_chain", `wanted a node of chain ${wanted}, found ${found}`);
+    throw new StatusError("wrong_chain", `expected a node of chain ${wanted}, found ${found}`);
   }
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const block = await findBlock(rpc, blockHash ?? "latest");
@@ -138,12 +136,12 @@ async function readHolding(
       throw error;
     }),
   ]);
-  const word = hexOf(balance, "balanceOf").slice(0, 66);
-  const held = word.length < 66 ? undefined : quantityOf(word, "balanceOf");
-  const wei = quantityOf(native, "native balance");
+  const word = parseHex(balance, "balanceOf").slice(0, 66);
+  const held = word.length < 66 ? undefined : parseQuantity(word, "balanceOf");
+  const wei = parseQuantity(native, "native balance");
   const isSame = wei > 0n && held !== undefined && held > 0n && (await isOneBalance(held));
   return {
-    codeBytes: hexBytes(hexOf(code, "code")),
+    codeBytes: countBytes(parseHex(code, "code")),
     native: isSame ? 0n : wei,
     balance: held,
   };

@@ -2,8 +2,7 @@
 // here, not by the library, so that the two can disagree.
 
 import fc from "fast-check";
-import type { AbiParameter } from "viem";
-import { getAddress } from "viem";
+import { type AbiParameter, getAddress } from "viem";
 import type { Hex, Intent } from "../intent/intent.ts";
 
 /** A parameter's type as text before its name, for viem, and a value both as text and for viem. */
@@ -19,12 +18,12 @@ export type DrawnCall = {
 };
 export type DrawnIntent = { intent: Intent; calls: DrawnCall[] };
 
-const hexBytes = (min: number, max: number) =>
+const countBytes = (min: number, max: number) =>
   fc
     .uint8Array({ minLength: min, maxLength: max })
     .map((bytes) => `0x${Buffer.from(bytes).toString("hex")}` as Hex);
 
-const anyAddress = hexBytes(20, 20).map((hex) => getAddress(hex));
+const anyAddress = countBytes(20, 20).map((hex) => getAddress(hex));
 const ownAddress = anyAddress.filter((address) => BigInt(address) > 0xffffn);
 
 const leaf = (type: string, values: fc.Arbitrary<Both>): fc.Arbitrary<Drawn> =>
@@ -47,13 +46,13 @@ const unicode = fc.string({ unit: "binary", maxLength: 40 });
 const elementary: fc.Arbitrary<Drawn> = fc.oneof(
   fc.integer({ min: 1, max: 32 }).chain((n) => leaf(`uint${8 * n}`, integer(8 * n, false))),
   fc.integer({ min: 1, max: 32 }).chain((n) => leaf(`int${8 * n}`, integer(8 * n, true))),
-  fc.integer({ min: 1, max: 32 }).chain((n) => leaf(`bytes${n}`, same(hexBytes(n, n)))),
+  fc.integer({ min: 1, max: 32 }).chain((n) => leaf(`bytes${n}`, same(countBytes(n, n)))),
   leaf("address", same(anyAddress)),
   leaf(
     "bool",
     fc.boolean().map((plain) => ({ text: String(plain), plain })),
   ),
-  leaf("bytes", same(hexBytes(0, 70))),
+  leaf("bytes", same(countBytes(0, 70))),
   leaf("string", same(unicode)),
 );
 
@@ -129,7 +128,7 @@ export const intents: fc.Arbitrary<DrawnIntent> = fc
     calls: fc.array(call, { minLength: 1, maxLength: 4 }),
     expirationTimestamp: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
     recovery: ownAddress,
-    salt: hexBytes(32, 32),
+    salt: countBytes(32, 32),
     chainId: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
   })
   .filter(({ token, recovery }) => token !== recovery)

@@ -2,10 +2,10 @@
 // what is so. No fact is taken from the event.
 
 import { isAddress, parseAddress } from "../abi/checksum.ts";
+import { isSame } from "../abi/hex.ts";
 import { UnprovenError, WebhookError } from "../client/errors.ts";
 import { eventTypes, proveEventShape, type ServiceEvent } from "../client/lists.ts";
 import { factoryAddress } from "../deployment.ts";
-import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { agree, parseAgreement } from "../proof/agree.ts";
 import { askOutcome } from "../proof/build/ask.ts";

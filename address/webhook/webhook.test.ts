@@ -26,7 +26,7 @@ describe("verifyWebhook", () => {
       "its time is none",
       body,
       headersOf(body, "evt_1", "soon"),
-      /^webhook-timestamp: wanted seconds, found "soon"$/,
+      /^webhook-timestamp: expected seconds, found "soon"$/,
     ],
     [
       "its time is past",
@@ -42,7 +42,12 @@ describe("verifyWebhook", () => {
     ],
     ["another body was signed", `${body} `, headersOf(body), /^no signature of it is right$/],
     ["it is not JSON", "{", headersOf("{"), /^the body is not JSON$/],
-    ["its id is another", body, headersOf(body, "evt_2"), /^wanted event "evt_2", found "evt_1"$/],
+    [
+      "its id is another",
+      body,
+      headersOf(body, "evt_2"),
+      /^expected event "evt_2", found "evt_1"$/,
+    ],
   ];
   for (const [why, text, headers, message] of refusals) {
     test(`WebhookError: ${why}`, () =>

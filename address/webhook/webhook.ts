@@ -3,7 +3,7 @@
 
 import { WebhookError } from "../client/errors.ts";
 import type { ServiceEvent } from "../client/lists.ts";
-import { plainOf } from "../errors.ts";
+import { describeValue } from "../errors.ts";
 
 export { WebhookError } from "../client/errors.ts";
 export {
@@ -52,7 +52,9 @@ export async function verifyWebhook(
   const id = readHeader(headers, "webhook-id");
   const timestamp = readHeader(headers, "webhook-timestamp");
   if (!/^[1-9][0-9]{0,11}$/.test(timestamp))
-    throw new WebhookError(`webhook-timestamp: wanted seconds, found ${plainOf(timestamp)}`);
+    throw new WebhookError(
+      `webhook-timestamp: expected seconds, found ${describeValue(timestamp)}`,
+    );
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
@@ -65,7 +67,9 @@ export async function verifyWebhook(
   if (!isRight) throw new WebhookError("no signature of it is right");
   const event = parse(text);
   if (event?.id !== id)
-    throw new WebhookError(`wanted event ${plainOf(id)}, found ${plainOf(event?.id)}`);
+    throw new WebhookError(
+      `expected event ${describeValue(id)}, found ${describeValue(event?.id)}`,
+    );
   return event;
 }
 

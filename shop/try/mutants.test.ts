@@ -258,7 +258,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       async verify(body, headers) {
         const event: ServiceEvent = JSON.parse(body);
         await verifyWebhook(body, headers, { secret }).catch((error: Error) => {
-          if (!error.message.startsWith("wanted event")) throw error;
+          if (!error.message.startsWith("expected event")) throw error;
         });
         return event;
       },

@@ -1,11 +1,10 @@
 // Proofs made of what a node answers: each is verified before it is given, so a node can withhold
 // one and cannot forge one.
 
-import { fromHex, toHex } from "../../abi/hex.ts";
-import { toQuantity } from "../../hex.ts";
+import { fromHex, toHex, toQuantity } from "../../abi/hex.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
-import { type Keccak, keccakOf } from "../../keccak/keccak.ts";
-import { hexOf, type Rpc } from "../../status/rpc.ts";
+import { chooseKeccak, type Keccak } from "../../keccak/keccak.ts";
+import { parseHex, type Rpc } from "../../status/rpc.ts";
 import { ProofError } from "../error.ts";
 import type { TransactionProof } from "../execution.ts";
 import {
@@ -30,7 +29,7 @@ export async function askOutcome(
   options: ProofOptions = {},
 ) {
   return orUnproved(async () => {
-    const keccak = keccakOf(options);
+    const keccak = chooseKeccak(options);
     const [json, answer] = await Promise.all([
       askBlock(rpc, block.hash, false),
       rpc("eth_getProof", [record.address, [], toQuantity(block.number)]),
@@ -38,7 +37,7 @@ export async function askOutcome(
     const account = listIn((answer as Json | null)?.accountProof, "accountProof");
     const proof: OutcomeProof = {
       header: toHex(headerOf(json, block.hash, keccak)),
-      account: account.map((node) => hexOf(node, "accountProof")),
+      account: account.map((node) => parseHex(node, "accountProof")),
     };
     return { proof, found: proveOutcome(record, proof, block, options) };
   });
@@ -61,7 +60,7 @@ export async function askEvents<Found>(
   options: ProofOptions = {},
 ) {
   return orUnproved(async () => {
-    const proof = await askTransaction(rpc, place, keccakOf(options));
+    const proof = await askTransaction(rpc, place, chooseKeccak(options));
     const block = { chainId: record.intent.chainId, hash: place.blockHash };
     return { proof, found: prove(record, proof, block, options) };
   });
@@ -121,10 +120,10 @@ async function askReceipts(rpc: Rpc, blockHash: Hex, transactions: readonly Json
 
 /** A transaction, by its fields or, of a kind that is not known here, as the node has its bytes. */
 async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Uint8Array> {
-  const hash = hexOf(transaction.hash, "transaction hash", 32);
+  const hash = parseHex(transaction.hash, "transaction hash", 32);
   const made = encodeTransaction(transaction);
   if (made && toHex(keccak(made)) === hash) return made;
-  const raw = hexOf(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
+  const raw = parseHex(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
   const bytes = fromHex(raw);
   if (toHex(keccak(bytes)) === hash) return bytes;
   throw unproved(`the bytes of ${hash} are not known`);

@@ -23,7 +23,7 @@ export async function tryAll(origin, intent, credential) {
   }
   const redirected = createClient({ baseUrl: `${origin}/elsewhere`, retriesMax: 0 });
   const late = createClient({ baseUrl: `${origin}/late`, retriesMax: 0, timeoutMs: 200 });
-  const kindOf = (answer) =>
+  const describeType = (answer) =>
     answer.then(
       () => "an answer",
       (error) => error.kind ?? String(error),
@@ -34,7 +34,7 @@ export async function tryAll(origin, intent, credential) {
     made,
     found: await client.lookup(record.address),
     states,
-    redirected: await kindOf(redirected.chains()),
-    late: await kindOf(late.chains()),
+    redirected: await describeType(redirected.chains()),
+    late: await describeType(late.chains()),
   };
 }

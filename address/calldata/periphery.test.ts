@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { periphery } from "executable-address-contracts";
 import { type Abi, encodeFunctionData } from "viem";
-import { type Call, encodeCall, type Hex, makeRecord, toHex } from "../index.ts";
+import { type Call, encodeCall, type Hex, makeRecord, tipAddress, tipOf, toHex } from "../index.ts";
 import { sample } from "../test/samples.ts";
 import {
   requireBalance,
@@ -10,7 +10,7 @@ import {
   requireExecuted,
   requireGas,
   requirementOf,
-} from "./requirements.ts";
+} from "./periphery.ts";
 
 const one: Hex = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913";
 const other: Hex = "0x00000000000000000000000000000000000c0ffe";
@@ -61,4 +61,28 @@ test("each builder calls the contract as viem does by its ABI", () => {
     const wanted = encodeFunctionData({ abi, functionName, args });
     assert.equal(toHex(encodeCall(call)), wanted);
   }
+});
+
+const token: Hex = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+const call = (text: string, target = tipAddress): Call => ({
+  target,
+  function: text,
+  args: [token, "250000"],
+});
+
+describe("tipOf", () => {
+  test("nothing for another contract, or another function of this one", () => {
+    assert.equal(tipOf(call("tip(address token, uint256 amount)", token)), undefined);
+    assert.equal(tipOf(call("tip(address token, uint128 amount)")), undefined);
+    assert.equal(tipOf(call("tips(address token, uint256 amount)")), undefined);
+    assert.equal(tipOf(call("tip(address token, uint256 amount, bool now)")), undefined);
+  });
+
+  test("token and amount of a tip, however its parameters are called", () => {
+    const tip = { token: token.toLowerCase(), amount: 250_000n };
+    assert.deepEqual(tipOf(call("tip(address token, uint256 amount)")), tip);
+    assert.deepEqual(tipOf(call("tip(address $of, uint256 how_much)")), tip);
+    const lower = tipAddress.toLowerCase() as Hex;
+    assert.deepEqual(tipOf(call("tip(address token, uint256 amount)", lower)), tip);
+  });
 });

@@ -1,5 +1,5 @@
-// The lists that new functions are held to, each asked of its source; and what is proposed instead
-// of a function in another spelling.
+// Compares the lists of rules for new intents with their sources, and tests the suggestions for
+// functions in another spelling.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -7,8 +7,7 @@ import { describe, test } from "node:test";
 import { toFunctionSelector } from "viem";
 import { encodeNewIntent, InvalidError, parseIntent } from "../index.ts";
 import { shop, withCall } from "../test/samples.ts";
-import { isReserved, reservedWords } from "./cautions.ts";
-import { ownerOfSelector, wellKnown } from "./selectors.ts";
+import { findSelectorOwner, isReserved, reservedWords, wellKnown } from "./new-intent.ts";
 
 const solc = createRequire(import.meta.url)("solc") as {
   compile(input: string): string;
@@ -71,7 +70,10 @@ describe("reserved_word", () => {
   test("of a new intent alone: its terms are valid for good", () => {
     const intent = withCall("f(bool memory)", "true");
     assert.doesNotThrow(() => parseIntent(intent));
-    assert.throws(() => encodeNewIntent(intent), /memory is a word of Solidity, not a parameter/);
+    assert.throws(
+      () => encodeNewIntent(intent),
+      /another parameter name: memory is a reserved word/,
+    );
     assert.doesNotThrow(() => encodeNewIntent(withCall("receive(bool from)", "true")));
   });
 });
@@ -81,15 +83,15 @@ describe("selector_clash", () => {
 
   test("for the selector of every well-known function, as viem has it", () => {
     for (const signature of signatures)
-      assert.equal(ownerOfSelector(toFunctionSelector(`function ${signature}`)), signature);
+      assert.equal(findSelectorOwner(toFunctionSelector(`function ${signature}`)), signature);
     assert.equal(new Set(signatures).size, signatures.length);
-    assert.equal(ownerOfSelector("0x00000000"), undefined);
+    assert.equal(findSelectorOwner("0x00000000"), undefined);
   });
 
   test("of a new intent alone, and not of the well-known function itself", () => {
     const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
     assert.doesNotThrow(() => parseIntent(intent));
-    assert.throws(() => encodeNewIntent(intent), /0xa9059cbb is that of .*transfer\(address,uint/);
+    assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);
     const approve = withCall("approve(address spender, uint256 amount)", shop, "1");
     assert.doesNotThrow(() => encodeNewIntent(approve));
   });

@@ -1,19 +1,22 @@
-// Calls of Conditions and Guards: what an intent requires of the chain at the moment it runs. One
-// that is not met fails, and with it the whole execution, which may be tried again until expiry.
+// Calls of the periphery contracts. Conditions and Guards check the state of the chain when an
+// intent is executed: if a requirement is not met, the whole execution fails and can be tried again
+// until the expiry. Tip pays the executor.
 
-import { conditionsAddress, guardsAddress } from "../deployment.ts";
+import { isSame } from "../abi/hex.ts";
+import { conditionsAddress, guardsAddress, tipAddress } from "../deployment.ts";
 import { InvalidError } from "../errors.ts";
-import { isSame } from "../hex.ts";
 import type { AddressRecord, Call, Hex } from "../intent/intent.ts";
 
-/** Addresses in lower case; `min` in base units of `token`, the zero address for native coin. */
+/**
+ * Addresses are lowercase. `min` is in base units of `token`; the zero address is the native coin.
+ */
 export type Requirement =
   | { of: "executed" | "closed"; vault: Hex }
   | { of: "gas"; gas: bigint }
   | { of: "balance"; token: Hex; holder: Hex; min: bigint };
 
-/** The record whose fate a call depends on. */
-type Awaited = Pick<AddressRecord, "address" | "intent">;
+/** The record whose outcome a call requires. */
+type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
 
 /**
  * Returns a call that passes only after the calls of `record` ran.
@@ -22,7 +25,7 @@ type Awaited = Pick<AddressRecord, "address" | "intent">;
  * @throws {InvalidError} if `record` belongs to another chain: it never runs on `chainId`, so the
  * money would wait until the expiry
  */
-export const requireExecuted = (record: Awaited, chainId: number): Call => ({
+export const requireExecuted = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
   function: "requireExecuted(address vault)",
   args: [addressOnChain(record, chainId)],
@@ -36,19 +39,19 @@ export const requireExecuted = (record: Awaited, chainId: number): Call => ({
  * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
  * any time, so the call would pass whatever happens on the record's own chain
  */
-export const requireClosed = (record: Awaited, chainId: number): Call => ({
+export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
   function: "requireClosed(address vault)",
   args: [addressOnChain(record, chainId)],
 });
 
-function addressOnChain({ address, intent }: Awaited, chainId: number): Hex {
+function addressOnChain({ address, intent }: RequiredRecord, chainId: number): Hex {
   if (intent.chainId === chainId) return address;
   const message = `expected a record of chain ${chainId}, found one of chain ${intent.chainId}`;
   throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
-/** The calls behind this one run only if at least `gas` is left for them. */
+/** Returns a call that passes only if at least `gas` is left for the calls after it. */
 export const requireGas = (gas: bigint): Call => ({
   target: guardsAddress,
   function: "requireGas(uint256 gas)",
@@ -56,9 +59,9 @@ export const requireGas = (gas: bigint): Call => ({
 });
 
 /**
- * The intent runs only if `holder` has at least `min` of `token` at this place among its calls.
+ * Returns a call that passes only if `holder` has at least `min` of `token` at this position.
  *
- * @param token the zero address for native coin
+ * @param token the zero address means the native coin
  * @param min in base units
  */
 export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
@@ -68,8 +71,8 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
 });
 
 /**
- * Reads what the call requires; undefined where it is no call of Conditions or Guards. Names of
- * parameters change nothing of what is called.
+ * Reads the requirement of a call. Returns undefined if it does not call Conditions or Guards.
+ * Names of parameters do not matter.
  */
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
   const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
@@ -85,4 +88,20 @@ export function requirementOf({ target, function: text, args }: Call): Requireme
     }
   }
   return undefined;
+}
+
+/** `amount` is in base units of `token`, which is lowercase. */
+export type Tip = { token: Hex; amount: bigint };
+
+/** Names of parameters do not matter. */
+const tipFunction = /^tip\(address [\w$]+, uint256 [\w$]+\)$/;
+
+/**
+ * Reads the amount that a call pays to the sender of the executing transaction. Returns undefined
+ * if it does not call the Tip contract. A tip cannot exceed the vault's allowance for that
+ * contract.
+ */
+export function tipOf({ target, function: text, args }: Call): Tip | undefined {
+  if (!isSame(target, tipAddress) || !tipFunction.test(text)) return undefined;
+  return { token: args[0]!.toLowerCase() as Hex, amount: BigInt(args[1]!) };
 }

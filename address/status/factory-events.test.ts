@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { encodeAbiParameters, encodeEventTopics } from "viem";
 import type { Hex } from "../intent/intent.ts";
-import { decodeFactoryEvent } from "./factory-event.ts";
+import { decodeFactoryEvent } from "./factory-events.ts";
 
 const vault: Hex = `0x${"0a".repeat(20)}`;
 const token: Hex = `0x${"0b".repeat(20)}`;
@@ -28,17 +28,17 @@ describe("decodeFactoryEvent, against viem's encoder", () => {
     const other: Hex = `0x${"ff".repeat(32)}`;
     const [huge, cut] = [amounts(32n, 2n ** 40n), tooLong.slice(0, 2 + 128)];
     for (const [topics, data, message] of [
-      [executed, amounts(1n), `log data: wanted 64 bytes of hex, found "${amounts(1n)}"`],
-      [executed.slice(0, 2), amounts(1n, 2n), "log: wanted 3 topics, found 2"],
+      [executed, amounts(1n), `log data: expected 64 bytes of hex, found "${amounts(1n)}"`],
+      [executed.slice(0, 2), amounts(1n, 2n), "log: expected 3 topics, found 2"],
       [
         [executed[0], other, executed[2]],
         amounts(1n, 2n),
-        `vault: wanted an address, found ${other}`,
+        `vault: expected an address, found ${other}`,
       ],
-      [executed, "not hex", 'log data: wanted 64 bytes of hex, found "not hex"'],
-      [failed, "0x", 'log data: wanted bytes, found "0x"'],
-      [failed, huge, `log data: wanted bytes, found "${huge}"`],
-      [failed, cut, `log data: wanted bytes, found "${cut}"`],
+      [executed, "not hex", 'log data: expected 64 bytes of hex, found "not hex"'],
+      [failed, "0x", 'log data: expected bytes, found "0x"'],
+      [failed, huge, `log data: expected bytes, found "${huge}"`],
+      [failed, cut, `log data: expected bytes, found "${cut}"`],
     ] as const) {
       const refused = { code: "rpc_inconsistent", message };
       assert.throws(() => decodeFactoryEvent({ topics, data }), refused);
