@@ -393,9 +393,9 @@ describe("what npm ci installs", () => {
     }
   });
 
-  test("at most 8 commands are there to learn; what one room alone needs is that room's", () => {
+  test("the root has at most 9 commands; a command of one room is in that room's package", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    assert.ok(Object.keys(scripts).length <= 8, Object.keys(scripts).join(", "));
+    assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });
 
   test("no script of a package runs, so none may be needed", () => {
