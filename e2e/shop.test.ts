@@ -176,7 +176,7 @@ describe("examples/shop", () => {
     await says(/No wallet was found/);
     const testWallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address);
     await page.goto(shopUrl());
-    const take = () => page.getByRole("button", { name: "Use my account in Test Wallet" }).click();
+    const take = () => page.getByRole("button", { name: "Use my Test Wallet account" }).click();
     testWallet.fault = "hides";
     await take();
     await says(/you declined/);
@@ -191,7 +191,7 @@ describe("examples/shop", () => {
     await says(/is a contract/);
     testWallet.account = payerAccount.address.toLowerCase() as Hex;
     await take();
-    await says(/Your wallet's account stands in the field/);
+    await says(/Your wallet address is filled in/);
     assert.equal(await field.inputValue(), payerAccount.address);
     await assertSound(page, "the shop");
     assert.deepEqual(faults, []);

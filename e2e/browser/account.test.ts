@@ -216,12 +216,12 @@ describe("the shell", () => {
   });
 
   test("a chosen light outlives a reload, before the first paint", async () => {
-    await page.getByRole("button", { name: /^Colours: as the device/ }).click();
+    await page.getByRole("button", { name: /^Theme: system/ }).click();
     await page.reload();
-    await page.getByRole("button", { name: /^Colours: light/ }).click();
+    await page.getByRole("button", { name: /^Theme: light/ }).click();
     await page.reload({ waitUntil: "commit" });
     await page.locator("html[data-theme=dark]").waitFor();
-    await page.getByRole("button", { name: /^Colours: dark/ }).click();
+    await page.getByRole("button", { name: /^Theme: dark/ }).click();
   });
 
   test("being offline is said, and passes", async () => {

@@ -151,7 +151,7 @@ describe("a stranger gets a credential", () => {
     await page.getByLabel("Your wallet").fill(shopAddress);
     await page.getByRole("button", { name: "Make this address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
-    await page.getByText("Terms match this address").waitFor();
+    await page.getByText("Address verified").waitFor();
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByRole("heading", { name: "Ways to create addresses" }).waitFor();
     assert.equal(await page.getByText("Start here").count(), 0);
@@ -502,7 +502,7 @@ describe("lists", () => {
     await go("table 7", /\/addresses\?text=table\+7$/);
     await page.getByRole("row").getByText("table 7").first().waitFor();
     await go(createdAddress, new RegExp(`/addresses/${createdAddress}$`));
-    await page.getByText("Terms match this address").waitFor();
+    await page.getByText("Address verified").waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "A page" }).press("ArrowDown");
     const chosen = page.getByRole("dialog").getByRole("option", { selected: true });

@@ -169,14 +169,14 @@ describe("<executable-address>", () => {
       route.fulfill({ json: other, headers: { "access-control-allow-origin": "*" } }),
     );
     await show(order.address);
-    await page.getByText("Do not pay: what the server answered does not belong").waitFor();
+    await page.getByText("Don’t pay. The server returned data that doesn’t match").waitFor();
     assert.equal(await part("qr").count(), 0);
     await show(stranger);
-    await page.getByText("Nothing is known about this address").waitFor();
+    await page.getByText("Payment not found").waitFor();
     await show("0x12");
-    await page.getByText("Nothing is known about this address").waitFor();
+    await page.getByText("Payment not found").waitFor();
     await show(order.address, "http://127.0.0.1:9/v1");
-    await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
+    await page.getByText("Couldn’t load this payment. Don’t pay yet.").waitFor();
     assert.deepEqual(await told(), []);
     await page.context().close();
   });
@@ -192,7 +192,7 @@ describe("<executable-address>", () => {
       });
     const dead = "http://127.0.0.1:9/v1";
     await show(order.address, dead, `${origin}/lying/v1`);
-    await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
+    await page.getByText("Couldn’t load this payment. Don’t pay yet.").waitFor();
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${origin}/lying/v1 ${origin}/honest/v1`);
     await page.getByText("25\u202f000\u202f000 base units").waitFor();
@@ -213,7 +213,7 @@ describe("<executable-address>", () => {
     assert.equal(await readCodeIn(page, part("qr")), address);
     assert.equal(naively((await part("address").textContent()) ?? ""), address);
     const short = `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(38)}`;
-    const mustShow = `Check in your wallet: 25 ${token.symbol} to ${short}, network Local`;
+    const mustShow = `Your wallet should show: 25 ${token.symbol} to ${short} on Local`;
     assert.equal(await part("must-show").textContent(), mustShow);
     const page_ = `${new URL(service.baseUrl).origin}/a/${address}`;
     assert.equal(await part("details").getAttribute("href"), page_);
@@ -228,7 +228,7 @@ describe("<executable-address>", () => {
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await show(address);
     await page.getByText("Unknown token").waitFor();
-    await page.getByText("Look at what paying does before you pay.").waitFor();
+    await page.getByText("Review what this payment does before you pay.").waitFor();
     await page.getByText("Waiting for payment").waitFor();
     assert.equal(await part("qr").count(), 0);
     await page.context().close();
@@ -253,7 +253,7 @@ describe("<executable-address>", () => {
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
     await show(partly.address);
-    await page.getByText("Partly paid").waitFor();
+    await page.getByText("Underpaid").waitFor();
     assert.equal(await part("amount").textContent(), `15 ${token.symbol}`);
     assert.equal(await readCodeIn(page, part("qr")), partly.address);
     const colours = part("identicon").locator("path");
@@ -262,7 +262,7 @@ describe("<executable-address>", () => {
     assert.equal(paths.join("").match(/M/g)?.length, 64);
     const soon = await createOrder(service, 400);
     await show(soon.address);
-    await page.getByText("It expires within minutes").waitFor();
+    await page.getByText("Expires within minutes").waitFor();
     assert.equal(await part("qr").count(), 0);
     await page.context().close();
   });
@@ -273,11 +273,11 @@ describe("<executable-address>", () => {
     await show(order.address);
     await page.getByText("Waiting for payment").waitFor();
     await mint(service, order.address, 25_000_000n);
-    await page.getByText("Paid, about to run").waitFor();
+    await page.getByText("Paid, processing").waitFor();
     assert.equal(await part("qr").count(), 0);
     assert.deepEqual(await told(), [["paid", order.address, "funded"]]);
     await execute(service, order);
-    await page.getByText("Done", { exact: true }).waitFor();
+    await page.getByText("Completed", { exact: true }).waitFor();
     assert.deepEqual((await told()).slice(1), [["executed", order.address, "executed"]]);
     await page.context().close();
   });
@@ -309,8 +309,8 @@ describe("the element and a wallet", () => {
     page = await openFresh(browser);
     const record = await create(service, [approve((2n ** 256n - 1n).toString())]);
     await show(record.address);
-    await page.getByText("Call 1 gives an unlimited permission").waitFor();
-    await page.getByText("Look at what paying does before you pay.").waitFor();
+    await page.getByText("Step 1 allows unlimited spending").waitFor();
+    await page.getByText("Review what this payment does before you pay.").waitFor();
     assert.equal(await part("qr").count(), 0);
     await assertSound(page, "the element with a hazard");
     await page.context().close();
@@ -325,7 +325,7 @@ describe("the element and a wallet", () => {
     await show(order.address);
     wallet.fault = "rejects";
     await payButton().click();
-    await page.getByText("You declined it in the wallet. Nothing was sent.").waitFor();
+    await page.getByText("You rejected the request in your wallet. Nothing was sent.").waitFor();
     assert.equal(await readCodeIn(page, part("qr")), order.address);
     wallet.fault = undefined;
     let answer = () => {};
@@ -339,7 +339,7 @@ describe("the element and a wallet", () => {
     await page.getByText("Your wallet may still be asking for this payment").waitFor();
     assert.equal(await part("qr").count(), 0);
     answer();
-    await page.getByText("Paid, about to run").waitFor();
+    await page.getByText("Paid, processing").waitFor();
     const sends = wallet.asked.filter((method) => method === "eth_sendTransaction");
     assert.equal(sends.length, 2, "declined once, sent once");
     await page.context().close();
@@ -358,11 +358,11 @@ describe("the element and a wallet", () => {
     await page.getByText("Confirm in your wallet: 25").waitFor();
     await mint(service, order.address, 25_000_000n);
     await execute(service, order);
-    await page.getByText("Done", { exact: true }).waitFor();
-    await page.getByText("Decline the request in your wallet").waitFor();
+    await page.getByText("Completed", { exact: true }).waitFor();
+    await page.getByText("Reject the request in your wallet").waitFor();
     wallet.fault = "rejects";
     resolve();
-    await page.getByText("Decline the request in your wallet").waitFor({ state: "detached" });
+    await page.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
     await page.context().close();
   });
 
@@ -377,17 +377,17 @@ describe("the element and a wallet", () => {
     await payButton().click();
     await page.getByText("Confirm in your wallet: 25").waitFor();
     await payFrom(service, payerAccount, order.address, 25_000_000n);
-    await page.getByText("Decline the request in your wallet").waitFor();
+    await page.getByText("Reject the request in your wallet").waitFor();
     await execute(service, order);
-    await page.getByText("Done", { exact: true }).waitFor();
+    await page.getByText("Completed", { exact: true }).waitFor();
     await page.waitForTimeout(6_000);
-    await page.getByText("Decline the request in your wallet").waitFor();
+    await page.getByText("Reject the request in your wallet").waitFor();
     const said = (await part("wallet").textContent()) ?? "";
     assert.ok(said.includes(`25 ${token.symbol}`) && !said.includes(`: 0 ${token.symbol}`), said);
-    assert.equal(await page.getByRole("button", { name: /It did not happen/ }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: /It didn’t go through/ }).count(), 0);
     wallet.fault = "rejects";
     resolve();
-    await page.getByText("Decline the request in your wallet").waitFor({ state: "detached" });
+    await page.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
     await page.context().close();
   });
 
@@ -398,7 +398,7 @@ describe("the element and a wallet", () => {
     await mint(service, broke, 25_000_000n);
     await show((await createOrder(service)).address);
     await payButton().click();
-    await page.getByText(/it holds 0 native coin and about 0\.\d+ native coin is needed/).waitFor();
+    await page.getByText(/This account has 0 native coin and needs about 0\.\d+ native coin\./).waitFor();
     await page.context().close();
   });
 
@@ -414,7 +414,7 @@ describe("the element and a wallet", () => {
       return route.fulfill({ json: failing, headers: { "access-control-allow-origin": "*" } });
     });
     await mint(service, order.address, 5_000_000n);
-    await page.getByText("It cannot run now: do not pay").waitFor();
+    await page.getByText("This payment can’t complete now. Don’t pay.").waitFor();
     assert.equal(await part("qr").count(), 0);
     await page.context().close();
   });
@@ -437,18 +437,18 @@ describe("<executable-recovery>", () => {
     const faults = listenForFaults(page);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);
     await page.goto(`${origin}/refund`);
-    const take = page.getByRole("button", { name: "Use my account in Test Wallet" });
+    const take = page.getByRole("button", { name: "Use my Test Wallet account" });
     wallet.fault = "hides";
     await take.click();
-    await page.getByText("Nothing was taken from the wallet").waitFor();
+    await page.getByText("No address was added").waitFor();
     assert.equal(await page.getByLabel("Refund").inputValue(), "");
     wallet.fault = undefined;
     await take.click();
-    await page.getByText("Your wallet's account stands in the field.").waitFor();
+    await page.getByText("Your wallet address is filled in.").waitFor();
     assert.equal(await page.getByLabel("Refund").inputValue(), payerAccount.address);
     wallet.account = shopAddress;
     await take.click();
-    await page.getByText("The wallet's account is a contract.").waitFor();
+    await page.getByText("Your wallet account is a smart contract.").waitFor();
     assert.deepEqual(faults, []);
     await page.context().close();
   });

@@ -53,7 +53,7 @@ let returned: AddressRecord;
 
 const open = (options?: BrowserContextOptions): Promise<Page> => openFresh(browser, options);
 const atTop = (page: Page) => page.locator(".pay-card").first();
-const showAnyway = (page: Page) => page.getByRole("button", { name: "Show how to pay anyway" });
+const showAnyway = (page: Page) => page.getByRole("button", { name: "Show payment options anyway" });
 
 before(async () => {
   browser = await launchBrowser();
@@ -113,40 +113,40 @@ describe("what is not the address's own is never shown", () => {
         route.fulfill({ json: forge(honest) }),
       );
       await page.goto(`${site}/a/${honest.address}`);
-      await page.getByRole("alert").getByText("Do not pay this address").waitFor();
+      await page.getByRole("alert").getByText("Don’t pay this address").waitFor();
       const text = await page.locator("main").textContent();
-      assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|To pay/i);
+      assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|Amount due/i);
       assert.equal(await page.locator(".qr").count(), 0);
     });
   }
 
   test("an address that the service does not hold says so", async () => {
     await page.goto(`${site}/a/${stranger}`);
-    await page.getByText("Nothing is known about this address").waitFor();
+    await page.getByText("Payment not found").waitFor();
     await page.goto(`${site}/a/0x1234`);
-    await page.getByText("This link holds no address").waitFor();
+    await page.getByText("This link isn’t valid").waitFor();
   });
 
   test("a server that does not answer is no reason to pay", async () => {
     await page.route("**/v1/address/**", (route) => route.abort());
     await page.goto(`${site}/a/${honest.address}`);
-    await page.getByText("The address could not be looked up").waitFor();
+    await page.getByText("Couldn’t load this payment").waitFor();
     await page.unroute("**/v1/address/**");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("To pay").first().waitFor();
+    await page.getByText("Amount due").first().waitFor();
   });
 });
 
 describe("a hostile intent cannot mislead", () => {
   test("text is inert, what would not show is written out, permissions called out", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
-    await page.getByText("Call 1 gives an unlimited permission").waitFor();
-    await page.getByText("Call 2 contains characters that would not show").waitFor();
+    await page.getByText("Step 1 allows unlimited spending").waitFor();
+    await page.getByText("Step 2 contains hidden characters").waitFor();
     assert.equal(await page.getByText("U+202E", { exact: true }).count(), 1);
     assert.equal(await page.locator("main img, main b img").count(), 0);
     assert.equal(await page.locator("main b", { hasText: "Verified" }).count(), 0);
     assert.doesNotMatch((await page.locator("main").textContent()) ?? "", /\u202e/);
-    await page.getByText("on a contract this page does not know").waitFor();
+    await page.getByText("in a contract that this page doesn’t know").waitFor();
   });
 
   test("a token that the service does not list is called unknown, amounts bare", async () => {
@@ -154,7 +154,7 @@ describe("a hostile intent cannot mislead", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
     await page.getByRole("heading", { name: "25\u202f000\u202f000 base units" }).waitFor();
-    await page.getByText("Look at what paying does before you pay.").waitFor();
+    await page.getByText("Review what this payment does before you pay.").waitFor();
     assert.equal(await page.locator(".qr").count(), 0);
     assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
   });
@@ -163,7 +163,7 @@ describe("a hostile intent cannot mislead", () => {
 describe("whatever reads the page pays the address itself", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
-      .getByText(`Check in your wallet: ${amount} to ${shortAddress(address)}, network Local`)
+      .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
       .waitFor();
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
@@ -176,9 +176,9 @@ describe("whatever reads the page pays the address itself", () => {
     await mustShow(`25 ${token.symbol}`, honest);
     await page.getByRole("button", { name: "Payment link" }).click();
     assert.equal(await readCode(page), linkOf(honest, "25000000"));
-    await page.getByText("Only for wallets that read payment links (ERC-681) for Local").waitFor();
+    await page.getByText("Only for wallets that support payment links (ERC-681) on Local").waitFor();
     await mustShow(`25 ${token.symbol}`, honest);
-    const link = page.getByRole("link", { name: "Open in a wallet app" });
+    const link = page.getByRole("link", { name: "Open in wallet app" });
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
   });
 
@@ -257,7 +257,7 @@ describe("whatever reads the page pays the address itself", () => {
 
   test("executed with more than was asked for: the amount paid, in one reading", async () => {
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText("The calls have run").waitFor();
+    await page.getByText("Every step ran exactly once.").waitFor();
     const paid = page
       .locator("dt", { hasText: /^Paid$/ })
       .locator("xpath=following-sibling::dd[1]");
@@ -266,20 +266,20 @@ describe("whatever reads the page pays the address itself", () => {
 
   test("executed: no way to pay, not even folded", async () => {
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText("The calls have run").waitFor();
+    await page.getByText("Every step ran exactly once.").waitFor();
     for (const folded of await page.locator("details").all())
       await folded.evaluate((node) => node.setAttribute("open", ""));
     assert.equal(await page.locator(".qr").count(), 0);
     assert.equal(await showAnyway(page).count(), 0);
-    assert.equal(await page.getByText("Check in your wallet:").count(), 0);
+    assert.equal(await page.getByText("Your wallet should show:").count(), 0);
     assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
   });
 
   const doubtful: [string, () => AddressRecord, string | RegExp][] = [
-    ["a failing test run", () => hostile, /A test run fails: call 2: “no contract is there”/],
-    ["little time left", () => soon, /It expires in [78] min/],
-    ["enough there", () => paid, "It holds enough already"],
-    ["paid and unable to run", () => stuck, "It holds enough already"],
+    ["a failing test run", () => hostile, /This payment can’t complete now: step 2: “no contract is there”/],
+    ["little time left", () => soon, /This expires in [78] min/],
+    ["enough there", () => paid, "The full amount has already arrived"],
+    ["paid and unable to run", () => stuck, "The full amount has already arrived"],
   ];
   for (const [name, record, text] of doubtful) {
     test(`${name}: said, and no way to pay before a deliberate press`, async () => {
@@ -287,7 +287,7 @@ describe("whatever reads the page pays the address itself", () => {
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
       assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
-      assert.equal(await page.getByText("Check in your wallet:").count(), 0);
+      assert.equal(await page.getByText("Your wallet should show:").count(), 0);
       await showAnyway(page).click();
       assert.equal(await readCode(page), record().address);
       await page.getByText(text).waitFor();
@@ -298,10 +298,10 @@ describe("whatever reads the page pays the address itself", () => {
 describe("what is known, and since when", () => {
   test("paid and unable to run: why, the day it goes back, and nothing green", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
-    await page.getByText("Paid, cannot run now: call 2: “no contract is there”").waitFor();
-    await page.getByText(/It goes to the recovery address on .* if it has not run/).waitFor();
+    await page.getByText("can’t complete now: step 2: “no contract is there”").waitFor();
+    await page.getByText(/If it doesn’t complete by .*, the money goes to the return address/).waitFor();
     assert.equal(await page.locator(".badge-good, .notice-good").count(), 0);
-    await page.getByText("Amount asked for").waitFor();
+    await page.getByText("Amount requested").waitFor();
     const copies = page.getByRole("button", { name: `Copy 25 ${token.symbol}` });
     assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
   });
@@ -322,29 +322,29 @@ describe("what is known, and since when", () => {
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Waiting for payment").waitFor();
-    assert.equal(await page.getByText("No news since").count(), 0);
+    assert.equal(await page.getByText("No updates since").count(), 0);
     const asked = /\/v1\/address\/0x\w+\/(status|events)$/;
     await page.route(asked, (route) => route.abort());
     await page.clock.runFor(30_000);
-    await page.getByText(/No news since \d+:\d\d:\d\d/).waitFor();
+    await page.getByText(/No updates since \d+:\d\d:\d\d/).waitFor();
     assert.equal(await readCode(page), honest.address);
     await page.clock.runFor(35_000);
-    await page.getByText("Nothing was heard from the server for over a minute").waitFor();
+    await page.getByText("No update from the server for over a minute").waitFor();
     await assertSound(page, "silent");
     assert.equal(await page.locator(".qr").count(), 0);
     await showAnyway(page).click();
     assert.equal(await readCode(page), honest.address);
     await page.unroute(asked);
     await page.clock.runFor(6_000);
-    await page.getByText("No news since").waitFor({ state: "detached" });
+    await page.getByText("No updates since").waitFor({ state: "detached" });
     await page.context().close();
   });
 
   test("surplus: how much, and where it can go", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
-    await page.getByText(`5 ${token.symbol} can go to the recovery address ${stranger}`).waitFor();
-    await page.getByText("the address is a contract, and wallets may say so").waitFor();
+    await page.getByText(`5 ${token.symbol} can be sent to the return address ${stranger}`).waitFor();
+    await page.getByText("wallets may show this address as a smart contract").waitFor();
   });
 });
 
@@ -360,7 +360,7 @@ describe("money that is not the payment", () => {
       return route.fulfill({ json: { ...status, recoverable } });
     });
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText(`1.2340 ETH can go to the recovery address`).waitFor();
+    await page.getByText(`1.2340 ETH can be sent to the return address`).waitFor();
     await page.getByText(`1\u202f234\u202f567 base units of token ${stranger}`).waitFor();
   });
 });
@@ -368,7 +368,7 @@ describe("money that is not the payment", () => {
 describe("what would happen now", () => {
   /** Beside the card on a screen that is wide enough. */
   const section = () =>
-    page.locator("details", { has: page.getByRole("heading", { name: "What would happen now" }) });
+    page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";
 
   test("a server that cannot simulate changes nothing else, and can be asked again", async () => {
@@ -377,10 +377,10 @@ describe("what would happen now", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
-    await card.getByText("It could not be simulated").waitFor();
+    await card.getByText("The result couldn’t be tested").waitFor();
     await page.unroute(simulated);
-    await card.getByRole("button", { name: "Simulate again" }).click();
-    await card.getByText("it would run. Measured changes").waitFor();
+    await card.getByRole("button", { name: "Test again" }).click();
+    await card.getByText("with these balance changes").waitFor();
   });
 
   test("another address's simulation, or one that is none, is not shown", async () => {
@@ -390,18 +390,18 @@ describe("what would happen now", () => {
     });
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
-    await section().getByText("It could not be simulated").waitFor();
+    await section().getByText("The result couldn’t be tested").waitFor();
   });
 
   test("a call that fails opens it, with its reason, and a hostile reason is inert", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
-    await section().getByText("Call 2 fails: “no contract is there”").waitFor();
+    await section().getByText("Step 2 fails: “no contract is there”").waitFor();
     await page.route(simulated, async (route) => {
       const answer = await (await route.fetch()).json();
       return route.fulfill({ json: { ...answer, reason: "\u202eok <img src=x> <b>paid</b>" } });
     });
     await page.reload();
-    const reason = section().locator("p", { hasText: "Call 2 fails: " });
+    const reason = section().locator("p", { hasText: "Step 2 fails: " });
     await reason.getByText("U+202E", { exact: true }).waitFor();
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
@@ -411,12 +411,12 @@ describe("what would happen now", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
-    await card.getByText(`Once it holds 25 ${token.symbol}, it would run`).waitFor();
+    await card.getByText(`After 25 ${token.symbol} arrives, the payment would complete`).waitFor();
     assert.deepEqual(await card.locator(".divide-y > li").allTextContents(), [
-      `−25 ${token.symbol}${honest.address} (this very address)`,
+      `−25 ${token.symbol}${honest.address} (this address)`,
       `+25 ${token.symbol}${shopAddress} (Demo Shop)`,
     ]);
-    await card.getByText(/Simulated by this server's node at block \d+\./).waitFor();
+    await card.getByText(/Tested by this server’s node at block \d+\./).waitFor();
   });
 });
 
@@ -466,8 +466,8 @@ describe("who asks", () => {
     const text = await headOf(honest.address.toLowerCase());
     assert.match(text, /<title>25 DUSD on Local<\/title>/);
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
-    assert.match(await headOf(executed.address), /content="Demo Shop · Done"/);
-    assert.match(await headOf(stranger), /<title>Executable address<\/title>/);
+    assert.match(await headOf(executed.address), /content="Demo Shop · Completed"/);
+    assert.match(await headOf(stranger), /<title>Payment<\/title>/);
   });
 });
 
@@ -501,7 +501,7 @@ describe("a shop that a link names", () => {
     const stolen = new URL(await linkOf(honest));
     stolen.pathname = `/a/${hostile.address}`;
     await page.goto(stolen.href);
-    await page.getByRole("alert").getByText(`${shop} does not agree`).waitFor();
+    await page.getByRole("alert").getByText(`${shop} doesn’t confirm`).waitFor();
     assert.equal(await page.getByText("Ada's Shoes").count(), 0);
   });
 
@@ -525,31 +525,31 @@ describe("an honest one", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
-    await page.getByText(`Then Demo Shop is called and can take up to 25`).waitFor();
-    await page.getByText("Terms match this address").waitFor();
-    await page.getByText(`take up to 25 ${token.symbol} from here`).waitFor();
+    await page.getByText(`After you pay, Demo Shop can collect up to 25`).waitFor();
+    await page.getByText("Address verified").waitFor();
+    await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
 
   test("opens from its terms alone, with no API at all, and no mangled terms do", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
-    await page.getByText("Terms match this address").waitFor();
+    await page.getByText("Address verified").waitFor();
     await page.goto(`${site}/a/#terms=${honest.terms.slice(0, -2)}`);
-    await page.getByText("Do not pay this address").waitFor();
+    await page.getByText("Don’t pay this address").waitFor();
   });
 
   test("from an exchange: at least so much, and what is typed there can be copied", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
-    await page.getByText(`What arrives must be at least 15 ${token.symbol}.`).waitFor();
-    await page.getByText(`Local (chain id ${localChainId})`).waitFor();
+    await page.getByText(`At least 15 ${token.symbol} must arrive`).waitFor();
+    await page.getByText(`Local (chain ID ${localChainId})`).waitFor();
     const copied = () => page.evaluate("navigator.clipboard.readText()");
     await page.getByRole("button", { name: `Copy 15 ${token.symbol}` }).click();
-    await page.getByText(`15 ${token.symbol}: copied`).waitFor();
+    await page.getByText(`15 ${token.symbol} copied`).waitFor();
     assert.equal(await copied(), "15");
     await page.getByRole("button", { name: "Copy Token contract" }).click();
-    await page.getByText("Token contract: copied").waitFor();
+    await page.getByText("Token contract copied").waitFor();
     assert.equal(await copied(), token.address);
     await page.context().close();
   });
@@ -574,7 +574,7 @@ describe("what a payer compares and types has one reading", () => {
     await page.goto(`${site}/a/#terms=${record.terms}`);
     await showAnyway(page).click();
     await page
-      .getByText("Check in your wallet: 25 DUSD to 0xa08C…8912…12e6, network Local")
+      .getByText("Your wallet should show: 25 DUSD to 0xa08C…8912…12e6 on Local")
       .waitFor();
   });
 
@@ -585,10 +585,10 @@ describe("what a payer compares and types has one reading", () => {
     test(`${amount} base units are ${said}`, async () => {
       await page.goto(`${site}/a/#terms=${fixed(amount).terms}`);
       await showAnyway(page).click();
-      await page.getByText("Check in your wallet:").waitFor();
+      await page.getByText("Your wallet should show:").waitFor();
       const text = await atTop(page).innerText();
-      assert.match(text, new RegExp(`To pay\\s+${said}`));
-      assert.ok(text.includes(`Check in your wallet: ${said} to `), text);
+      assert.match(text, new RegExp(`Amount due\\s+${said}`));
+      assert.ok(text.includes(`Your wallet should show: ${said} to `), text);
       assert.doesNotMatch(text, /1\.234 |1[,.]500/);
     });
   }
@@ -599,7 +599,7 @@ describe("whose the money is if something goes wrong", () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
-      const line = page.getByText("If it cannot run, the money goes to");
+      const line = page.getByText("If the payment can’t complete, the money goes to");
       await page.locator(".qr").waitFor();
       const [said, code] = [await line.boundingBox(), await page.locator(".qr").boundingBox()];
       assert.ok(said && code);
@@ -616,8 +616,8 @@ describe("whose the money is if something goes wrong", () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
-    await page.getByText(`Then 25 ${token.symbol} goes to ${short}`).waitFor();
-    await page.getByText(`If it cannot run, the money goes to ${short}. Not yours?`).waitFor();
+    await page.getByText(`After you pay, 25 ${token.symbol} goes to ${short}`).waitFor();
+    await page.getByText(`If the payment can’t complete, the money goes to ${short}. Not yours?`).waitFor();
   });
 
   test("is not asked of a wallet that it belongs to", async () => {
@@ -625,7 +625,7 @@ describe("whose the money is if something goes wrong", () => {
     await announceWallet(page, service.anvil.rpcUrl, stranger);
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Pay with Test Wallet" }).waitFor();
-    await page.getByText("If it cannot run").waitFor({ state: "detached" });
+    await page.getByText("If the payment can’t complete").waitFor({ state: "detached" });
     await page.context().close();
   });
 
@@ -645,7 +645,7 @@ describe("a browser that is not as most are", () => {
         throw new DOMException("denied", "SecurityError"); } });`);
     await page.goto(`${site}/a/${honest.address}`);
     assert.equal(await readCode(page), honest.address);
-    await page.getByRole("button", { name: /^Colours/ }).click();
+    await page.getByRole("button", { name: /^Theme/ }).click();
     await page.getByRole("combobox", { name: "Language" }).selectOption("de");
     await page.getByText("Zu zahlen", { exact: true }).waitFor();
     assert.deepEqual(faults, []);
@@ -657,7 +657,7 @@ describe("a browser that is not as most are", () => {
     await page.addInitScript(`window.ethereum = { request: async ({ method }) =>
       method === "eth_accounts" ? [] : "0x7a69" };`);
     await page.goto(`${site}/a/${honest.address}`);
-    await page.getByRole("button", { name: "Pay with the wallet of this browser" }).waitFor();
+    await page.getByRole("button", { name: "Pay with browser wallet" }).waitFor();
     await page.context().close();
   });
 });
@@ -673,11 +673,11 @@ describe("an explorer that the operator names", () => {
       return route.fulfill({ json: { ...status, explorer } });
     });
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText("The calls have run").waitFor();
+    await page.getByText("Every step ran exactly once.").waitFor();
     assert.equal(await page.locator("a[target]").count(), 0);
     explorer = "https://explorer.example";
     await page.reload();
-    const link = page.getByRole("link", { name: "This address on explorer.example" });
+    const link = page.getByRole("link", { name: "View this address on explorer.example" });
     assert.equal(await link.getAttribute("href"), `${explorer}/address/${executed.address}`);
     const transaction = page.getByRole("link", { name: hash }).first();
     assert.equal(await transaction.getAttribute("href"), `${explorer}/tx/${hash}`);
@@ -692,7 +692,7 @@ test("every state of the page is sound", async () => {
     await assertSoundAt(page, path);
   }
   await page.goto(`${site}/a/#terms=0x00`);
-  await page.getByText("Do not pay this address").waitFor();
+  await page.getByText("Don’t pay this address").waitFor();
   await assertSoundInAll(page, "refused");
 });
 
@@ -711,8 +711,8 @@ describe("an address that is over without having run", () => {
 
   test("says so, offers no payment, and is sound in light and dark", async () => {
     for (const [record, sentence] of [
-      [soon, "It was never run and cannot run any more."],
-      [returned, "It was never run. What it held was sent to the recovery address"],
+      [soon, "This payment expired before it completed."],
+      [returned, "so the money was sent to the return address"],
     ] as const) {
       await assertSoundAt(page, record.address);
       await page.getByText(sentence).first().waitFor();

@@ -94,7 +94,7 @@ describe("one address has a page of its own", () => {
   test("its calls are in token units, its times in order, its flow before it runs", async () => {
     await mint(service, address, 5_000_000n);
     await openPage(page, `${site}/addresses/${address}`);
-    await page.getByText("Terms match this address").waitFor();
+    await page.getByText("Address verified").waitFor();
     await page.getByText(/^Sends 25 DUSD to/).waitFor();
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("25 DUSD").last().waitFor();
@@ -102,7 +102,7 @@ describe("one address has a page of its own", () => {
     await times.getByText("Paid 5 DUSD").waitFor();
     const names = await times.locator("b").allTextContents();
     assert.deepEqual(names, ["Created", "Paid 5 DUSD", "Now", "Expires"]);
-    await flow.getByText("Still to pay").waitFor();
+    await flow.getByText("Amount remaining").waitFor();
     const facts = page.getByRole("region", { name: "Payments and terms" });
     await facts.getByText("5 DUSD", { exact: true }).waitFor();
     await page.getByText("Partly funded").waitFor();
@@ -120,7 +120,7 @@ describe("one address has a page of its own", () => {
     await times.getByText("Paid 20 DUSD").waitFor();
     const names = await times.locator("b").allTextContents();
     const paid = ["Paid 5 DUSD", "Paid 20 DUSD"];
-    assert.deepEqual(names, ["Created", ...paid, "Done", "Now", "Expires"]);
+    assert.deepEqual(names, ["Created", ...paid, "Completed", "Now", "Expires"]);
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText(shortAddress(receiver)).waitFor();
   });

@@ -138,7 +138,7 @@ test("what comes late moves nothing: the flow has its place before it is simulat
     await route.continue();
   });
   await page.goto(urlOf(order));
-  const below = page.getByRole("heading", { name: "What paying does" });
+  const below = page.getByRole("heading", { name: "What this payment does" });
   const early = await below.boundingBox();
   assert.ok(early && (await page.locator("figure.flow").count()) === 0);
   held.resolve();
@@ -211,7 +211,7 @@ test("without its pictures, which are loaded apart, it is paid by as well", asyn
   await page.route("**/money-flow-*.js", (route) => route.abort());
   await page.goto(urlOf(order));
   assert.equal(await readCode(page), order.address);
-  await page.getByRole("heading", { name: "What paying does" }).waitFor();
+  await page.getByRole("heading", { name: "What this payment does" }).waitFor();
   assert.equal(await page.locator("figure.flow").count(), 0);
 });
 
@@ -225,7 +225,7 @@ describe("32 calls", () => {
     const calls = callsOf(page);
     await calls.locator("summary").first().click();
     const items = calls.locator("li:has(dl)");
-    const rest = page.getByText("29 more calls");
+    const rest = page.getByText("29 more steps");
     await rest.waitFor();
     assert.equal(await items.filter({ visible: true }).count(), 3);
     await rest.focus();
@@ -244,7 +244,7 @@ describe("32 calls", () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
     await page.goto(urlOf(record));
-    await page.getByText("Call 32", { exact: false }).first().waitFor();
+    await page.getByText("Step 32", { exact: false }).first().waitFor();
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
   });
 
@@ -325,7 +325,7 @@ describe("the rail of four steps", () => {
     const steps = rail.locator("li");
     // The first state begins the first step.
     await page.getByText("Waiting for payment").first().waitFor();
-    assert.deepEqual(await steps.allInnerTexts(), ["Asked for", "Sent", "Received", "Done"]);
+    assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Received", "Completed"]);
     await page.clock.setFixedTime(startMs + 7_000);
     await mint(service, record.address, 10_000_000n);
     await rail.getByText("7 s").waitFor();
@@ -333,7 +333,7 @@ describe("the rail of four steps", () => {
     await mint(service, record.address, 15_000_000n);
     await rail.getByText("23 s").waitFor();
     const texts = (await steps.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
-    assert.deepEqual(texts, ["Asked for", "Sent 7 s", "Received 23 s", "Done"]);
+    assert.deepEqual(texts, ["Requested", "Sent 7 s", "Received 23 s", "Completed"]);
     assert.equal(await steps.nth(2).getAttribute("aria-current"), "step");
     await page.setViewportSize({ width: 360, height: 740 });
     await page.goto(urlOf(order));
@@ -363,8 +363,8 @@ describe("where the money goes", () => {
     await flow.getByText("5 DUSD", { exact: true }).waitFor();
     assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "30 DUSD", "5 DUSD"]);
     const times = await page.locator(".timeline li b").allInnerTexts();
-    assert.deepEqual(times, ["Paid 30 DUSD", "Done", "Now", "Expires"]);
-    assert.equal(await page.locator(".rail [aria-current] span").first().innerText(), "Done");
+    assert.deepEqual(times, ["Paid 30 DUSD", "Completed", "Now", "Expires"]);
+    assert.equal(await page.locator(".rail [aria-current] span").first().innerText(), "Completed");
   });
 });
 
@@ -385,7 +385,7 @@ describe("where the money of an open address comes from", () => {
       return route.continue();
     });
     await page.goto(urlOf(record));
-    await page.getByText("Partly paid").waitFor();
+    await page.getByText("Underpaid").waitFor();
     await page.locator(".qr").waitFor();
     assert.equal(asked, 0, "the proof is asked for by whoever opens the details");
     await page.locator(".details > summary").click();
@@ -395,12 +395,12 @@ describe("where the money of an open address comes from", () => {
     const names = await times.locator("b").allInnerTexts();
     const dust = Array<string>(3).fill("Paid 0.000001 DUSD");
     assert.deepEqual(names, ["Paid 10 DUSD", ...dust, "Now", "Expires"]);
-    await page.getByText("Smaller payments that are not listed: 2").waitFor();
+    await page.getByText("Smaller payments not listed: 2").waitFor();
     const [from] = await page.locator("figure.flow ul").allInnerTexts();
     assert.deepEqual(from!.split("\n").filter(Boolean), [
       ...["10 DUSD", shortAddress(payerAccount.address)],
       ...["0.000003 DUSD", shortAddress(`0x${"0".repeat(40)}`)],
-      ...["0.000002 DUSD", "Other payers", "14.999995 DUSD", "Still to pay"],
+      ...["0.000002 DUSD", "Other payers", "14.999995 DUSD", "Amount remaining"],
     ]);
     await assertSound(page, "an open address with payments");
   });
@@ -417,10 +417,10 @@ describe("where the money of an open address comes from", () => {
     // It is asked for so often: a server may be a block behind.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
-    await flow.getByText("Still to pay").waitFor();
+    await flow.getByText("Amount remaining").waitFor();
     const [from] = await flow.locator("ul").allInnerTexts();
     assert.deepEqual(from!.split("\n").filter(Boolean), [
-      ...["10.000005 DUSD", "Payers", "14.999995 DUSD", "Still to pay"],
+      ...["10.000005 DUSD", "Payers", "14.999995 DUSD", "Amount remaining"],
     ]);
     const text = await page.locator("main").innerText();
     assert.ok(!text.includes(paid) && !text.includes(shortAddress(forged)));
@@ -439,7 +439,7 @@ describe("where the money went", () => {
     await page.goto(urlOf(record));
     const flow = flowOf(page);
     await flow.getByText(shop).waitFor();
-    assert.equal(await flow.getByText("Taken by the calls").count(), 0);
+    assert.equal(await flow.getByText("Used by the steps").count(), 0);
     const [from, to] = await flow.locator("ul").allInnerTexts();
     const lines = [from!, to!].map((text) => text.split("\n").filter(Boolean));
     assert.deepEqual(lines, [
@@ -447,7 +447,7 @@ describe("where the money went", () => {
         "20 DUSD",
         shortAddress(executorAccount.address),
       ]),
-      ["25 DUSD", shop, "5 DUSD", "Recovery address"],
+      ["25 DUSD", shop, "5 DUSD", "Return address"],
     ]);
     const widths = await flow
       .locator(".flow-picture path")
@@ -475,7 +475,7 @@ describe("where the money went", () => {
     test(`is told by the calls alone where the proof ${name}`, async () => {
       await page.route("**/proof", answer);
       await page.goto(urlOf(executed));
-      await flowOf(page).getByText("Taken by the calls").waitFor();
+      await flowOf(page).getByText("Used by the steps").waitFor();
       assert.doesNotMatch(await flowOf(page).innerText(), new RegExp(shortAddress(stranger)));
     });
   }
@@ -499,13 +499,13 @@ describe("the receipt", () => {
   test("has amount, receiver, time and zone, transaction, proof, and no countdown", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
-    await page.getByText("The calls have run: all of them, once.").waitFor();
+    await page.getByText("Every step ran exactly once.").waitFor();
     const text = await page.locator(".pay-card").first().innerText();
     assert.ok(text.includes(hash) && text.includes(executed.address));
     assert.match(text, /Paid\s+25 DUSD/);
     assert.match(text, /\d{4}, \d+:\d\d\s[AP]M E[DS]T · block \d+/);
     assert.doesNotMatch(text, /Expires in|in 1 hour|would/);
-    const proof = page.getByRole("link", { name: "A receipt, checked in your browser, to keep" });
+    const proof = page.getByRole("link", { name: "View and save the verified receipt" });
     assert.equal(await proof.getAttribute("href"), `/receipt/${executed.address}`);
     await page.context().close();
   });
@@ -513,12 +513,12 @@ describe("the receipt", () => {
   test("is printed alone, without buttons", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
-    await page.getByText("The calls have run").waitFor();
+    await page.getByText("Every step ran exactly once.").waitFor();
     await page.emulateMedia({ media: "print" });
     const ink = await page.evaluate("getComputedStyle(document.body).color");
     assert.equal(ink, "rgb(26, 28, 30)", "dark on white paper, whatever the screen shows");
     assert.equal(await page.getByRole("button", { name: "Print" }).isVisible(), false);
-    assert.equal(await page.getByText("How this was checked").isVisible(), false);
+    assert.equal(await page.getByText("How this was verified").isVisible(), false);
     assert.equal(await page.locator(".pay-card").first().isVisible(), true);
     await page.context().close();
   });
@@ -539,9 +539,9 @@ describe("the receipt on paper", () => {
     for (const part of [record.address, payerAccount.address, paid, executed, "30 DUSD", "5 DUSD"])
       assert.ok(text.includes(squeeze(part)), part);
     await page.emulateMedia({ media: "print" });
-    const receipt = squeeze(`Executable address ${await card.innerText()}`);
+    const receipt = squeeze(`Payment ${await card.innerText()}`);
     for (const line of lines) assert.ok(receipt.includes(line), line);
-    for (const other of ["English", "Details", "What paying does", "Print", "Copy"])
+    for (const other of ["English", "Details", "What this payment does", "Print", "Copy"])
       assert.ok(!text.includes(squeeze(other)), other);
     await page.context().close();
   });
@@ -552,7 +552,7 @@ describe("return_to", () => {
 
   test("is opened by a press and only when the state is final, named by its host", async () => {
     await page.goto(urlOf(order, `return_to=${shop}`));
-    await page.getByText("Afterwards you can go back to shop.example.").waitFor();
+    await page.getByText("After you pay, you can go back to shop.example.").waitFor();
     assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
     await page.goto(urlOf(executed, `return_to=${shop}`));
     const back = page.getByRole("link", { name: "Back to shop.example" });
@@ -570,7 +570,7 @@ describe("return_to", () => {
       "nothing",
     ]) {
       await page.goto(urlOf(executed, `return_to=${encodeURIComponent(wrong)}`));
-      await page.getByText("The calls have run").waitFor();
+      await page.getByText("Every step ran exactly once.").waitFor();
       assert.equal(await page.getByText(/Back to|evil\.example/).count(), 0, wrong);
     }
   });

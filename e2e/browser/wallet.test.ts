@@ -82,7 +82,7 @@ describe("what became of it, by the wallet's own node", () => {
       route.fulfill({ body: lie, contentType: "application/json" }),
     );
     await show();
-    await says("Your wallet's own node does not show this outcome");
+    await says("Your wallet’s node doesn’t confirm this result");
   });
 
   test("an outcome is borne out; a wallet on another chain says nothing", async () => {
@@ -91,17 +91,17 @@ describe("what became of it, by the wallet's own node", () => {
     await execute(service, record);
     Object.assign(wallet, newWallet(rich));
     await show();
-    await says(/Your wallet's own node shows the same, in block \d+/);
+    await says(/Your wallet’s node confirms this result in block \d+/);
     assert.ok(!wallet.asked.includes("eth_requestAccounts"));
     wallet.chainId = 1;
     wallet.asked.length = 0;
     const proved = page.waitForResponse((answer) => answer.url().endsWith("/proof"));
     await show();
-    await says("Done");
+    await says("Completed");
     await proved; // by the flow of money, which asks no wallet
     while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
     assert.ok(!wallet.asked.includes("eth_getBlockByNumber"));
-    assert.equal(await page.getByText("Your wallet's own node").count(), 0);
+    assert.equal(await page.getByText("Your wallet’s node").count(), 0);
   });
 });
 
@@ -116,19 +116,19 @@ describe("nothing is sent, and it says why", () => {
     await start();
     wallet.fault = "rejects";
     await payButton().click();
-    await says("You declined it in the wallet. Nothing was sent.");
+    await says("You rejected the request in your wallet. Nothing was sent.");
     await nothingSent();
     await assertSound(page, "declined");
     wallet.fault = undefined;
     await payButton().click();
-    await says("Paid, about to run");
+    await says("Paid, processing");
   });
 
   test("the wallet stays on another chain although it agreed to change", async () => {
     await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
-    await says("The wallet stayed on another chain. Nothing was sent.");
+    await says("Your wallet is still on another network. Nothing was sent.");
     await nothingSent();
   });
 
@@ -137,14 +137,14 @@ describe("nothing is sent, and it says why", () => {
     await page.goto(`${new URL(page.url()).origin}/a/#terms=${record.terms}`);
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
     await payButton().click();
-    await says("The wallet does not know Local. Add it there first. Nothing was sent.");
+    await says("Your wallet doesn’t have Local. Nothing was sent.");
     await nothingSent();
   });
 
   test("the account holds too little of the token", async () => {
     await start(poor);
     await payButton().click();
-    await says(`This account holds 0 ${token.symbol}; 25 ${token.symbol} is needed.`);
+    await says(`This account has 0 ${token.symbol} and needs 25 ${token.symbol}.`);
     await nothingSent();
   });
 
@@ -154,7 +154,7 @@ describe("nothing is sent, and it says why", () => {
     await start(broke);
     await payButton().click();
     await says(
-      /This account cannot pay the network fee: it holds 0 ETH and about 0\.\d+ ETH is needed/,
+      /Not enough for the network fee. This account has 0 ETH and needs about 0\.\d+ ETH/,
     );
     await nothingSent();
   });
@@ -176,11 +176,11 @@ describe("nothing is sent, and it says why", () => {
         return result;
       } } } }))`);
     await page.getByRole("button", { name: "Pay with Slow Wallet" }).click();
-    await says("Confirm in your wallet that this page may ask for a payment");
+    await says("Approve the connection in your wallet");
     await mint(service, record.address, 5_000_000n);
     await page.getByRole("heading", { name: `20 ${token.symbol}` }).waitFor();
     release();
-    await says("What is to pay has changed meanwhile. Look at it again. Nothing was sent.");
+    await says("The amount due changed. Nothing was sent.");
     await nothingSent();
   });
 });
@@ -191,16 +191,16 @@ describe("a payment to its end", () => {
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
     const started = Date.now();
     await payButton().click();
-    await says("Paid, about to run");
+    await says("Paid, processing");
     const seconds = (Date.now() - started) / 1000;
     assert.equal(wallet.sent?.to, token.address);
     assert.ok(wallet.asked.includes("wallet_addEthereumChain"));
     assert.equal(await page.locator(".qr").count(), 0);
     const hash = await execute(service, record);
-    await says("The calls have run: all of them, once.");
+    await says("Every step ran exactly once.");
     await says(hash);
     assert.equal(await page.getByText("Expires in").count(), 0);
-    assert.equal(await page.getByText("What would happen now").count(), 0);
+    assert.equal(await page.getByText("Expected result").count(), 0);
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
   });
 
@@ -208,12 +208,12 @@ describe("a payment to its end", () => {
     await start();
     wallet.fault = "reverts";
     await payButton().click();
-    await says(/The payment failed in block \d+\. No token was moved/);
+    await says(/The payment failed in block \d+\. No tokens were sent/);
     assert.equal(await page.locator(".qr").count(), 0);
     wallet.fault = undefined;
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().click();
-    await says("Paid, about to run");
+    await says("Paid, processing");
   });
 });
 
@@ -225,11 +225,11 @@ describe("what arrived is not what is asked for", () => {
     await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
     await mint(service, record.address, 1_500_000_000_000_000_000n, demoTokens[1]!.address);
     const { symbol } = demoTokens[1]!;
-    await says(`1.5 ${symbol} arrived, but 25 ${token.symbol} is asked for`, page);
+    await says(`Received 1.5 ${symbol} instead of 25 ${token.symbol}`, page);
     const funds = { from: rich, to: record.address, value: "0x38d7ea4c68000" };
     await chain("eth_sendTransaction", funds);
     await says(new RegExp(`0\\.0010 .+, 1\\.5 ${symbol} arrived`), page);
-    await says(/It stays here until .* goes to the recovery address/, page);
+    await says(/It stays here until .* goes to the return address/, page);
     assert.equal(await readCode(page), record.address);
     await assertSound(page, "another token arrived");
     assert.deepEqual(faults, []);
@@ -246,7 +246,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     return payButton().click();
   };
   const stillAsking = (at: Page) =>
-    at.getByText("Your wallet may still be asking for this payment; look there first.").waitFor();
+    at.getByText("Your wallet may still be asking for this payment. Check there first.").waitFor();
   const nothingOffered = async (at: Page) => {
     assert.equal(await at.locator(".qr").count(), 0);
     assert.equal(await at.getByRole("button", { name: /^Pay with/ }).count(), 0);
@@ -269,14 +269,14 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
-    await says("Confirm in your wallet that this page may ask for a payment");
+    await says("Approve the connection in your wallet");
     const other = await page.context().newPage();
     const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
     await other.goto(page.url());
     await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
-    await other.getByText("Another tab of this browser asks for this payment.").waitFor();
+    await other.getByText("Another tab is already requesting this payment.").waitFor();
     connect();
-    await says("Paid, about to run");
+    await says("Paid, processing");
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
@@ -284,10 +284,10 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
-    await says("Confirm in your wallet that this page may ask for a payment");
+    await says("Approve the connection in your wallet");
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
-    await says("The calls have run");
+    await says("Every step ran exactly once.");
     connect();
     await settled(page);
     assert.equal(sends(), 0);
@@ -299,12 +299,12 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await says("Confirm in your wallet: 25");
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
-    await says("The calls have run");
-    await says("Decline the request in your wallet");
+    await says("Every step ran exactly once.");
+    await says("Reject the request in your wallet");
     await nothingOffered(page);
     wallet.fault = "rejects";
     answer();
-    await gone("Decline the request in your wallet");
+    await gone("Reject the request in your wallet");
   });
 
   test("a reload or a second tab offers nothing, and finds the payment by its sender", async () => {
@@ -321,10 +321,10 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await nothingOffered(page);
     await assertSound(page, "the wallet still asks");
     answer();
-    await says("Paid, about to run");
+    await says("Paid, processing");
     assert.equal(sends(), 1);
     await gone("Your wallet may still be asking");
-    await gone("Decline the request in your wallet");
+    await gone("Reject the request in your wallet");
   });
 
   test("paid another way meanwhile: the request is to be declined", async () => {
@@ -332,11 +332,11 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await asks();
     await says("Confirm in your wallet: 25");
     await mint(service, record.address, 25_000_000n);
-    await says("Decline the request in your wallet");
+    await says("Reject the request in your wallet");
     wallet.fault = "rejects";
     answer();
-    await says("Paid, about to run");
-    await gone("Decline the request in your wallet");
+    await says("Paid, processing");
+    await gone("Reject the request in your wallet");
   });
 
   /** The payer scans the QR code with a phone that has the same seed. */
@@ -357,22 +357,22 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await other.goto(page.url());
     await stillAsking(other);
     await payByCode();
-    for (const at of [page, other]) await says("Decline the request in your wallet", at);
+    for (const at of [page, other]) await says("Reject the request in your wallet", at);
     await execute(service, record);
-    await says("The calls have run");
-    await other.getByText("The calls have run").waitFor();
+    await says("Every step ran exactly once.");
+    await other.getByText("Every step ran exactly once.").waitFor();
     // The watcher looks every two seconds at what the chain shows of the account.
     await page.waitForTimeout(6_000);
     for (const at of [page, other]) {
-      await says("Decline the request in your wallet", at);
-      await says(`If it still asks for 25 ${token.symbol}, decline it there`, at);
+      await says("Reject the request in your wallet", at);
+      await says(`If your wallet still asks for 25 ${token.symbol}, reject it.`, at);
       await nothingOffered(at);
-      assert.equal(await at.getByRole("button", { name: /It did not happen/ }).count(), 0);
+      assert.equal(await at.getByRole("button", { name: /It didn’t go through/ }).count(), 0);
     }
     wallet.fault = "rejects";
     answer();
-    await gone("Decline the request in your wallet");
-    await other.getByText("Decline the request in your wallet").waitFor({ state: "detached" });
+    await gone("Reject the request in your wallet");
+    await other.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
     assert.equal(wallet.sent, undefined);
   });
 
@@ -384,7 +384,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await stillAsking(page);
     await payByCode();
     await execute(service, record);
-    await says("The calls have run");
+    await says("Every step ran exactly once.");
     await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
     await nothingOffered(page);
     await page.getByRole("button", { name: "Dismiss" }).click();
@@ -396,14 +396,14 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
-    await says("Checking balance and fee");
+    await says("Checking your balance and the network fee");
     const other = await page.context().newPage();
     const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
     await other.goto(page.url());
     await page.getByRole("button", { name: "Cancel" }).click();
     await payButton().waitFor();
     await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
-    await says("Paid, about to run", other);
+    await says("Paid, processing", other);
     assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
   });
 
@@ -411,10 +411,10 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
-    await says("Your wallet’s network did not answer. Nothing was sent.");
+    await says("Your wallet’s network didn’t respond. Nothing was sent.");
     wallet.isNodeSilent = false;
     await payButton().click();
-    await says("Paid, about to run");
+    await says("Paid, processing");
   });
 
   test("the wallet pays from another account: its answer ends the request", async () => {
@@ -424,11 +424,11 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await says("Confirm in your wallet: 25");
     wallet.sendsFrom = poor;
     answer();
-    await says("Paid, about to run");
+    await says("Paid, processing");
     await execute(service, record);
-    await says("The calls have run");
-    await gone("A payment is on its way");
-    assert.equal(await page.getByText("Decline the request in your wallet").count(), 0);
+    await says("Every step ran exactly once.");
+    await gone("Payment pending");
+    assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
     assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
   });
 
@@ -438,7 +438,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await says("Confirm in your wallet: 25");
     wallet.chainId = 1;
     answer();
-    await says("The wallet reported a problem");
+    await says("Your wallet reported an error");
     assert.equal(wallet.sent, undefined);
   });
 
@@ -449,9 +449,9 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await page.reload();
     await stillAsking(page);
     await mint(service, record.address, 5_000_000n);
-    await says("Decline the request in your wallet");
+    await says("Reject the request in your wallet");
     await nothingOffered(page);
-    await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
+    await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
     await payButton().waitFor();
   });
 });
@@ -461,7 +461,7 @@ describe("while no block holds it yet", () => {
     await start();
     await chain("evm_setAutomine", false);
     await payButton().click();
-    await says("A payment is on its way");
+    await says("Payment pending");
   });
   afterEach(async () => {
     await chain("evm_setAutomine", true);
@@ -486,31 +486,31 @@ describe("while no block holds it yet", () => {
   const nothingOffered = async () => {
     assert.equal(await page.locator(".qr").count(), 0);
     assert.equal(await payButton().count(), 0);
-    assert.equal(await page.getByText("Check in your wallet:").count(), 0);
+    assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
   test("nothing to pay by is shown, also after a reload, until a block holds it", async () => {
     await nothingOffered();
     await page.reload();
-    await says("A payment is on its way");
-    await says("Waiting until a block holds it.");
+    await says("Payment pending");
+    await says("Waiting for the network to confirm it.");
     await nothingOffered();
     await assertSound(page, "on its way");
     await chain("evm_mine");
-    await says("Paid, about to run");
-    await gone("A payment is on its way");
+    await says("Paid, processing");
+    await gone("Payment pending");
   });
 
   test("sped up in the wallet it is the same payment, also after a reload", async () => {
     await page.reload();
-    await says("A payment is on its way");
+    await says("Payment pending");
     await resend({});
-    await says("Paid, about to run");
+    await says("Paid, processing");
   });
 
   test("cancelled in the wallet: said, and offered again", async () => {
     await resend({ to: rich, data: "0x" });
-    await says("The payment was cancelled in the wallet. Nothing was paid.");
+    await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
     await assertSound(page, "cancelled");
     await page.getByRole("button", { name: "Pay again" }).click();
@@ -519,7 +519,7 @@ describe("while no block holds it yet", () => {
 
   test("another transaction took its place: said, and offered again", async () => {
     await resend({ to: poor, data: "0x" });
-    await says("The wallet sent another transaction in its place.");
+    await says("Your wallet sent a different transaction instead");
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().waitFor();
   });
@@ -527,13 +527,13 @@ describe("while no block holds it yet", () => {
   test("dropped by the network: said after a minute, and offered only by a press", async () => {
     await page.clock.install();
     await page.reload();
-    await says("A payment is on its way");
+    await says("Payment pending");
     await chain("anvil_dropTransaction", wallet.sent!.hash);
     for (let seconds = 0; seconds < 70; seconds += 5) await page.clock.runFor(5_000);
-    await says("The network does not know the payment any more.");
+    await says("The network no longer knows this payment.");
     await nothingOffered();
     await assertSound(page, "dropped");
-    await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
+    await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
     await payButton().waitFor();
     // The clock of its context stays the one that the test moves.
     await page.context().close();
@@ -543,31 +543,31 @@ describe("while no block holds it yet", () => {
   test("the wallet that sent it is gone: only the server can tell, and does", async () => {
     const other = await page.context().newPage();
     await other.goto(page.url());
-    await other.getByText("The wallet that sent it is not there").waitFor();
+    await other.getByText("The wallet that sent it isn’t available here").waitFor();
     assert.equal(await other.locator(".qr").count(), 0);
     await chain("evm_mine");
-    await other.getByText("Paid, about to run").waitFor();
+    await other.getByText("Paid, processing").waitFor();
   });
 
   test("the wallet changed to another chain for good: the service's payments end it", async () => {
     wallet.chainId = 1;
-    await says("The wallet is on another chain, so it cannot be asked about this payment.");
+    await says("Your wallet is on another network, so this page can’t check the payment there.");
     await chain("evm_mine");
     await chain("evm_setAutomine", true);
-    await says("Paid, about to run");
+    await says("Paid, processing");
     await execute(service, record);
-    await says("The calls have run");
-    await gone("A payment is on its way");
-    await gone("The wallet is on another chain");
+    await says("Every step ran exactly once.");
+    await gone("Payment pending");
+    await gone("Your wallet is on another network");
   });
 
   test("the wallet changed to another chain meanwhile: said, until it is back", async () => {
     wallet.chainId = 1;
-    await says("The wallet is on another chain, so it cannot be asked about this payment.");
+    await says("Your wallet is on another network, so this page can’t check the payment there.");
     await nothingOffered();
     wallet.chainId = localChainId;
     await chain("evm_mine");
-    await says("Paid, about to run");
+    await says("Paid, processing");
   });
 });
 
@@ -577,7 +577,7 @@ describe("where there is no wallet", () => {
     const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
     await page.goto(url);
     const link = (name: string) => page.getByRole("link", { name }).getAttribute("href");
-    await page.getByText("No wallet in this browser.").waitFor();
+    await page.getByText("No wallet found in this browser.").waitFor();
     const encoded = encodeURIComponent(url);
     assert.equal(await link("MetaMask"), `https://link.metamask.io/dapp/${url.slice(7)}`);
     assert.equal(await link("Coinbase Wallet"), `https://go.cb-w.com/dapp?cb_url=${encoded}`);
@@ -600,11 +600,11 @@ describe("one intention, of which the time runs out while the wallet asks", () =
     await says("Confirm in your wallet: 25");
     await chain("evm_increaseTime", 1_000);
     await chain("evm_mine");
-    await says("It was never run and cannot run any more.");
-    await says("Decline the request in your wallet");
+    await says("This payment expired before it completed.");
+    await says("Reject the request in your wallet");
     assert.equal(await page.locator(".qr").count(), 0);
     wallet.fault = "rejects";
     resolve();
-    await gone("Decline the request in your wallet");
+    await gone("Reject the request in your wallet");
   });
 });

@@ -56,7 +56,7 @@ const receiptOf = async (page: Page) =>
 
 const openReceipt = async (page: Page) => {
   await page.goto(urlOf(`/receipt/${record.address}`));
-  await page.getByText("Its calls have run: all of them, once.").waitFor();
+  await page.getByText("Completed. Every step ran exactly once.").waitFor();
 };
 
 describe("the receipt", () => {
@@ -69,20 +69,20 @@ describe("the receipt", () => {
     });
     await page.goto(urlOf(`/receipt/${record.address}`));
     const alert = await page.getByRole("alert").innerText();
-    assert.equal(alert, "This receipt does not prove what it says, so nothing of it is shown.");
+    assert.equal(alert, "The proof in this receipt is invalid, so nothing is shown.");
     await page
       .getByText(/^execution\.held: found another than "\d+", which the proof shows/)
       .waitFor();
-    assert.doesNotMatch(await page.locator("main").innerText(), /30\.1250 DUSD|Held before/);
+    assert.doesNotMatch(await page.locator("main").innerText(), /30\.1250 DUSD|Balance before/);
     await page.unroute("**/proof");
     for (const path of [stranger, "0x12"]) {
       await page.goto(urlOf(`/receipt/${path}`));
-      const missing = "Nothing is known about this address, so there is no receipt.";
+      const missing = "This service doesn’t know the address, so there is no receipt.";
       await page.getByRole("alert").getByText(missing, { exact: true }).waitFor();
     }
     await page.route("**/proof", (route) => route.abort());
     await page.goto(urlOf(`/receipt/${record.address}`));
-    await page.getByRole("alert").getByText("The receipt cannot be fetched now.").waitFor();
+    await page.getByRole("alert").getByText("The receipt can’t be loaded now.").waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /fetch$|Failed|HTTP/m);
     await page.context().close();
   });
@@ -97,8 +97,8 @@ describe("the receipt", () => {
       "25 DUSD",
       "30.1250 DUSD (30\u202f125\u202f000 base units) from",
       "pay(uint256 orderId",
-      "That there are no others is not.",
-      "the place of the decimal point, are the service’s word: no proof covers them",
+      "The receipt doesn’t prove that there were no others.",
+      "the number of decimals come from the service. The proof doesn’t cover them",
     ])
       assert.ok(text.includes(part), part);
     const { blocks } = verifyReceipt(await receiptOf(page), "its own");
@@ -114,7 +114,7 @@ describe("the receipt", () => {
     assert.deepEqual(await flow.locator("li").allInnerTexts(), [
       `30.1250 DUSD (30\u202f125\u202f000 base units)\n${shortAddress(zeroAddress)}`,
       `25 DUSD (25\u202f000\u202f000 base units)\n${shortAddress(shopAddress)}`,
-      "5.1250 DUSD (5\u202f125\u202f000 base units)\nRecovery address",
+      "5.1250 DUSD (5\u202f125\u202f000 base units)\nReturn address",
     ]);
     const times = await page.locator(".timeline li b").allInnerTexts();
     assert.deepEqual(times, [
@@ -153,10 +153,10 @@ describe("the receipt", () => {
     await openReceipt(page);
     const { rpcUrl } = service.anvil;
     await page.getByLabel("Endpoints of yours").fill(`${rpcUrl}\nhttp://127.0.0.1:9`);
-    await page.getByRole("button", { name: "Ask these endpoints" }).click();
+    await page.getByRole("button", { name: "Check with these endpoints" }).click();
     const status = page.getByRole("status");
-    await status.getByText(`${rpcUrl}: has each of these blocks`).waitFor();
-    await status.getByText("http://127.0.0.1:9: it gave no answer").waitFor();
+    await status.getByText(`${rpcUrl}: has all of these blocks`).waitFor();
+    await status.getByText("http://127.0.0.1:9: didn’t respond").waitFor();
     await page.context().close();
   });
 
@@ -164,12 +164,12 @@ describe("the receipt", () => {
     const page = await openFresh(browser);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, account);
     await openReceipt(page);
-    await page.getByRole("button", { name: "Ask my wallet" }).click();
-    await page.getByRole("status").getByText("has each of these blocks").waitFor();
+    await page.getByRole("button", { name: "Check with my wallet" }).click();
+    await page.getByRole("status").getByText("has all of these blocks").waitFor();
     assert.ok(!wallet.asked.includes("eth_requestAccounts"));
     wallet.chainId = 1;
-    await page.getByRole("button", { name: "Ask my wallet" }).click();
-    await page.getByRole("status").getByText("it is on chain 1").waitFor();
+    await page.getByRole("button", { name: "Check with my wallet" }).click();
+    await page.getByRole("status").getByText("is on chain 1").waitFor();
     await page.context().close();
   });
 
@@ -224,7 +224,7 @@ describe("the receipt", () => {
     json.record.intent.amount = "1";
     writeFileSync(path, JSON.stringify(json));
     await page.getByLabel("Check a receipt from a file").setInputFiles(path);
-    await page.getByText("does not belong to it, so nothing is shown").waitFor();
+    await page.getByText("doesn’t match its address, so nothing is shown").waitFor();
     await page.getByText(/^terms: /).waitFor();
     await page
       .getByLabel("Check a receipt from a file")

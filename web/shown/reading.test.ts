@@ -63,13 +63,13 @@ const titles = (intent: Intent, listed = chains) =>
 describe("what a payer is warned of", () => {
   test("an unlimited approval", () =>
     assert.deepEqual(titles(intentOf(approve(unlimited))), [
-      "bad: Call 1 gives an unlimited permission",
+      "bad: Step 1 allows unlimited spending",
     ]));
 
   test("an unlimited approval under other parameter names", () =>
     assert.deepEqual(
       titles(intentOf(call("approve(address receipt, uint256 orderNumber)", other, unlimited))),
-      ["bad: Call 1 gives an unlimited permission"],
+      ["bad: Step 1 allows unlimited spending"],
     ));
 
   test("an unlimited approval through Permit2", () => {
@@ -79,7 +79,7 @@ describe("what a payer is warned of", () => {
       function: text,
       args: [token, other, (2n ** 160n - 1n).toString(), "1"],
     };
-    assert.deepEqual(titles(intentOf(call)), ["bad: Call 1 gives an unlimited permission"]);
+    assert.deepEqual(titles(intentOf(call)), ["bad: Step 1 allows unlimited spending"]);
   });
 
   test("a function that has the selector of a well-known other one", () =>
@@ -87,28 +87,28 @@ describe("what a payer is warned of", () => {
       titles(
         intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
       ),
-      ["bad: Call 1 is another function than it says"],
+      ["bad: Step 1 may not be the function it claims to be"],
     ));
 
   test("a name that Solidity keeps for itself", () =>
     assert.deepEqual(titles(intentOf(call("f(bool memory)", "true"))), [
-      "warn: Call 1 has a misleading name",
+      "warn: Step 1 has a misleading name",
     ]));
 
   test("an approval of more than is paid", () =>
     assert.deepEqual(titles(intentOf(approve("25000001"))), [
-      "warn: Call 1 permits more than is paid",
+      "warn: Step 1 allows spending more than the payment",
     ]));
 
   test("a whole collection handed over", () =>
     assert.deepEqual(
       titles(intentOf(call("setApprovalForAll(address operator, bool approved)", other, "true"))),
-      ["bad: Call 1 hands over a whole collection"],
+      ["bad: Step 1 gives access to an entire NFT collection"],
     ));
 
   test("characters that would not show", () =>
     assert.deepEqual(titles(intentOf(call("note(string text)", "pay \u202eecila"))), [
-      "warn: Call 1 contains characters that would not show",
+      "warn: Step 1 contains hidden characters",
     ]));
 
   test("a token that is not listed, and a chain that is not", () => {
@@ -145,10 +145,10 @@ describe("what a call does, in words", () => {
     });
     assert.equal(
       say("callTips", { amount: "0.25 USDC" }),
-      "Pays 0.25 USDC to whoever executes this address",
+      "Pays 0.25 USDC to the account that starts these steps",
     );
     const record = makeRecord(intentOf(approve("1"), tip));
-    assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the contract for tips");
+    assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the tip contract");
   });
 
   test("a requirement: which one, and of what address, token and amount", () => {
@@ -164,25 +164,25 @@ describe("what a call does, in words", () => {
       return say(as, Object.fromEntries(texts));
     };
     const awaited = { ...makeRecord(intentOf(approve("1"))), address: other };
-    assert.equal(said(requireExecuted(awaited, 1)), `Goes on only if ${other} was executed`);
+    assert.equal(said(requireExecuted(awaited, 1)), `Continues only if the payment to ${other} completed`);
     assert.equal(
       said(requireClosed(awaited, 1)),
-      `Goes on only if ${other} was closed without being executed`,
+      `Continues only if ${other} was closed without completing`,
     );
     assert.equal(
       said(requireGas(1000000n)),
-      "Goes on only if at least 1\u202f000\u202f000 gas is left",
+      "Continues only if at least 1\u202f000\u202f000 gas is left",
     );
-    const holds = `Goes on only if ${other} then holds at least`;
+    const holds = `Continues only if ${other} then has at least`;
     assert.equal(said(requireBalance(token, other, 1500000n)), `${holds} 1.5 USDC`);
     assert.equal(said(requireBalance(unlisted, other, 5n)), `${holds} 5 base units of ${unlisted}`);
     assert.equal(
       said(requireBalance(none, other, 5n)),
-      `${holds} 5 base units of the network’s coin`,
+      `${holds} 5 base units of the native coin`,
     );
     const record = makeRecord(intentOf(approve("1"), requireExecuted(awaited, 1)));
     const { target } = requireExecuted(awaited, 1);
-    assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the contract for conditions");
+    assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");
   });
 
   test("nothing is explained on an unlisted contract or under other types", () => {
@@ -200,7 +200,7 @@ describe("what a call does, in words", () => {
     const record = makeRecord(intentOf(approve("1")));
     const shop = "0x2222222222222222222222222222222222222222";
     const party = (address: string, labels = {}) => sayParty(address, record, labels, say);
-    assert.equal(party(record.address.toLowerCase()), "this very address");
+    assert.equal(party(record.address.toLowerCase()), "this address");
     assert.equal(party(other), undefined, "who gets the money back is somebody");
     assert.equal(party(shop), undefined);
     assert.equal(party(shop, { [shop]: "Shop" }), "Shop");

@@ -30,9 +30,9 @@ describe("a change of a balance, in words", () => {
   });
 
   test("accounts are named by the record itself", () => {
-    assert.equal(sayAccount(record.address, record, {}, say), "this very address");
-    assert.equal(sayAccount(recovery, record, {}, say), "the recovery address");
-    assert.equal(sayAccount(target, record, {}, say), "the contract of call 1");
+    assert.equal(sayAccount(record.address, record, {}, say), "this address");
+    assert.equal(sayAccount(recovery, record, {}, say), "the return address");
+    assert.equal(sayAccount(target, record, {}, say), "the contract of step 1");
     assert.equal(sayAccount(zero, record, {}, say), undefined);
   });
 });

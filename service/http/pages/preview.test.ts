@@ -36,7 +36,7 @@ describe("the preview of an address", () => {
     await world.pay(record.address, 100n);
     assert.match((await previewOf(record.address)) ?? "", /content="Paid"/);
     await world.execute(record);
-    assert.match((await previewOf(record.address)) ?? "", /content="Done"/);
+    assert.match((await previewOf(record.address)) ?? "", /content="Completed"/);
   });
 
   test("leaves the state out where the chain does not answer", async () => {

@@ -22,11 +22,11 @@ const late = () => new Error(`no status within ${statusMsMax} ms`);
 
 const stateNames: Record<AddressState, string> = {
   unfunded: "Waiting for payment",
-  partially_funded: "Partly paid",
+  partially_funded: "Underpaid",
   funded: "Paid",
-  executed: "Done",
+  executed: "Completed",
   expired: "Expired",
-  recovered: "Sent to the recovery address",
+  recovered: "Returned",
 };
 
 /**
