@@ -42,7 +42,7 @@ before(async () => {
   await page.goto(`${site}/credentials`);
   await page.getByRole("button", { name: "Create API key" }).click();
   const apiKey = await page.getByTestId("new-api-key").textContent();
-  await page.getByRole("button", { name: "I have stored it" }).click();
+  await page.getByRole("button", { name: "I’ve saved it" }).click();
   await fillLists(String(apiKey));
 });
 
@@ -78,11 +78,11 @@ after(async () => {
 describe("the account", () => {
   test("a wrong present password is refused; the right one changes it", async () => {
     await page.goto(`${site}/account`);
-    await page.getByLabel("Present password", { exact: true }).fill("wrong wrong wrong");
+    await page.getByLabel("Current password", { exact: true }).fill("wrong wrong wrong");
     await page.getByLabel("New password", { exact: true }).fill(newPassword);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("This is not your present password").waitFor();
-    await page.getByLabel("Present password", { exact: true }).fill(password);
+    await page.getByText("Your current password is incorrect").waitFor();
+    await page.getByLabel("Current password", { exact: true }).fill(password);
     await page.getByRole("button", { name: "Change password" }).click();
     await page.getByText("Password changed").waitFor();
   });
@@ -97,8 +97,8 @@ describe("the account", () => {
     await other.getByRole("heading", { name: "Account" }).waitFor();
     await page.goto(`${site}/account`);
     await page.getByRole("row", { name: /Firefox on Windows/ }).waitFor();
-    await page.getByRole("row").getByText("this one").waitFor();
-    await page.getByRole("button", { name: "End the session of Firefox on Windows" }).click();
+    await page.getByRole("row").getByText("this device").waitFor();
+    await page.getByRole("button", { name: "Sign out Firefox on Windows" }).click();
     await page.getByText("Firefox on Windows").waitFor({ state: "detached" });
     await other.reload();
     await other.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -127,11 +127,11 @@ describe("the account", () => {
       await other!.getByRole("heading", { name: "Sign in" }).waitFor();
       await context.close();
     }
-    await page.getByText("this one").waitFor();
+    await page.getByText("this device").waitFor();
   });
 
   test("gas that was spent for it is shown by day and chain", async () => {
-    await page.getByText("Nothing so far. What runs by itself").waitFor();
+    await page.getByText("No gas spent yet.").waitFor();
     await page.route("**/dashboard/api/account", async (route) => {
       const answer = await (await route.fetch()).json();
       const more = { gasWei: "13000000000000000", tipsWei: "0", clientIdWei: "2000000000000000" };
@@ -149,12 +149,12 @@ describe("the account", () => {
   test("a session that ended leads to the sign-in form and back to the page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
-    await page.getByText("Your session has ended").waitFor();
+    await page.getByText("Your session ended").waitFor();
     await page.locator("h1:focus", { hasText: "Sign in" }).waitFor();
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("No account has this email and password").waitFor();
+    await page.getByText("Incorrect email or password").waitFor();
     await page.getByLabel("Password", { exact: true }).fill(newPassword);
     // By key alone, as a screen reader's user does.
     await page.keyboard.press("Enter");
@@ -164,8 +164,10 @@ describe("the account", () => {
   test("a reset link of the operator sets a new password, once", async () => {
     const { resetUrl } = await admin(service.env, "account", "reset", "--email", email);
     const visitor = await browser.newPage();
-    const holds = visitor.locator("h1:focus", { hasText: "The new password holds" });
-    const isUsed = visitor.getByRole("alert").getByText("This link was used already");
+    const holds = visitor.locator("h1:focus", { hasText: "Password changed" });
+    const isUsed = visitor
+      .getByRole("alert")
+      .getByText("This link has expired or was already used");
     for (const outcome of [holds, isUsed]) {
       await visitor.goto("about:blank");
       await visitor.goto(String(resetUrl));
@@ -177,7 +179,7 @@ describe("the account", () => {
 
     // A reset ends every session: this one too.
     await page.getByRole("link", { name: "Origins", exact: true }).click();
-    await page.getByText("Your session has ended").waitFor();
+    await page.getByText("Your session ended").waitFor();
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password", { exact: true }).fill(resetPassword);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -191,7 +193,7 @@ describe("the account", () => {
       await route.fulfill({ json: { ...(await answer.json()), signup: "closed" } });
     });
     await visitor.goto(`${site}/sign-up`);
-    await visitor.getByText("This server takes no new accounts").waitFor();
+    await visitor.getByText("Sign-up is closed on this server").waitFor();
     assert.equal(await visitor.getByLabel("Email").count(), 0);
     await visitor.close();
   });
@@ -201,7 +203,7 @@ describe("the shell", () => {
   test("the first Tab offers to skip the menu; a page that arrives takes the focus", async () => {
     await openPage(page, `${site}/account`);
     await page.keyboard.press("Tab");
-    await page.locator(":focus", { hasText: "Skip to the content" }).waitFor();
+    await page.locator(":focus", { hasText: "Skip to content" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Activity", exact: true }).focus();
     await page.keyboard.press("Enter");
@@ -239,7 +241,7 @@ describe("the shell", () => {
       }),
     );
     await page.goto(`${site}/activity`);
-    await page.getByText("This did not load").waitFor();
+    await page.getByText("Couldn’t load this").waitFor();
     await page.unroute("**/dashboard/api/activity*");
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Account created").waitFor();
@@ -260,7 +262,7 @@ describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
     }
     await openPage(seen, `${site}/addresses`);
     await seen.getByRole("link", { name: /^0x/ }).first().click();
-    await seen.getByText("Unfunded").first().waitFor();
+    await seen.getByText("Awaiting payment").first().waitFor();
     await assertSoundInAll(seen, "an address");
     await openPage(seen, `${site}/credentials`);
     await seen.getByRole("button", { name: "Rotate" }).first().click();
@@ -300,7 +302,7 @@ test("signing out forgets the account", async () => {
   await page.goto(`${site}/account`);
   await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  assert.equal(await page.getByText("Your session has ended").count(), 0);
+  assert.equal(await page.getByText("Your session ended").count(), 0);
   await page.goto(`${site}/credentials`);
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });

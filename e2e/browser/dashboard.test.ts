@@ -109,20 +109,20 @@ describe("a stranger gets a credential", () => {
     await page.goto(`${site}/sign-up`);
     const press = () => page.getByRole("button", { name: "Create account" }).click();
     await press();
-    assert.equal(await page.getByText("Fill this in.").count(), 2);
+    assert.equal(await page.getByText("Fill out this field.").count(), 2);
     const field = page.getByLabel("Email");
     assert.equal(await page.evaluate("document.activeElement.name"), "email");
     await field.fill("shop");
     await page.getByLabel("Password", { exact: true }).fill("short");
     await press();
-    await page.getByText("An email address is needed").waitFor();
+    await page.getByText("Enter an email address").waitFor();
     await page
       .getByText(/^At least \d+ characters/)
       .first()
       .waitFor();
     await assertSound(page, "what a form lacks");
     await field.fill("shop@");
-    assert.equal(await page.getByText("An email address is needed").count(), 0);
+    assert.equal(await page.getByText("Enter an email address").count(), 0);
   });
 
   test("signing up is refused with the reason, then leads to the overview", async () => {
@@ -130,16 +130,16 @@ describe("a stranger gets a credential", () => {
     await page.getByLabel("Email").fill("shop@example.com");
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByText("There is an account with this email already").waitFor();
+    await page.getByText("An account with this email already exists").waitFor();
 
     await page.getByLabel("Email").fill(email);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await page.getByText("Start here").waitFor();
+    await page.getByText("Get started").waitFor();
     const usage = page.getByRole("region", { name: "Usage" });
     await usage.getByRole("link", { name: "New address" }).waitFor();
     const primary = page.locator("main .button-primary");
-    assert.deepEqual(await primary.allTextContents(), ["Make this address"]);
+    assert.deepEqual(await primary.allTextContents(), ["Create address"]);
     await page.evaluate(`document.querySelectorAll("header a").forEach((link) => {
       const { height } = link.getBoundingClientRect();
       if (height > 0 && height < 24) throw new Error(link.textContent + " is too low to press");
@@ -148,13 +148,13 @@ describe("a stranger gets a credential", () => {
   });
 
   test("an address made here, without a credential, ends the first steps", async () => {
-    await page.getByLabel("Your wallet").fill(shopAddress);
-    await page.getByRole("button", { name: "Make this address" }).click();
+    await page.getByLabel("Your wallet address").fill(shopAddress);
+    await page.getByRole("button", { name: "Create address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
     await page.getByText("Address verified").waitFor();
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByRole("heading", { name: "Ways to create addresses" }).waitFor();
-    assert.equal(await page.getByText("Start here").count(), 0);
+    assert.equal(await page.getByText("Get started").count(), 0);
   });
 
   test("the API key is shown once and works", async () => {
@@ -192,16 +192,16 @@ describe("a page creates addresses with the client ID", () => {
       .getByRole("alert")
       .getByText(/anybody can have a name under co\.uk/i)
       .waitFor();
-    await page.getByText("No page may use your client ID yet").waitFor();
+    await page.getByText("No allowed origins yet").waitFor();
     await page.getByRole("button", { name: "Add an origin" }).click();
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
   test("what an entry matches is shown as it is typed, in its canonical form", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
-    const verdict = page.getByText("Kept as").locator("..");
+    const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
-    await page.getByText("Does not allow").waitFor();
+    await page.getByText("Doesn’t allow").waitFor();
     await page.getByText("https://example.com", { exact: true }).waitFor();
   });
 
@@ -209,9 +209,9 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByLabel("Origin", { exact: true }).fill(shop.origin);
     await page.getByRole("button", { name: "Add origin" }).click();
     await page.getByText("1 of 20").waitFor();
-    await page.getByLabel("The Origin a browser sends").fill(stranger.origin);
+    await page.getByLabel("Origin header that the browser sends").fill(stranger.origin);
     await page.getByText("origin_not_allowed").waitFor();
-    await page.getByLabel("The Origin a browser sends").fill(shop.origin);
+    await page.getByLabel("Origin header that the browser sends").fill(shop.origin);
     await page.getByText("Allowed by").waitFor();
   });
 
@@ -227,7 +227,7 @@ describe("a page creates addresses with the client ID", () => {
     const example = page.getByRole("tabpanel");
     // Closed on an account that has an address.
     await page.locator("details summary").click();
-    await page.getByLabel("Your wallet").fill(shopAddress);
+    await page.getByLabel("Your wallet address").fill(shopAddress);
     const curl = (await example.textContent()) ?? "";
     const env = { ...process.env, API_KEY: apiKey };
     const { stdout } = await promisify(execFile)("sh", ["-c", curl], { env });
@@ -253,7 +253,7 @@ describe("a page creates addresses with the client ID", () => {
     const { status, body } = await createFrom(shop.origin, headers);
     assert.deepEqual([status, body.error?.code], [403, "api_key_in_browser"]);
     // Sightings are written in batches, a few seconds apart.
-    const warning = page.getByText("Your API key was seen in a browser");
+    const warning = page.getByText("Your API key was used in a browser");
     do await openPage(page, site);
     while ((await warning.count()) === 0);
   });
@@ -261,19 +261,19 @@ describe("a page creates addresses with the client ID", () => {
 
 describe("rotation", () => {
   test("asks first, then the old key is dead and the new one works", async () => {
-    await page.getByRole("link", { name: "Rotate it now" }).click();
+    await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
-    await page.getByText("stops working at once").waitFor();
+    await page.getByText("stops working immediately").waitFor();
     assert.equal(await createWithKey(apiKey), 200, "nothing happens before the answer");
     await page.getByRole("button", { name: "Rotate now" }).click();
     const oldKey = apiKey;
     apiKey = (await newKeyShown()) ?? "";
     assert.equal(await createWithKey(oldKey), 401);
     assert.equal(await createWithKey(apiKey), 200);
-    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "I’ve saved it" }).click();
     await page.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
-    assert.equal(await page.getByText("Seen in a browser").count(), 0);
+    assert.equal(await page.getByText("Used in a browser").count(), 0);
   });
 
   test("a second window that shows the old key is told so, then shows the new", async () => {
@@ -285,7 +285,7 @@ describe("rotation", () => {
     await card.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("button", { name: "Rotate now" }).click();
     apiKey = (await newKeyShown()) ?? "";
-    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "I’ve saved it" }).click();
 
     const otherCard = other.getByRole("region", { name: "API key" });
     await otherCard.getByRole("button", { name: "Rotate" }).click();
@@ -300,15 +300,15 @@ describe("rotation", () => {
 describe("more credentials", () => {
   test("a second key does what it may, is shown once, and is revoked alone", async () => {
     await page.goto(`${site}/credentials`);
-    await page.getByRole("button", { name: "Add a key" }).click();
-    const form = page.getByRole("dialog", { name: "Add an API key" });
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog", { name: "Create API key" });
     await form.getByLabel("Name").fill("reports");
     await form.getByLabel("create:").uncheck();
     await form.getByLabel("read:").check();
     await assertSound(page, "the form of a new key");
-    await form.getByRole("button", { name: "Add the key" }).click();
+    await form.getByRole("button", { name: "Create key" }).click();
     const second = (await newKeyShown()) ?? "";
-    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "I’ve saved it" }).click();
     await page.getByText("reports").waitFor();
     const list = () =>
       fetch(`${service.baseUrl}/addresses`, { headers: { authorization: `Bearer ${second}` } });
@@ -324,18 +324,18 @@ describe("more credentials", () => {
   test("a reference key is shown once; a bound client ID creates nothing unsigned", async () => {
     const card = page.getByRole("region", { name: "Reference key" });
     await card.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("button", { name: "Make it now" }).click();
+    await page.getByRole("button", { name: "Create reference key" }).click();
     const key = (await page.getByTestId("new-reference-key").textContent()) ?? "";
     assert.match(key, /^svc_ref_[0-9a-f]{64}$/);
-    await page.getByRole("button", { name: "I have stored it" }).click();
-    await card.getByText("number 1").waitFor();
+    await page.getByRole("button", { name: "I’ve saved it" }).click();
+    await card.getByText("no. 1").waitFor();
     await page.getByRole("button", { name: "Require a signature" }).click();
-    await page.getByText("only what your server signed").waitFor();
+    await page.getByText("only payments signed by your server").waitFor();
     await assertSound(page, "credentials");
     assert.ok(!(await page.content()).includes(key));
     const { status, body } = await createFrom(shop.origin, { "x-client-id": clientId });
     assert.deepEqual([status, body.error?.code], [403, "not_signed"]);
-    await page.getByRole("button", { name: "Allow any intent" }).click();
+    await page.getByRole("button", { name: "Allow any payment" }).click();
     await page.getByRole("button", { name: "Require a signature" }).waitFor();
     assert.equal((await createFrom(shop.origin, { "x-client-id": clientId })).status, 200);
   });
@@ -359,8 +359,8 @@ describe("lists", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.getByText("20 of 20", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Remove https://shop20.example.com" }).click();
-    await page.getByText("Addresses that exist stay as they are.").waitFor();
-    await page.getByRole("button", { name: "Remove it", exact: true }).click();
+    await page.getByText("Existing addresses aren’t affected.").waitFor();
+    await page.getByRole("button", { name: "Remove origin", exact: true }).click();
     await page.getByText("19 of 20").waitFor();
   });
 
@@ -368,7 +368,7 @@ describe("lists", () => {
     await page.getByRole("link", { name: "Addresses", exact: true }).click();
     await page.getByRole("cell", { name: createdAddress }).first().waitFor();
     await page.getByLabel("Address or reference").fill("0xffffffffff");
-    await page.getByText("Nothing matches").waitFor();
+    await page.getByText("No results").waitFor();
     await page.getByLabel("Address or reference").fill(createdAddress.slice(0, 12));
     await page.getByRole("link", { name: createdAddress, exact: true }).waitFor();
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
@@ -403,21 +403,21 @@ describe("lists", () => {
     await page.waitForURL(/text=42/);
     await page.getByRole("row").getByText(reference).first().waitFor();
     assert.equal(await page.getByRole("row").count(), 2, "found by a part of it");
-    await page.getByLabel("State").selectOption("executed");
-    await page.getByText("Nothing matches").waitFor();
-    await page.getByLabel("State").selectOption("unfunded");
+    await page.getByLabel("Status").selectOption("executed");
+    await page.getByText("No results").waitFor();
+    await page.getByLabel("Status").selectOption("unfunded");
     await page.getByRole("row").getByText(reference).first().waitFor();
     await page.getByLabel("Until").fill("2020-01-01");
-    await page.getByText("Nothing matches").waitFor();
-    await page.getByRole("button", { name: "Show all" }).click();
+    await page.getByText("No results").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.reload();
-    await page.getByRole("cell", { name: "Unfunded" }).first().waitFor();
+    await page.getByRole("cell", { name: "Awaiting payment" }).first().waitFor();
     assert.equal(asked.filter((url) => url.includes("/statuses")).length, 1);
     assert.equal(asked.filter((url) => url.includes("/v1/")).length, 0);
     const downloaded = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download as CSV" }).click();
+    await page.getByRole("button", { name: "Export CSV" }).click();
     const file = readFileSync(await (await downloaded).path(), "utf8");
     assert.match(file, /^address,reference,claimed reference,created/);
     assert.match(file, /,"order 42, the =first",/);
@@ -427,51 +427,57 @@ describe("lists", () => {
   test("the URL contains the filter, so a bookmark restores it", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("42, the");
-    await page.getByLabel("State").selectOption("unfunded");
+    await page.getByLabel("Status").selectOption("unfunded");
     await page.waitForURL(/text=42.*state=unfunded/);
     const bookmark = page.url();
     await page.goto(`${site}/addresses`);
     await page.goto(bookmark);
     await page.getByRole("row").getByText("order 42, the =first").first().waitFor();
     await page.locator("tbody tr").nth(1).waitFor({ state: "hidden" });
-    assert.equal(await page.getByLabel("State").inputValue(), "unfunded");
+    assert.equal(await page.getByLabel("Status").inputValue(), "unfunded");
   });
 
   test("a form makes an address for a simple payment, and the code for the next", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
-    await page.getByRole("button", { name: "Make the address" }).click();
-    assert.equal(await page.getByText("Fill this in.").count(), 2);
+    await page.getByRole("button", { name: "Create address" }).click();
+    assert.equal(await page.getByText("Fill out this field.").count(), 2);
     await page.getByLabel("Amount").pressSequentially("12.5.0");
     assert.equal(await page.getByLabel("Amount").inputValue(), "12.5.0", "the first key counts");
-    await page.getByText("A number above zero, such as 12.5, with at most 6 decimals.").waitFor();
+    await page
+      .getByText("Enter an amount above 0, such as 12.5, with at most 6 decimals.")
+      .waitFor();
     await page.getByLabel("Amount").fill("12.5");
-    await page.getByLabel("Who receives it").fill("0x12");
-    await page.getByText("An address is 0x and 40 hex characters.").waitFor();
-    await page.getByLabel("Who receives it").fill(demoTokens[0]!.address);
-    await page.getByRole("button", { name: "Make the address" }).click();
-    assert.equal(await page.getByText("It was not made").count(), 0, "the question is open");
-    await page.getByText("Choose one of these.").waitFor();
+    await page.getByLabel("Recipient address").fill("0x12");
+    await page.getByText("Enter 0x followed by 40 hex characters.").waitFor();
+    await page.getByLabel("Recipient address").fill(demoTokens[0]!.address);
+    await page.getByRole("button", { name: "Create address" }).click();
+    assert.equal(
+      await page.getByText("Couldn’t create the address").count(),
+      0,
+      "the question is open",
+    );
+    await page.getByText("Choose an option.").waitFor();
     assert.equal(await page.evaluate("document.activeElement.value"), "customer");
     await assertSound(page, "an open question");
-    await page.getByText("It goes back to them by itself.").waitFor();
-    await page.getByRole("radio", { name: "The receiver" }).check();
-    assert.equal(await page.getByText("Choose one of these.").count(), 0);
-    await page.getByRole("button", { name: "Make the address" }).click();
-    await page.getByText("It was not made").waitFor();
-    await page.getByLabel("Who receives it").fill(receiver);
-    await page.getByRole("button", { name: "Make the address" }).click();
+    await page.getByText("Returned automatically.").waitFor();
+    await page.getByRole("radio", { name: "To the recipient" }).check();
+    assert.equal(await page.getByText("Choose an option.").count(), 0);
+    await page.getByRole("button", { name: "Create address" }).click();
+    await page.getByText("Couldn’t create the address").waitFor();
+    await page.getByLabel("Recipient address").fill(receiver);
+    await page.getByRole("button", { name: "Create address" }).click();
     await page.getByText("of this token there are 0 base units in all").waitFor();
-    await page.getByRole("button", { name: "Make it all the same" }).click();
+    await page.getByRole("button", { name: "Create anyway" }).click();
     await page.getByText(`Send 12.5 ${demoTokens[0]!.symbol} on Local to`).waitFor();
     await mint(service, shopAddress, 100_000_000n);
-    await page.getByRole("button", { name: "Make another" }).click();
+    await page.getByRole("button", { name: "Create another" }).click();
     await page.getByLabel("Amount").fill("12.5");
-    await page.getByLabel("Who receives it").fill(receiver);
-    await page.getByRole("radio", { name: "The customer" }).check();
-    await page.getByLabel("The customer's address").fill(customer);
+    await page.getByLabel("Recipient address").fill(receiver);
+    await page.getByRole("radio", { name: "To the customer" }).check();
+    await page.getByLabel("Customer’s address").fill(customer);
     await page.getByLabel("Reference").fill("table 7");
-    await page.getByRole("button", { name: "Make the address" }).click();
+    await page.getByRole("button", { name: "Create address" }).click();
     await page.getByText(`Send 12.5 ${demoTokens[0]!.symbol} on Local to`).waitFor();
     const made = (await page.getByTestId("new-address").textContent()) ?? "";
     const held = await fetch(`${service.baseUrl}/address/${made}`);
@@ -483,7 +489,7 @@ describe("lists", () => {
     const env = { ...process.env, API_KEY: apiKey };
     const { stdout } = await promisify(execFile)("sh", ["-c", curl], { env });
     assert.deepEqual(JSON.parse(stdout).intent.calls, kept.calls);
-    await page.getByRole("link", { name: "Follow its payment" }).click();
+    await page.getByRole("link", { name: "Track payment" }).click();
     await page.waitForURL(new RegExp(`/addresses/${made}$`));
     await page.getByRole("link", { name: "All addresses" }).click();
     await page.getByRole("row").getByText("table 7").first().waitFor();
@@ -492,7 +498,7 @@ describe("lists", () => {
   test("Ctrl-K leads to a page, to an address and to what it finds", async () => {
     const go = async (text: string, path: RegExp) => {
       await page.keyboard.press("Control+k");
-      const field = page.getByRole("combobox", { name: "A page, an address or a reference" });
+      const field = page.getByRole("combobox", { name: "Search pages, addresses, and references" });
       await field.fill(text);
       await field.press("Enter");
       await page.waitForURL(path);
@@ -504,7 +510,7 @@ describe("lists", () => {
     await go(createdAddress, new RegExp(`/addresses/${createdAddress}$`));
     await page.getByText("Address verified").waitFor();
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "A page" }).press("ArrowDown");
+    await page.getByRole("combobox", { name: "Search pages" }).press("ArrowDown");
     const chosen = page.getByRole("dialog").getByRole("option", { selected: true });
     assert.equal(await chosen.textContent(), "Addresses");
     await assertSound(page, "the palette");
@@ -524,12 +530,12 @@ describe("lists", () => {
   });
 
   test("the overview says how much money was asked for, by day", async () => {
-    const card = page.getByRole("region", { name: "Money" });
+    const card = page.getByRole("region", { name: "Payments" });
     // Counted some seconds after it was asked for.
     for (;;) {
       await page.goto(site);
-      const counted = card.getByRole("list", { name: "From address to execution" });
-      await counted.or(card.getByText("No money yet")).waitFor();
+      const counted = card.getByRole("list", { name: "From creation to completion" });
+      await counted.or(card.getByText("No payments yet")).waitFor();
       if ((await counted.count()) > 0) break;
     }
     const today = new Date().toISOString().slice(0, 10);
@@ -539,9 +545,9 @@ describe("lists", () => {
       .first()
       .waitFor();
     // The newest column is read out by the keyboard.
-    const chart = card.getByRole("img", { name: /^DUSD on .* by day/ });
+    const chart = card.getByRole("img", { name: /DUSD on .* by day$/ });
     await chart.press("ArrowLeft");
-    await card.getByText(/asked for [\d.]+ DUSD, paid [\d.]+ DUSD, executed/).waitFor();
+    await card.getByText(/requested [\d.]+ DUSD, paid [\d.]+ DUSD, completed/).waitFor();
     await card
       .getByRole("listitem")
       .filter({ hasText: /^[1-9]\d*created/ })
@@ -551,7 +557,7 @@ describe("lists", () => {
   test("a path that is none is a page that says so, and JSON for a program", async () => {
     const answer = await page.goto(`${site}/adresses`);
     assert.equal(answer?.status(), 404);
-    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
     assert.match(await (await fetch(`${site}/adresses`)).text(), /"unknown_path"/);
     const inApi = await fetch(`${site}/v1/nothing`, { headers: { accept: "text/html" } });
     assert.match(await inApi.text(), /"unknown_path"/);

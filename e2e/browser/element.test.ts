@@ -398,7 +398,9 @@ describe("the element and a wallet", () => {
     await mint(service, broke, 25_000_000n);
     await show((await createOrder(service)).address);
     await payButton().click();
-    await page.getByText(/This account has 0 native coin and needs about 0\.\d+ native coin\./).waitFor();
+    await page
+      .getByText(/This account has 0 native coin and needs about 0\.\d+ native coin\./)
+      .waitFor();
     await page.context().close();
   });
 
@@ -426,7 +428,7 @@ describe("the element and a wallet", () => {
     await show((await createOrder(service)).address);
     await page.getByText("Waiting for payment").waitFor();
     await page.locator("executable-address").evaluate((node) => node.setAttribute("lang", "ar"));
-    await page.getByText("تحقق في محفظتك").waitFor();
+    await page.getByText("يجب أن تعرض محفظتك").waitFor();
     await page.context().close();
   });
 });

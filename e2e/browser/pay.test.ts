@@ -53,7 +53,8 @@ let returned: AddressRecord;
 
 const open = (options?: BrowserContextOptions): Promise<Page> => openFresh(browser, options);
 const atTop = (page: Page) => page.locator(".pay-card").first();
-const showAnyway = (page: Page) => page.getByRole("button", { name: "Show payment options anyway" });
+const showAnyway = (page: Page) =>
+  page.getByRole("button", { name: "Show payment options anyway" });
 
 before(async () => {
   browser = await launchBrowser();
@@ -176,7 +177,9 @@ describe("whatever reads the page pays the address itself", () => {
     await mustShow(`25 ${token.symbol}`, honest);
     await page.getByRole("button", { name: "Payment link" }).click();
     assert.equal(await readCode(page), linkOf(honest, "25000000"));
-    await page.getByText("Only for wallets that support payment links (ERC-681) on Local").waitFor();
+    await page
+      .getByText("Only for wallets that support payment links (ERC-681) on Local")
+      .waitFor();
     await mustShow(`25 ${token.symbol}`, honest);
     const link = page.getByRole("link", { name: "Open in wallet app" });
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
@@ -276,7 +279,11 @@ describe("whatever reads the page pays the address itself", () => {
   });
 
   const doubtful: [string, () => AddressRecord, string | RegExp][] = [
-    ["a failing test run", () => hostile, /This payment can’t complete now: step 2: “no contract is there”/],
+    [
+      "a failing test run",
+      () => hostile,
+      /This payment can’t complete now: step 2: “no contract is there”/,
+    ],
     ["little time left", () => soon, /This expires in [78] min/],
     ["enough there", () => paid, "The full amount has already arrived"],
     ["paid and unable to run", () => stuck, "The full amount has already arrived"],
@@ -299,7 +306,9 @@ describe("what is known, and since when", () => {
   test("paid and unable to run: why, the day it goes back, and nothing green", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page.getByText("can’t complete now: step 2: “no contract is there”").waitFor();
-    await page.getByText(/If it doesn’t complete by .*, the money goes to the return address/).waitFor();
+    await page
+      .getByText(/If it doesn’t complete by .*, the money goes to the return address/)
+      .waitFor();
     assert.equal(await page.locator(".badge-good, .notice-good").count(), 0);
     await page.getByText("Amount requested").waitFor();
     const copies = page.getByRole("button", { name: `Copy 25 ${token.symbol}` });
@@ -343,7 +352,9 @@ describe("what is known, and since when", () => {
   test("surplus: how much, and where it can go", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
-    await page.getByText(`5 ${token.symbol} can be sent to the return address ${stranger}`).waitFor();
+    await page
+      .getByText(`5 ${token.symbol} can be sent to the return address ${stranger}`)
+      .waitFor();
     await page.getByText("wallets may show this address as a smart contract").waitFor();
   });
 });
@@ -573,9 +584,7 @@ describe("what a payer compares and types has one reading", () => {
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);
     await showAnyway(page).click();
-    await page
-      .getByText("Your wallet should show: 25 DUSD to 0xa08C…8912…12e6 on Local")
-      .waitFor();
+    await page.getByText("Your wallet should show: 25 DUSD to 0xa08C…8912…12e6 on Local").waitFor();
   });
 
   for (const [amount, said] of [
@@ -617,7 +626,9 @@ describe("whose the money is if something goes wrong", () => {
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
     await page.getByText(`After you pay, 25 ${token.symbol} goes to ${short}`).waitFor();
-    await page.getByText(`If the payment can’t complete, the money goes to ${short}. Not yours?`).waitFor();
+    await page
+      .getByText(`If the payment can’t complete, the money goes to ${short}. Not yours?`)
+      .waitFor();
   });
 
   test("is not asked of a wallet that it belongs to", async () => {

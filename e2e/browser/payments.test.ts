@@ -72,9 +72,9 @@ describe("one address has a page of its own", () => {
 
   test("what is no address, or not of this account, is said to be so", async () => {
     await page.goto(`${site}/addresses/0x12`);
-    await page.getByText("This account created no such address").waitFor();
+    await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);
-    await page.getByText("This account created no such address").waitFor();
+    await page.getByText("No address of this account matches").waitFor();
   });
 
   test("it is reached from the list, and the way back finds the list as it was", async () => {
@@ -103,18 +103,18 @@ describe("one address has a page of its own", () => {
     const names = await times.locator("b").allTextContents();
     assert.deepEqual(names, ["Created", "Paid 5 DUSD", "Now", "Expires"]);
     await flow.getByText("Amount remaining").waitFor();
-    const facts = page.getByRole("region", { name: "Payments and terms" });
+    const facts = page.getByRole("region", { name: "Payment details" });
     await facts.getByText("5 DUSD", { exact: true }).waitFor();
-    await page.getByText("Partly funded").waitFor();
+    await page.getByText("Underpaid").waitFor();
   });
 
   test("it tells by itself what came, and where it went", async () => {
-    await page.getByText("Partly funded").waitFor();
+    await page.getByText("Underpaid").waitFor();
     await mint(service, address, 20_000_000n);
-    await page.getByText("Funded", { exact: true }).waitFor();
+    await page.getByText("Paid", { exact: true }).waitFor();
     const answer = await fetch(`${service.baseUrl}/address/${address}`);
     const hash = await execute(service, (await answer.json()) as Parameters<typeof execute>[1]);
-    await page.getByText("Executed", { exact: true }).first().waitFor();
+    await page.getByText("Completed", { exact: true }).first().waitFor();
     await page.getByText(hash).waitFor();
     const times = page.getByRole("list", { name: "When" });
     await times.getByText("Paid 20 DUSD").waitFor();

@@ -153,9 +153,7 @@ describe("nothing is sent, and it says why", () => {
     await mint(service, broke, 25_000_000n);
     await start(broke);
     await payButton().click();
-    await says(
-      /Not enough for the network fee. This account has 0 ETH and needs about 0\.\d+ ETH/,
-    );
+    await says(/Not enough for the network fee. This account has 0 ETH and needs about 0\.\d+ ETH/);
     await nothingSent();
   });
 

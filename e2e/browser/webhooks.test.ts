@@ -62,7 +62,7 @@ describe("webhooks in the dashboard", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await page.getByText(/^whsec_/).textContent(), secret);
-    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "I’ve saved it" }).click();
     await endpoint().getByText("active").waitFor();
     await page.reload();
     await endpoint().waitFor();
@@ -70,7 +70,7 @@ describe("webhooks in the dashboard", () => {
   });
 
   test("a test is delivered, signed with that secret, and its answer shown", async () => {
-    await press("Send a test");
+    await press("Send test event");
     await untilTaken(1);
     const [{ body, headers }] = receiver.taken as [(typeof receiver.taken)[0]];
     assert.equal((await verifyWebhook(body, headers, { secret })).type, "webhook.test");
@@ -87,7 +87,7 @@ describe("webhooks in the dashboard", () => {
     assert.equal(await depths.getByLabel("Local").inputValue(), "3");
     await depths.getByLabel("Local").fill("101");
     await depths.getByRole("button", { name: "Save" }).click();
-    await depths.getByText("A whole number from 0 to 100.").waitFor();
+    await depths.getByText("Enter a whole number from 0 to 100.").waitFor();
     await depths.getByLabel("Local").fill("");
     await depths.getByRole("button", { name: "Save" }).click();
     await page.getByText("Local: 0 confirmations").waitFor();
@@ -110,7 +110,7 @@ describe("webhooks in the dashboard", () => {
       new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 19);
     await endpoint().getByLabel("From").fill(day(-2));
     await endpoint().getByLabel("Until").fill(day(2));
-    await press("Replay this span");
+    await press("Replay this range");
     await page.getByText(/sent again$/).waitFor();
     await untilTaken(told + 2);
     for (const colorScheme of ["light", "dark"] as const) {
@@ -124,21 +124,21 @@ describe("webhooks in the dashboard", () => {
     const late = /0x[0-9a-fA-F]{40}/.exec(receiver.taken.map(({ body }) => body).join())![0];
     await mint(service, late as `0x${string}`, 5_000_000n);
     const other = await page.context().newPage();
-    const sums = other.getByRole("region", { name: "Money" }).locator("dl").first();
+    const sums = other.getByRole("region", { name: "Payments" }).locator("dl").first();
     let text = "";
     // What is paid and returned is counted as the executor sees it.
-    while (!/Sent to the recovery address\s+5 DUSD/.test(text)) {
+    while (!/Returned\s+5 DUSD/.test(text)) {
       await other.goto(site);
       text = await sums.innerText();
     }
-    assert.match(text, /Paid\s+30 DUSD\s+Executed\s+25 DUSD/);
+    assert.match(text, /Paid\s+30 DUSD\s+Completed\s+25 DUSD/);
     await assertSound(other, "money");
     await other.close();
   });
 
   test("410 disables it, and the page says why; it is resumed, rotated, paused", async () => {
     isGone = true;
-    await press("Send a test");
+    await press("Send test event");
     await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();
     isGone = false;
     await press("Resume");
@@ -146,8 +146,8 @@ describe("webhooks in the dashboard", () => {
     await press("Rotate secret");
     await page.getByRole("button", { name: "Rotate now" }).click();
     assert.notEqual(await page.getByText(/^whsec_/).textContent(), secret);
-    await page.getByRole("button", { name: "I have stored it" }).click();
-    await endpoint().getByText("The old secret signs too").waitFor();
+    await page.getByRole("button", { name: "I’ve saved it" }).click();
+    await endpoint().getByText("also signed with the old secret").waitFor();
     await press("Pause");
     await endpoint().getByText("paused").waitFor();
   });
@@ -157,7 +157,7 @@ describe("webhooks in the dashboard", () => {
     await page.getByRole("button", { name: "Cancel" }).click();
     await press("Delete");
     await page.getByRole("button", { name: "Delete now" }).click();
-    await page.getByText("No endpoint yet").waitFor();
+    await page.getByText("No endpoints yet").waitFor();
     await page.getByRole("button", { name: "Add an endpoint" }).click();
     assert.equal(await page.evaluate("document.activeElement.name"), "url");
     assert.deepEqual(faults, []);

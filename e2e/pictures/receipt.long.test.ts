@@ -130,7 +130,7 @@ describe("the receipt", () => {
     const text = (await readPrint(page)).join("");
     for (const part of ["Receipt", record.address, hash, "30.1250 DUSD", "As of", "Block"])
       assert.ok(text.includes(squeeze(part)), part);
-    for (const other of ["Endpoints", "Ask my", "Save", "Print", "English", "from a file"])
+    for (const other of ["RPC endpoints", "Check with", "Save", "Print", "English", "from a file"])
       assert.ok(!text.includes(squeeze(other)), other);
     await page.context().close();
   });
@@ -138,9 +138,9 @@ describe("the receipt", () => {
   test("in the reader's language, and from right to left", async () => {
     const page = await openFresh(browser, { locale: "de-AT" });
     await page.goto(urlOf(`/receipt/${record.address}`));
-    await page.getByText("Seine Aufrufe wurden ausgeführt").waitFor();
+    await page.getByText("Abgeschlossen. Jeder Schritt").waitFor();
     await page.getByLabel("Sprache").selectOption("ar");
-    await page.getByText("نُفِّذت استدعاءاته").waitFor();
+    await page.getByText("نُفذت كل خطوة").waitFor();
     assert.equal(await page.locator("html").getAttribute("dir"), "rtl");
     assert.equal(await page.locator("html").getAttribute("lang"), "ar");
     await page.setViewportSize({ width: 360, height: 740 });

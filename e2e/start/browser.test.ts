@@ -43,17 +43,17 @@ describe("npm start, in a browser", () => {
     await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByText("An account of the local chain, to try it with.").waitFor();
-    await page.getByRole("button", { name: "Make this address" }).click();
+    await page.getByText("A test account of the local chain.").waitFor();
+    await page.getByRole("button", { name: "Create address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
-    await page.getByRole("button", { name: "Pay it on the local chain" }).waitFor();
+    await page.getByRole("button", { name: "Pay on the local chain" }).waitFor();
     await assertSound(page, "an address to pay");
   });
 
   test("where the browser does not reach the chain, the terminal's line is shown", async () => {
     await page.route(`${node}/**`, (route) => route.abort());
-    await page.getByRole("button", { name: "Pay it on the local chain" }).click();
-    await page.getByText("It was not paid").waitFor();
+    await page.getByRole("button", { name: "Pay on the local chain" }).click();
+    await page.getByText("The payment failed").waitFor();
     await page.getByText(/^npm run --silent pay -- 0x/).waitFor();
     await assertSound(page, "a local chain out of reach");
     await page.unroute(`${node}/**`);
@@ -61,13 +61,13 @@ describe("npm start, in a browser", () => {
   });
 
   test("one press pays it, and the page follows until it is executed", async () => {
-    await page.getByRole("button", { name: "Pay it on the local chain" }).click();
-    const said = page.getByRole("status").filter({ hasText: "The calls ran as they are written." });
+    await page.getByRole("button", { name: "Pay on the local chain" }).click();
+    const said = page.getByRole("status").filter({ hasText: "The calls ran as written." });
     await said.waitFor();
     const address = new URL(page.url()).pathname.split("/").at(-1);
     const status = await fetch(`${site}/v1/address/${address}/status`);
     assert.equal(((await status.json()) as { state: string }).state, "executed");
-    assert.equal(await page.getByRole("button", { name: "Pay it on the local chain" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Pay on the local chain" }).count(), 0);
     await assertSound(page, "an executed address");
     const receipt = page.waitForEvent("popup");
     await said.getByRole("link", { name: "Receipt" }).click();

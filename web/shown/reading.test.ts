@@ -164,7 +164,10 @@ describe("what a call does, in words", () => {
       return say(as, Object.fromEntries(texts));
     };
     const awaited = { ...makeRecord(intentOf(approve("1"))), address: other };
-    assert.equal(said(requireExecuted(awaited, 1)), `Continues only if the payment to ${other} completed`);
+    assert.equal(
+      said(requireExecuted(awaited, 1)),
+      `Continues only if the payment to ${other} completed`,
+    );
     assert.equal(
       said(requireClosed(awaited, 1)),
       `Continues only if ${other} was closed without completing`,
@@ -176,10 +179,7 @@ describe("what a call does, in words", () => {
     const holds = `Continues only if ${other} then has at least`;
     assert.equal(said(requireBalance(token, other, 1500000n)), `${holds} 1.5 USDC`);
     assert.equal(said(requireBalance(unlisted, other, 5n)), `${holds} 5 base units of ${unlisted}`);
-    assert.equal(
-      said(requireBalance(none, other, 5n)),
-      `${holds} 5 base units of the native coin`,
-    );
+    assert.equal(said(requireBalance(none, other, 5n)), `${holds} 5 base units of the native coin`);
     const record = makeRecord(intentOf(approve("1"), requireExecuted(awaited, 1)));
     const { target } = requireExecuted(awaited, 1);
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");

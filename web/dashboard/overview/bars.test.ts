@@ -49,7 +49,7 @@ test("a column a day by the calendar of UTC: executed, returned, waiting, and as
     bars.map(({ label, says, parts }) => [label, says, parts]),
     [
       ["Jan 13", "1000", [4, 1, 2, 3]],
-      ["Jan 14", "nothing", [0, 0, 0, 0]],
+      ["Jan 14", "no activity", [0, 0, 0, 0]],
       ["Jan 15", "0", [8, 0, 0, 0]],
     ],
   );
