@@ -1,5 +1,5 @@
-// Names of chains, and symbols and decimals of tokens. They are shown beside amounts of money and
-// are the server's word, so only those that can be shown as they are are taken.
+// Reads names of chains, and symbols and decimals of tokens. The page shows them beside amounts,
+// and they come from the server unverified, so entries that cannot be shown safely are dropped.
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/parts";
@@ -12,13 +12,13 @@ export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 const decimals = integer(0, 77);
 const nameMax = 32;
 
-/** Never throws: without a server there are none, and amounts stay bare base units. */
+/** Never throws. Without a server, returns no chains, so amounts are shown in base units. */
 export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
   const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);
   return readChains(answer?.ok ? await answer.json().catch(() => undefined) : undefined);
 }
 
-/** The whole entries of a chain list; anything else in it is left out. */
+/** Returns the valid entries of a chain list and drops all others. */
 export function readChains(list: unknown): Chain[] {
   const { chains } = (list ?? {}) as { chains?: unknown };
   if (!Array.isArray(chains)) return [];

@@ -1,7 +1,7 @@
-// `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Amount,
-// code and state of an address in anybody's page, proved in that page and followed live. Importing
-// this module defines the element. It needs no framework and runs under a strict policy: nothing is
-// inline, nothing is evaluated, and no text becomes markup.
+// `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
+// the amount, QR code, and live status of an address in any page, and verifies the record in that
+// page. Importing this module defines the element. It needs no framework and runs under a strict
+// Content-Security-Policy: no inline code, no eval, and no text is parsed as markup.
 
 import { type Hex, parseAddress } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -20,12 +20,12 @@ import { type ElementWords, elementWords, wordsFor } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
 
-/** `detail` of the events `paid`, `executed` and `expired`, each of which comes once. */
+/** `detail` of the events `paid`, `executed`, and `expired`. Each event is dispatched once. */
 export type AddressEventDetail = { readonly address: Hex; readonly status: ServiceStatus };
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** For a page that cannot load the rest: the code is shown, and no wallet is offered. */
+/** The wallet flow of a page that could not load the wallet code: it offers no wallet. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -41,16 +41,16 @@ export class ExecutableAddressElement extends Base {
   #lookedUp: LookedUp = { kind: "loading" };
   #news = noNews;
   #simulation: Simulation | undefined;
-  #told = new Set<string>();
+  #dispatched = new Set<string>();
   #wallets: WalletFlow | undefined;
   #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
-  /** The state and balance when executing was last simulated. */
+  /** The state and balance at the last simulation. */
   #simulated = "";
   #own: Partial<ElementWords> = {};
   #spoken: ElementWords = elementWords;
   #drawn = "";
 
-  /** The page's own words; those that are left out stay in the element's language. */
+  /** Overrides single texts. All others stay in the language of the element. */
   set words(words: Partial<ElementWords>) {
     this.#own = words;
     this.#draw();
@@ -84,7 +84,7 @@ export class ExecutableAddressElement extends Base {
     this.#news = noNews;
     this.#simulation = undefined;
     this.#simulated = "";
-    this.#told.clear();
+    this.#dispatched.clear();
     void this.#speak();
     this.#draw();
     const address = parsed(this.getAttribute("address"));
@@ -92,7 +92,7 @@ export class ExecutableAddressElement extends Base {
     const mirrors = this.getAttribute("mirrors")?.match(/\S+/g) ?? [];
     if (!address || !baseUrl) return this.#show({ kind: "missing" });
     const stopping = new AbortController();
-    const stopFollowing = followStatus({ address, baseUrl, tell: (news) => this.#hear(news) });
+    const stopFollowing = followStatus({ address, baseUrl, report: (news) => this.#update(news) });
     const timer = setInterval(() => this.#draw(), 1_000);
     void this.#openWallets(baseUrl, stopping.signal);
     this.#stop = () => {
@@ -114,7 +114,7 @@ export class ExecutableAddressElement extends Base {
     this.#simulate();
   }
 
-  /** Loads the part for wallets. No code shows until it can tell whether a payment is under way. */
+  /** Loads the wallet code. No QR code is shown until it is known whether a payment is pending. */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);
     if (signal.aborted) return;
@@ -126,22 +126,22 @@ export class ExecutableAddressElement extends Base {
 
   #show(lookedUp: LookedUp) {
     this.#lookedUp = lookedUp;
-    this.#tell();
+    this.#dispatchEvents();
     this.#draw();
   }
 
-  #hear(news: News) {
+  #update(news: News) {
     this.#news = news;
     const { status } = news;
     const known = status ? `${status.state} ${status.balance}` : "";
     if (known !== this.#simulated && this.#simulated !== "") this.#simulate();
     this.#simulated = known;
-    this.#tell();
+    this.#dispatchEvents();
     this.#draw();
   }
 
-  /** Tells the page what has become of it, once, and never of what is not proved. */
-  #tell() {
+  /** Dispatches each event once, and only for verified records. */
+  #dispatchEvents() {
     const { status } = this.#news;
     if (!status || this.#lookedUp.kind !== "record") return;
     const names = {
@@ -154,8 +154,8 @@ export class ExecutableAddressElement extends Base {
     }[status.state];
     const { address } = this.#lookedUp.record;
     for (const name of names) {
-      if (this.#told.has(name)) continue;
-      this.#told.add(name);
+      if (this.#dispatched.has(name)) continue;
+      this.#dispatched.add(name);
       const detail: AddressEventDetail = { address, status };
       this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
     }
@@ -176,7 +176,7 @@ export class ExecutableAddressElement extends Base {
     return decideStanding(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
   }
 
-  /** Redraws only what changed, so that a screen reader and a pressed button are not disturbed. */
+  /** Redraws only on a change, so that screen readers and pressed buttons are not interrupted. */
   #draw() {
     if (!this.shadowRoot) return;
     const lookedUp = this.#lookedUp;

@@ -1,5 +1,5 @@
-// Follows an address for a page. To the statuses of the client's watch
-// it adds since when nothing was heard, and the chain's clock.
+// Follows the status of an address for a page. Adds to the client's watch how long the server has
+// been silent, and the time by the chain's clock.
 
 import type { Hex } from "executable-address";
 import {
@@ -13,29 +13,40 @@ import { type News, noNews, silentAfterMs } from "./news.ts";
 
 export type FollowOptions = {
   readonly address: Hex;
-  /** It names the version: `https://pay.example/v1`, or `/v1` on the service's own pages. */
+  /**
+   * The base URL with its version, such as `https://pay.example/v1`, or `/v1` on the service's own
+   * pages.
+   */
   readonly baseUrl: string;
-  readonly tell: (news: News) => void;
+  readonly report: (news: News) => void;
 };
 
 const streamSilenceMs = 18_000;
 const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
-/** If the two clocks differ by more, the device slept: on many systems only one of them went on. */
+/**
+ * If the two clocks differ by more than this, the device slept: on many systems, only one of them
+ * continues during sleep.
+ */
 const sleptMs = 5_000;
 
-/** The clock of the page may stop while the device sleeps, and the device's may be set. */
+/**
+ * Returns the clock of the page, which may stop during sleep, and of the device, which may be set.
+ */
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
-/** The longer of both: too much makes the page ask again, too little shows what is over as open. */
+/**
+ * Returns the longer of both durations. Too long only causes another request; too short could show
+ * an expired address as open.
+ */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
 /**
- * Follows an address until the answer is called. Never throws; `tell` is called at each news and
- * whenever silence begins or ends.
+ * Follows an address until the returned function is called. Never throws. Calls `report` at each
+ * update and when silence begins or ends.
  */
-export function followStatus({ address, baseUrl, tell }: FollowOptions): () => void {
+export function followStatus({ address, baseUrl, report }: FollowOptions): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
   let news = noNews;
@@ -47,7 +58,7 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   const silentSeconds = () => (news.isUnknown ? 0 : Math.floor(msSince(heardAt) / 1000));
   const say = (change: Partial<News>) => {
     news = { ...news, ...change, chainSeconds, silentSeconds };
-    tell(news);
+    report(news);
   };
   const hush = () => {
     if (!news.isSilent) say({ isSilent: true });
@@ -55,7 +66,7 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   const take = (heard: Heard) => {
     if (heard.kind === "unavailable") return hush();
     const timestamp = heard.kind === "status" ? heard.status.block.timestamp : heard.timestamp;
-    // A server whose chain does not answer names no block, so nothing new is known.
+    // Without a readable chain, the server names no block, so the status is not news.
     if (timestamp === undefined) return;
     heardAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: heardAt };
@@ -65,7 +76,7 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   };
 
   let stream = new AbortController();
-  /** Asks again immediately if the last news is older than the pings of a stream. */
+  /** Requests a status immediately if the last update is older than the interval of pings. */
   const wake = (hasSlept: boolean) => {
     if (news.isUnknown || (!hasSlept && msSince(heardAt) < streamSilenceMs)) return;
     if (news.status && !news.isStale) say({ isStale: true });

@@ -1,9 +1,9 @@
-// A verified function string taken apart for display. verifyRecord has checked its grammar.
+// Splits a verified function signature for display. verifyRecord has checked its grammar.
 
 export type Parameter = { type: string; name: string };
 type FunctionParts = { name: string; parameters: Parameter[] };
 
-/** @param text `name(type name, type name)`, as a verified intent has it */
+/** @param text `name(type name, …)` of a verified intent */
 export function splitFunction(text: string): FunctionParts {
   const open = text.indexOf("(");
   const inner = text.slice(open + 1, -1);
@@ -13,7 +13,7 @@ export function splitFunction(text: string): FunctionParts {
   };
 }
 
-/** The types alone, as the selector is made of: `transfer(address,uint256)`. */
+/** Returns the signature without names, whose hash is the selector: `transfer(address,uint256)`. */
 export function writeSignature({ name, parameters }: FunctionParts): string {
   return `${name}(${parameters.map(({ type }) => type).join(",")})`;
 }

@@ -1,11 +1,11 @@
-// Finds what in an intent a payer should be warned of before paying.
+// Finds hazards in an intent that a payer should see before paying.
 
 import { findCautions, type Intent } from "executable-address";
 import { hasHidden } from "executable-address/payment";
 import { isSame } from "executable-address/status";
 import { splitFunction, writeSignature } from "./function.ts";
 
-/** `title` is a sentence of the catalogues; `call` counts from 1. */
+/** `title` is a key of the words; `call` counts from 1. */
 export type Hazard = {
   tone: "warn" | "bad";
   title:
@@ -19,11 +19,13 @@ export type Hazard = {
   call?: number;
 };
 
-/** Whether paying is offered only after a deliberate press: the payer has to look first. */
+/**
+ * Whether payment options are hidden until the payer presses a button, to review the hazard first.
+ */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
 
-/** An approval of this much or more is meant to have no limit. */
+/** From this amount, an approval counts as unlimited. */
 export const unlimitedFrom = 2n ** 255n;
 
 /** @param isListed whether the server lists the intent's token */
@@ -33,7 +35,7 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
 
-/** Create refuses these though they are valid; an address need not be made by a service. */
+/** Create rejects these, but an address can be created without the service. */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;
@@ -75,6 +77,6 @@ const approvedAmount = (signature: string, args: readonly string[]): bigint | un
   }[signature];
   if (at === undefined) return undefined;
   const amount = BigInt(args[at] ?? "0");
-  // Permit2's allowances are uint160; its largest means no limit.
+  // Permit2's allowances are uint160; the largest value means unlimited.
   return signature.includes("uint160") && amount >= 2n ** 159n ? unlimitedFrom : amount;
 };

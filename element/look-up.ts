@@ -1,4 +1,5 @@
-// Finds what an element shows: a proved record, and the server's names for its chain and token.
+// Finds the data that an element shows: a verified record, and the server's names of its chain and
+// token.
 
 import type { AddressRecord, Hex } from "executable-address";
 import { findRecord } from "executable-address/client/parts";
@@ -10,15 +11,14 @@ export type LookedUp =
   | {
       kind: "record";
       record: AddressRecord;
-      /** The server's word; undefined where it does not list them. */
+      /** Names from the server. Undefined if it does not list them. */
       chainName: string | undefined;
       token: { symbol: string; decimals: number } | undefined;
     };
 
 /**
- * Never throws. The factory is the one this package was made for, whatever the answer says.
- *
- * @param mirrors of the service's records, for when it gives none that proves itself
+ * Never throws. Verifies against the factory of this package, not of the response.
+ * @param mirrors base URLs to try if the service returns no valid record
  */
 export async function lookUp(
   baseUrl: string,

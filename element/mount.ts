@@ -1,9 +1,10 @@
-// What both elements of this package do to stand in a page.
+// Mounts the elements of this package in a page. When a server renders a page, importing an element
+// defines nothing.
 
 // A server that renders pages may import an element too; there it defines nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
-/** Gives `host` its shadow root with the style of both elements, where it has none yet. */
+/** Attaches a shadow root with the common style, unless the element has one. */
 export function attachRoot(host: HTMLElement): void {
   if (host.shadowRoot) return;
   const sheet = new CSSStyleSheet();
@@ -11,15 +12,15 @@ export function attachRoot(host: HTMLElement): void {
   host.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
 }
 
-/** Defines an element where there is a registry; a page may load the module twice. */
+/** Defines an element if there is a registry. A page may load the module twice. */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;
   if (!registry?.get(name)) registry?.define(name, element);
 }
 
 /**
- * How an element looks unless the page around it says otherwise: by the custom properties below,
- * which reach into the element, and by `::part(…)` for everything else.
+ * The default style. Pages override it with the custom properties below, which inherit into the
+ * element, and with `::part(…)`.
  */
 const style = `
 :host {

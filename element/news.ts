@@ -1,29 +1,29 @@
-// The news of an address that a page is drawn by.
+// The status updates that a page shows.
 
 import type { ServiceStatus } from "executable-address/status";
 
-/** The server sends a ping every 15 s. A person who looks learns of silence within 30. */
+/** The server sends a ping every 15 s, so silence is shown within 30 s. */
 export const silentAfterMs = 25_000;
 
-/** The last status, and when it was heard. */
+/** The last status and the time of its arrival. */
 export type News = {
-  /** Undefined while nothing is known. */
+  /** Undefined before the first status. */
   readonly status: ServiceStatus | undefined;
-  /** When the server last said what is so, by this device's clock in Unix milliseconds. */
+  /** When the server last reported a status, in Unix milliseconds by this device's clock. */
   readonly heardAtMs: number | undefined;
-  /** Nothing was heard for {@link silentAfterMs}, or the server cannot read its chain. */
+  /** No update for {@link silentAfterMs}, or the server cannot read its chain. */
   readonly isSilent: boolean;
-  /** The device slept, or the page was frozen or offline, and no status has come since. */
+  /** The device slept, or the page was frozen or offline, and no status has arrived since. */
   readonly isStale: boolean;
-  /** The server does not have this address: no status will come. */
+  /** The server does not know this address, so no status will arrive. */
   readonly isUnknown: boolean;
-  /** How long nothing was heard; 0 where no status can come. */
+  /** Seconds since the last update; 0 if no status can arrive. */
   silentSeconds(): number;
-  /** The time of the chain's newest known block and what passed since, in Unix seconds. */
+  /** The time of the newest known block plus the time since then, in Unix seconds. */
   chainSeconds(): number | undefined;
 };
 
-/** The news before anything is known. */
+/** The updates before the first status. */
 export const noNews: News = {
   status: undefined,
   heardAtMs: undefined,

@@ -1,5 +1,4 @@
-// `executable-address-element/page`: what pages about an address are drawn with, the payment page
-// and pages that embed the element.
+// `executable-address-element/page`: the parts that the payment page and the element share.
 
 export * from "executable-address/payment";
 export { isSame } from "executable-address/status";

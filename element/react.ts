@@ -1,19 +1,20 @@
-// `executable-address-element/react`: the element as a React component. React is the page's own.
+// `executable-address-element/react`: the element as a React component. It uses the page's own
+// React.
 
 import { createElement, type ReactElement, useEffect, useRef } from "react";
 import type { AddressEventDetail, ElementWords, ExecutableAddressElement } from "./element.ts";
 import "./element.ts";
 
 export type ExecutableAddressProps = {
-  /** 0x and 40 hex characters, any letter case. */
+  /** 0x and 40 hex characters, in any letter case. */
   address: string;
-  /** It names the version, as in `https://pay.example/v1`. */
+  /** The base URL with its version, such as `https://pay.example/v1`. */
   baseUrl: string;
-  /** Base URLs of mirrors, asked for the record where the service gives none. */
+  /** Base URLs of mirrors, which are tried if the service returns no valid record. */
   mirrors?: readonly string[];
   words?: Partial<ElementWords>;
   className?: string;
-  /** Each is called once for an address. */
+  /** Each handler is called once for an address. */
   onPaid?: (detail: AddressEventDetail) => void;
   onExecuted?: (detail: AddressEventDetail) => void;
   onExpired?: (detail: AddressEventDetail) => void;
@@ -22,24 +23,24 @@ export type ExecutableAddressProps = {
 declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
-      /** Types the tags themselves. */
+      /** Declares the tags for TypeScript. */
       "executable-address": import("react").HTMLAttributes<HTMLElement> &
         import("react").RefAttributes<HTMLElement> & {
           address: string;
           "base-url": string;
-          /** Base URLs with spaces between them. */
+          /** Base URLs, separated by spaces. */
           mirrors?: string;
         };
       "executable-recovery": import("react").HTMLAttributes<HTMLElement> &
         import("react").RefAttributes<HTMLElement> & {
-          /** The id of the page's field. */
+          /** The ID of the input field in the page. */
           for: string;
         };
     }
   }
 }
 
-/** Handlers and words may change at each render without anything being fetched again. */
+/** Handlers and words can change at each render without another request. */
 export function ExecutableAddress(props: ExecutableAddressProps): ReactElement {
   const { address, baseUrl, mirrors, words, className } = props;
   const place = useRef<ExecutableAddressElement>(null);

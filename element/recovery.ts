@@ -1,6 +1,6 @@
-// `executable-address-element/recovery`: <executable-recovery for="ID"> asks the customer's wallet
-// for its account and puts it into the page's field with that id, before an address is made that
-// sends what is too much or too late back to it.
+// `executable-address-element/recovery`: <executable-recovery for="ID"> requests the account of the
+// customer's wallet and fills it into the field with that ID, so that late and excess payments can
+// be returned to it.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";
@@ -10,7 +10,7 @@ import { connect } from "./wallet/send.ts";
 import { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
-/** Where no wallet has announced itself by then, the page says so. */
+/** If no wallet has announced itself within this time, the element says so. */
 const patienceMs = 600;
 
 export class ExecutableRecoveryElement extends Base {
@@ -88,7 +88,7 @@ export class ExecutableRecoveryElement extends Base {
   }
 }
 
-/** One that only delegates (EIP-7702) belongs to its key all the same. */
+/** An account that only delegates (EIP-7702) still belongs to its key. */
 async function isContract(provider: WalletProvider, account: Hex): Promise<boolean> {
   const code = await ask<unknown>(provider, "eth_getCode", [account, "latest"]);
   return code !== "0x" && !(typeof code === "string" && /^0xef0100[0-9a-f]{40}$/i.test(code));

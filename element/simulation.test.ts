@@ -1,5 +1,5 @@
-// A page's simulation, asked of servers that have none, another's, or too much of it. Which fields
-// make one, client/lies.test.ts says.
+// Tests the simulation of a page against servers that return none, another address's, or too much.
+// Tests of each field are in client/lies.test.ts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -31,7 +31,7 @@ const found = async (answer: unknown, answerStatus = 200) => {
 };
 
 describe("findSimulation", () => {
-  test("unavailable for what is none, another's, or of more changes than are read", async () => {
+  test("returns unavailable for a malformed or foreign one, and for too many changes", async () => {
     const wrong = [
       "<html>",
       null,
@@ -44,11 +44,11 @@ describe("findSimulation", () => {
     assert.deepEqual(await found(simulation, 503), { kind: "unavailable" });
   });
 
-  test("not_held where the server has no intent for the address", async () => {
+  test("returns not_held if the server has no intent for the address", async () => {
     assert.deepEqual(await found({}, 404), { kind: "not_held" });
   });
 
-  test("the simulation, whatever the letter case of its address", async () => {
+  test("returns the simulation for an address in any letter case", async () => {
     for (const answer of [simulation, { ...simulation, address: address.toLowerCase() }])
       assert.deepEqual(await found(answer), { kind: "done", simulation: answer });
   });

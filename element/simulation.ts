@@ -1,4 +1,4 @@
-// The simulation of an address, for pages: asked of the server, and of the right shape or none.
+// Requests the simulation of an address for a page, and checks its shape.
 
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -8,10 +8,10 @@ export type FoundSimulation =
   | { kind: "unavailable" | "not_held" }
   | { kind: "done"; simulation: Simulation };
 
-/** More could not be read by anybody, and a hostile server would fill the page with them. */
+/** More changes would be unreadable, and a hostile server could fill the page with them. */
 const changesMax = 100;
 
-/** Never throws. `not_held`: the server has no intent for the address. */
+/** Never throws. Returns `not_held` if the server has no intent for the address. */
 export async function findSimulation(
   baseUrl: string,
   address: Hex,
@@ -23,7 +23,7 @@ export async function findSimulation(
     const simulation = answer.ok && proveSimulation(await answer.json(), address);
     if (simulation && simulation.changes.length <= changesMax) return { kind: "done", simulation };
   } catch {
-    // No answer, or none that is a simulation of this address.
+    // The server did not respond, or not with a simulation of this address.
   }
   return { kind: "unavailable" };
 }

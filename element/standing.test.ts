@@ -29,7 +29,7 @@ const stand = ({ status, simulated, chain, device = now, silent = 0, isStale = f
   return decideStanding(intent, news, simulated, device);
 };
 
-describe("what is not offered without a deliberate press", () => {
+describe("hides payment options until the payer presses a button", () => {
   const cases: [string, Known, string, string[]][] = [
     ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
     ["nothing heard yet", {}, "unknown", ["unknown"]],
@@ -70,7 +70,7 @@ describe("what is not offered without a deliberate press", () => {
     });
   }
 
-  test("but ten minutes left, a run that succeeds, and one that could not be tried", () => {
+  test("offers payment with ten minutes left, with or without a simulation", () => {
     for (const simulated of [simulation("succeeds"), simulation("unknown"), undefined]) {
       const known = {
         status: statusOf("unfunded"),
@@ -83,7 +83,7 @@ describe("what is not offered without a deliberate press", () => {
 });
 
 describe("whose clock decides", () => {
-  test("the chain's, whatever the payer's device says", () => {
+  test("uses the chain's clock, regardless of the payer's device", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };
     assert.deepEqual(stand({ status, chain: now, ...wrong }).doubts, []);
@@ -91,13 +91,13 @@ describe("whose clock decides", () => {
     assert.equal(stand({ status, chain: now + 3600, device: 0 }).secondsLeft, 0);
   });
 
-  test("the device's where no chain is known", () => {
+  test("uses the device's clock if the chain's is unknown", () => {
     assert.equal(stand({ device: now + 3601 }).state, "expired");
   });
 });
 
-describe("what is paid and cannot run is never good", () => {
-  test("by a failing test run, with its reason and its call", () => {
+describe("never shows a paid address as good if it cannot execute", () => {
+  test("reports a failing simulation with its reason and call", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
     assert.equal(standing.state, "stuck");
@@ -105,7 +105,7 @@ describe("what is paid and cannot run is never good", () => {
     assert.equal(standing.failedCall, 1);
   });
 
-  test("by an executor that gave up, or failed and was not proved wrong by a test run", () => {
+  test("reports an executor that gave up, or that failed while no simulation succeeds", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -116,7 +116,7 @@ describe("what is paid and cannot run is never good", () => {
   });
 });
 
-test("a part that was paid is taken off", () => {
+test("subtracts the amount already received", () => {
   const standing = stand({ status: statusOf("partially_funded", { balance: "10" }) });
   assert.equal(standing.state, "partly");
   assert.equal(standing.owed, "15");

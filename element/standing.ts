@@ -1,16 +1,16 @@
-// Decides where a payer stands; every page is drawn by this. A payment that cannot run is not
-// offered, and one that was made and cannot run is never shown as good.
+// Decides the state that a payer sees, on every page. A payment that cannot execute is not offered,
+// and a received payment that cannot execute is never shown as good.
 
 import type { Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { owed } from "executable-address/payment";
 import type { News } from "./news.ts";
 
-/** Why paying is not offered without a deliberate click, the gravest first. */
+/** Why payment options are hidden behind a button, most serious first. */
 export type Doubt = "executed" | "expired" | "enough" | "unknown" | "fails" | "soon" | "silent";
 
 export type Standing = {
-  /** `unknown`: nothing was heard of the address, so it may be paid already. */
+  /** `unknown`: no status has arrived, so the address may already be paid. */
   state:
     | "unknown"
     | "unfunded"
@@ -21,17 +21,17 @@ export type Standing = {
     | "expired"
     | "recovered";
   doubts: Doubt[];
-  /** The amount still to be paid, in base units. */
+  /** The amount still due, in base units. */
   owed: string;
-  /** Why the calls do not run, in a contract's or a server's words; null where it is not known. */
+  /** Why the calls do not run, in the words of a contract or server; null if unknown. */
   reason: string | null;
-  /** The place of the call that fails, from 0. */
+  /** The index of the failing call, from 0. */
   failedCall: number | null;
-  /** The calls can run for so long, by the chain's clock if it is known; negative afterwards. */
+  /** Seconds until expiry, by the chain's clock if it is known; negative afterwards. */
   secondsLeft: number;
 };
 
-/** Whether nothing more can run: what is paid now goes to `recovery`. */
+/** Whether no execution is possible anymore, so that new money can only go to `recovery`. */
 export const isOver = ({ state }: Standing): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
@@ -39,9 +39,9 @@ export const isOver = ({ state }: Standing): boolean =>
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** A payment may arrive too late when less time than this is left. */
+/** With less time than this, a payment may arrive too late. */
 const soonSeconds = 10 * 60;
-/** After so long the last news may no longer be true. */
+/** After this time without an update, the last status may be outdated. */
 const silentSecondsMax = 60;
 
 type Known = Pick<News, "status" | "isStale" | "chainSeconds" | "silentSeconds">;
@@ -55,7 +55,7 @@ export function decideStanding(
   const secondsLeft = intent.expirationTimestamp - (chainSeconds() ?? deviceSeconds);
   const fails = simulation?.outcome === "fails" ? simulation : undefined;
   const executor = status?.executor;
-  // An execution that failed before and succeeds in a test run now waits for its next attempt.
+  // An execution that failed before but now succeeds in a simulation waits for its next attempt.
   const isTried = executor?.phase === "waiting" && executor.attempts > 0;
   const isGivenUp =
     executor?.phase === "given_up" || (isTried && simulation?.outcome !== "succeeds");

@@ -1,5 +1,5 @@
-// Remembers things for a page in its browser. If site data are blocked or full, it remembers them
-// as long as the page is open.
+// Stores values for a page in its browser. If storage is blocked or full, keeps them until the page
+// is closed.
 
 const fallback = new Map<string, string>();
 
@@ -16,7 +16,7 @@ export function remember(key: string, text: string): void {
   try {
     localStorage.setItem(key, text);
   } catch {
-    // Kept above.
+    // The value stays in memory.
   }
 }
 
@@ -25,6 +25,6 @@ export function forget(key: string): void {
   try {
     localStorage.removeItem(key);
   } catch {
-    // There is nothing to forget.
+    // Nothing is stored.
   }
 }

@@ -1,13 +1,13 @@
-// The words of pages about an address, in six languages. English comes with the code; another is
-// loaded when it is wanted, and English is used if it cannot be.
+// The texts of pages about an address in six languages. English is bundled; other languages are
+// loaded on demand, with English as the fallback.
 
 import en from "./words/en.json" with { type: "json" };
 
-/** Sentences by name, with the same places in every language. */
+/** Texts by key. Every language has the same placeholders. */
 export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
-/** Listed apart from the catalogues, so that a page with its own words bundles none of these. */
+/** Separate from the catalogs, so that a page with its own texts does not bundle them. */
 const tags = ["en", "es", "fr", "de", "ar", "zh"] as const;
 export type LanguageTag = (typeof tags)[number];
 
@@ -21,8 +21,8 @@ const catalogues: Readonly<Record<Exclude<LanguageTag, "en">, () => Loaded>> = {
 };
 
 /**
- * The language that a tag such as `de-AT` means, or undefined. Chinese is written in simplified
- * characters here, so a reader of the traditional ones gets English.
+ * Returns the language of a tag such as `de-AT`, or undefined. Chinese is available only in
+ * simplified characters, so tags of traditional Chinese return English.
  */
 export function findLanguage(tag: string): LanguageTag | undefined {
   const [language = "", ...rest] = tag.toLowerCase().split("-");
@@ -31,12 +31,15 @@ export function findLanguage(tag: string): LanguageTag | undefined {
   return tags.find((each) => each === language);
 }
 
-/** @throws where they cannot be fetched */
+/** @throws if the texts cannot be loaded */
 export async function loadElementWords(language: LanguageTag): Promise<ElementWords> {
   return language === "en" ? en : (await catalogues[language]()).default;
 }
 
-/** Never throws: the words of the nearest `lang`, the host's own first, else of the browser. */
+/**
+ * Never throws. Returns the texts for the nearest `lang` attribute, or else for the browser's
+ * languages.
+ */
 export function wordsFor(host: Element): Promise<ElementWords> {
   const wanted = [host.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];
   const language = wanted.map((tag) => findLanguage(tag ?? "")).find((found) => found);

@@ -1,4 +1,4 @@
-// What the build promises to those who load it: how much, from where, and nothing inline.
+// Tests the size of the built pages, the origins of their assets, and that nothing is inline.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -11,7 +11,9 @@ import { gzipSync } from "node:zlib";
 const dist = mkdtempSync(join(tmpdir(), "web-build-"));
 const textOf = (path: string) => readFileSync(join(dist, path), "utf8");
 
-/** The scripts a page loads before anybody presses anything: its own and all they import. */
+/**
+ * Returns the scripts that a page loads before any interaction: its own and everything they import.
+ */
 function scriptsOf(page: string): string[] {
   const found = new Set<string>();
   const visit = (path: string) => {
@@ -34,7 +36,7 @@ describe("the web build", () => {
   });
   after(() => rmSync(dist, { recursive: true }));
 
-  test("bundles of pinned sizes: the public page under 65 kB, the dashboard under 85 kB", () => {
+  test("has the pinned sizes: the payment page below 65 kB, the dashboard below 85 kB", () => {
     const found = {
       dashboard: gzipBytes(scriptsOf("index.html")),
       page: gzipBytes(scriptsOf("pay.html")),
@@ -45,16 +47,16 @@ describe("the web build", () => {
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 300, JSON.stringify(found));
   });
 
-  test("the public page loads nothing of the dashboard", () => {
+  test("the payment page loads no code of the dashboard", () => {
     for (const path of scriptsOf("pay.html"))
       assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
   });
 
-  test("the receipt's script is one file without imports, to be kept in each receipt", () => {
+  test("the script of receipts is one file without imports, for saved receipts", () => {
     assert.doesNotMatch(textOf("receipt.js"), /\bimport\b|\beval\(|new Function\(/);
   });
 
-  test("nothing inline, nothing evaluated, nothing from elsewhere: a strict policy holds", () => {
+  test("has no inline code, no eval, and no foreign origins, so a strict policy works", () => {
     for (const page of ["index.html", "pay.html", "receipt.html"]) {
       const html = textOf(page);
       assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/, page);
@@ -67,18 +69,18 @@ describe("the web build", () => {
     }
   });
 
-  test("what crawlers and browsers ask for by itself is there, and payers are not indexed", () => {
+  test("has the files that crawlers request, and excludes payment pages from indexes", () => {
     assert.match(textOf("robots.txt"), /^Disallow: \/a\/$/m);
     assert.match(textOf("llms.txt"), /POST \/v1\/address\/create/);
     assert.equal(readFileSync(join(dist, "favicon.ico")).readUInt16LE(2), 1, "an icon");
   });
 
-  test("every asset carries a hash in its name, so that it may be kept for good", () => {
+  test("every asset has a hash in its name, so that it can be cached permanently", () => {
     for (const name of readdirSync(join(dist, "assets"))) {
       assert.match(name, /-[\w-]{8}\.(js|css)$/);
     }
   });
 });
 
-/** Bytes of script, gzipped, give or take 300. */
+/** Gzipped bytes of the scripts, with a tolerance of 300. */
 const pinned = { dashboard: 77_004, page: 64_044, receipt: 41_165 };

@@ -1,5 +1,5 @@
-// npm run build -w web: the pages into dist/, or the folder it is given. They share only ui/: a
-// payer never downloads the dashboard.
+// npm run build -w web: builds the pages into dist/ or a given folder. They share only ui/, so
+// payers never download the dashboard.
 
 import { join, resolve } from "node:path";
 import tailwindcss from "@tailwindcss/vite";
@@ -9,7 +9,7 @@ import { writeDocs } from "./docs/write.ts";
 const root = import.meta.dirname;
 const outDir = resolve(process.argv[2] ?? join(root, "dist"));
 
-// The pages are written for React and run by Preact, which does the same in fewer bytes.
+// The pages are written for React and run on Preact, which needs fewer bytes.
 const resolveReact = {
   alias: {
     "react/jsx-runtime": "preact/jsx-runtime",
@@ -28,26 +28,27 @@ await build({
     outDir,
     emptyOutDir: true,
     target: "es2024",
-    // A page names all its scripts: on a phone one that names the next costs a round trip.
+    // A page lists all its scripts. On a phone, discovering a script in another one costs a round
+    // trip.
     modulePreload: { polyfill: false },
-    // A data: URL would need img-src data: in the policy the pages are served with.
+    // A data: URL would need img-src data: in the policy of the pages.
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: ["index.html", "pay.html"],
-      // "use client" means nothing here.
+      // "use client" has no meaning here.
       checks: { moduleLevelDirective: false },
     },
   },
 });
 
-// One classic script without imports: a receipt that is kept has a copy of it within.
+// Receipts use one classic script without imports, because a saved receipt contains a copy.
 await build({
   root,
   configFile: false,
   logLevel: "error",
   publicDir: false,
   resolve: resolveReact,
-  // A library build leaves this to whoever bundles it, and a browser has no `process`.
+  // A library build does not replace this, and a browser has no `process`.
   define: { "process.env.NODE_ENV": '"production"' },
   build: {
     outDir,

@@ -124,7 +124,7 @@ describe("the documentation", () => {
     const send = post.getByRole("button", { name: "Send" });
     await page.getByLabel("API key").fill(service.apiKey);
     await send.click();
-    await output.getByText("An API key is for servers").waitFor();
+    await output.getByText("API keys work only on servers").waitFor();
     assert.deepEqual(posted, [], "a key that a browser has posted would have to be rotated");
     await page.getByLabel("API key").fill(service.clientId);
     const body = post.getByLabel("Body, JSON");

@@ -1,4 +1,5 @@
-// Draws a payment by a wallet in the element. It is loaded apart from what shows the code.
+// Draws a payment by a wallet in the element. It is loaded separately from the code that draws the
+// QR code.
 
 import { formatUnits, inertText, shortAddress } from "executable-address/payment";
 import { coinDecimals } from "../tokens.ts";
@@ -9,7 +10,7 @@ import { button, element, type Named, sayAmount, sayChain, sentence } from "./dr
 export { openWalletFlow } from "../wallet/flow.ts";
 export { isUnderWay } from "../wallet/view.ts";
 
-/** The payment by a wallet: a heading, a paragraph for each message, and what can be pressed. */
+/** Draws a heading, a paragraph for each message, and a button. */
 export function drawView(view: WalletView, lookedUp: Named, words: ElementWords): Node[] {
   if (view.messages.length === 0) return [];
   const isGood = view.is !== "decline" && view.is !== "failed" && view.is !== "offered";

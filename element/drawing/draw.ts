@@ -1,4 +1,4 @@
-// Draws the element with DOM nodes: nothing is inline, and no text becomes markup.
+// Draws the element with DOM nodes: no inline code or styles, and no text is parsed as markup.
 
 import type { Hex } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
@@ -13,11 +13,11 @@ type Drawing = {
   standing: Standing;
   isSilent: boolean;
   words: ElementWords;
-  /** The service's own page of the address. */
+  /** The URL of the service's own payment page. */
   page: string | undefined;
-  /** The payment by a wallet; undefined until it is known whether one is under way. */
+  /** The payment by a wallet. Undefined until it is known whether a payment is pending. */
   wallet: { drawn: readonly Node[]; isUnderWay: boolean } | undefined;
-  /** A button for each wallet. */
+  /** One button for each wallet. */
   wallets: readonly { name: string; pay: () => void }[];
 };
 
@@ -84,7 +84,7 @@ function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Paym
   ];
 }
 
-/** A sentence whose values keep their own direction: amounts read from left to right. */
+/** Returns a sentence whose values keep their own direction: amounts read from left to right. */
 export function sentence(
   part: string,
   text: string,
@@ -124,7 +124,7 @@ export function button(part: string, text: string, press: () => void): HTMLButto
   return made;
 }
 
-/** Dark on white whatever the page's colours: many scanners read nothing else. */
+/** Draws dark squares on white in every color scheme, because many scanners read nothing else. */
 function qr(address: Hex, label: string): SVGElement {
   const { size, path } = drawQr(address);
   return svg({ part: "qr", role: "img", "aria-label": label, viewBox: `0 0 ${size} ${size}` }, [
@@ -146,7 +146,10 @@ function svg(attributes: Attributes, shapes: [name: string, Attributes][]): SVGE
   return made;
 }
 
-/** The picture is loaded apart, and is there from the second drawing at the latest. */
+/**
+ * Draws the address in groups. Its identicon is loaded separately and appears with the next
+ * drawing.
+ */
 function groups(address: Hex): Node {
   const line = element("p", "address", "0x");
   line.dir = "ltr";
@@ -162,7 +165,7 @@ function groups(address: Hex): Node {
           drawIdenticon(address).map((squares) => ["path", squares]),
         ),
       ),
-    // The address stands there without it.
+    // The address is shown without its identicon.
     () => {},
   );
   for (const group of addressGroups(address)) {
@@ -174,7 +177,7 @@ function groups(address: Hex): Node {
 function copyButton(address: Hex, words: ElementWords): Node {
   const what = words.address;
   const made = button("copy", fill(words.copyWhat, { what }), () => {
-    // There is no clipboard outside https and localhost, and a browser may say no.
+    // The clipboard exists only on https and localhost, and the browser may deny access.
     Promise.resolve()
       .then(() => navigator.clipboard.writeText(address))
       .then(

@@ -21,7 +21,7 @@ const known = [
   ],
 ] as const;
 
-test("an identicon is the one that wallets draw, in any letter case", () => {
+test("draws the same identicon as wallets, in any letter case", () => {
   for (const [address, cells, colours] of known) {
     const paths = drawIdenticon(address);
     const all = paths.map(({ d }) => d).join("");

@@ -1,16 +1,15 @@
-// The picture that wallets and explorers draw for an address, which Ethereum's first wallet drew:
-// eight by eight squares in three colours, the right half the left one's mirror. Its random numbers
-// are a xorshift of 128 bits that the address seeds.
+// Draws the identicon of an address that wallets and explorers show, which Ethereum's first wallet
+// introduced: eight by eight squares in three colors, whose right half mirrors the left. Its random
+// numbers are a 128-bit xorshift that is seeded with the address.
 
-/** The squares of one colour, as a path's attributes. */
+/** The squares of one color, as the attributes of a path. */
 type Squares = { readonly d: string; readonly fill: string };
 
 /** The length of a side, in squares. */
 export const identiconSide = 8;
 
 /**
- * Draws all 64 squares. A page has a dozen pictures, so each is three elements and not 64.
- *
+ * Draws all 64 squares as three paths, because a page shows a dozen identicons.
  * @param address in any letter case
  */
 export function drawIdenticon(address: string): Squares[] {
@@ -32,7 +31,7 @@ export function drawIdenticon(address: string): Squares[] {
   return paths;
 }
 
-/** Each from 0 up to 1. */
+/** Returns numbers from 0 to below 1. */
 function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)

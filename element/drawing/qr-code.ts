@@ -1,8 +1,8 @@
 import { encode } from "uqr";
 
 /**
- * `text` as a QR code: one path of unit squares in a view box of `size`, with the quiet zone of
- * four that ISO/IEC 18004 asks for.
+ * Returns `text` as a QR code: one path of unit squares in a view box of `size`, with the quiet
+ * zone of four squares that ISO/IEC 18004 requires.
  */
 export function drawQr(text: string): { size: number; path: string } {
   const { size, data } = encode(text, { ecc: "M", border: 4 });

@@ -1,6 +1,6 @@
-// Asks the wallet's own provider what became of a payment, until it is certain. A page
-// that was loaded again knows no more than what it kept: it has to find a payment that the wallet
-// sent meanwhile, and to tell replaced and dropped from slow.
+// Follows a payment by requests to the wallet's own provider until its outcome is final. After a
+// reload, the page knows only the stored payment, so it must find a transaction that the wallet
+// sent in the meantime, and distinguish replaced and dropped transactions from slow ones.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -8,16 +8,16 @@ import type { Kept } from "./kept.ts";
 import { ask, askQuantity, nodeMs, settleWithin, type WalletProvider } from "./provider.ts";
 
 export type Fate =
-  /** The wallet has not said that it sent anything, and no block shows it. */
+  /** The wallet has not reported a transaction, and no block contains one. */
   | { kind: "asking" }
-  /** The account made the same transfer, while the request is still open in its wallet. */
+  /** The account made the same transfer while the request is still open in its wallet. */
   | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
   /** The wallet is on another chain. */
   | { kind: "elsewhere" }
-  /** The wallet does not answer. */
+  /** The wallet does not respond. */
   | { kind: "silent" }
-  /** No node knows it any more, and nothing has taken its place: it may still come. */
+  /** No node knows the transaction anymore, and nothing has replaced it: it may still arrive. */
   | { kind: "dropped" }
   | { kind: "mined"; block: number }
   | { kind: "reverted"; block: number }
@@ -28,28 +28,27 @@ export const isFinal = ({ kind }: Fate) =>
 
 const pollMs = 2_000;
 const droppedAfterMs = 60_000;
-/** Blocks searched for what took a payment's place, from when it was asked for. */
+/** The number of blocks searched for a replacement, from the block of the request. */
 const blocksMax = 300;
 
 type Watched = {
   token: Hex;
   address: Hex;
   kept: Kept;
-  /** Whether a tab of this browser waits for the wallet's answer to the request. */
+  /** Whether a tab of this browser waits for the wallet's response. */
   isOpen: () => boolean;
 };
 type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: Hex };
 type Block = { transactions: Transaction[] };
 
 /**
- * Tells the fate of `kept` at each change until it is final or `signal` aborts.
- *
- * @param onFound the payment, or the same one under another hash: what is kept from here on
+ * Reports each change of the payment's fate until it is final or `signal` aborts.
+ * @param onFound called with the payment to store from now on, possibly under another hash
  */
 export async function watchPayment(
   provider: WalletProvider,
   { token, address, kept: first, isOpen }: Watched,
-  tell: (fate: Fate) => void,
+  report: (fate: Fate) => void,
   onFound: (kept: Kept) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -84,7 +83,7 @@ export async function watchPayment(
   const isTheSame = ({ to, input }: Transaction) =>
     isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(kept.amount));
 
-  /** The sender's transaction that is `wanted`: the same payment, or what took its place. */
+  /** Returns the sender's transaction that is `wanted`: the payment, or its replacement. */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
     const head = Number(await askQuantity(provider, "eth_blockNumber"));
     const last = Math.min(head, kept.fromBlock + blocksMax);
@@ -94,8 +93,8 @@ export async function watchPayment(
       const found = block.transactions.find((each) => isSame(each.from, kept.from) && wanted(each));
       if (!found) continue;
       if (isTheSame(found)) {
-        // The same account may have paid by the QR code: that answers no open request. The block
-        // is searched again, since the tab that waits may be closed.
+        // The same account may have paid by QR code, which does not answer the open request. The
+        // block is searched again, because the waiting tab may be closed.
         if (!kept.hash && isOpen()) return { kind: "met" };
         isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
         const isFound = kept.hash === undefined || kept.isFound;
@@ -119,7 +118,7 @@ export async function watchPayment(
     const looked = settleWithin(look(), signal, nodeMs);
     const fate = await looked.catch((): Fate => ({ kind: "silent" }));
     if (signal.aborted) return;
-    tell(fate);
+    report(fate);
     if (isFinal(fate)) return;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }

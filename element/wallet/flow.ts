@@ -1,5 +1,5 @@
-// A payment by a wallet of this browser, from the button to its end, also after a reload and in
-// other tabs: one state machine for the page and the element.
+// The state machine of a payment by a browser wallet, from the button to the end, including reloads
+// and other tabs. The payment page and the element share it.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
@@ -9,7 +9,7 @@ import { PaymentRefused, type Refusal } from "./provider.ts";
 import { isOpenInATab, type Step, sendPayment } from "./send.ts";
 import {
   type KnownFate,
-  makeAskedView,
+  makeRequestView,
   makeSentView,
   type PaymentNow,
   sayRefusal,
@@ -27,9 +27,9 @@ export type WalletFlow = {
 
 type FlowOptions = {
   baseUrl: string;
-  /** Undefined while nothing is proved. */
+  /** Undefined before the record is verified. */
   now: () => PaymentNow | undefined;
-  /** Called whenever something else is to be drawn. */
+  /** Called when the view changes. */
   change: () => void;
 };
 
@@ -53,7 +53,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!kept.isArrived && (await arrivals.hasArrived(asked, kept, watcher.fate()))) {
-      // A request that was found on the chain and not answered may still be open in the wallet.
+      // A request that was found on the chain without a response may still be open in the wallet.
       if (findKept(address)?.hash === kept.hash)
         keep(address, kept.isFound ? { ...kept, isArrived: true } : undefined);
     }
@@ -88,7 +88,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       if (kept?.hash) return makeSentView(asked, kept, fate, forget);
       if (!kept) return requests.view(asked);
       const isOpenHere = requests.isOpen();
-      return makeAskedView(asked, kept, {
+      return makeRequestView(asked, kept, {
         ...{ isOpenHere, isOpen: isOpen || isOpenHere, isMet: fate.kind === "met" },
         ...{ notes: requests.notes(), forget },
       });
@@ -96,14 +96,14 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // A wallet that was asked to send is waited for: its answer is kept for the next page.
+      // A pending wallet request continues, and its response is stored for the next page.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
   };
 }
 
-/** The request of this tab, if there is one, and why the last one ended. */
+/** The request of this tab, if any, and the refusal that ended the last one. */
 function openRequests(now: FlowOptions["now"], change: () => void) {
   let request: { step: Step; amount: string; stopping: AbortController } | undefined;
   let refused: { refusal: Refusal; amount: string } | undefined;
@@ -134,12 +134,12 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
         const later = now()?.standing;
         return !later || isOver(later) ? "0" : later.owed;
       };
-      const tell = (step: Step) => {
+      const report = (step: Step) => {
         mine.step = step;
         change();
       };
       const { signal } = mine.stopping;
-      const order = { record, amount, chainName, walletChain, owedNow, tell, signal };
+      const order = { record, amount, chainName, walletChain, owedNow, report, signal };
       try {
         await sendPayment(provider, info.rdns, order);
       } catch (error) {
@@ -153,7 +153,7 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
   };
 }
 
-/** Follows the kept payment by the wallet that was asked, until its fate is known. */
+/** Follows the stored payment with its wallet until its fate is final. */
 function watchKept({
   now,
   change,
@@ -171,9 +171,10 @@ function watchKept({
       const record = now()?.record;
       const kept = record && findKept(record.address);
       const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
-      // The same payment under another hash is still the one that is watched.
-      const isAsked = kept?.hash === undefined;
-      const key = kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isAsked}` : "";
+      // The same payment under another hash remains the watched payment.
+      const isRequested = kept?.hash === undefined;
+      const key =
+        kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isRequested}` : "";
       if (key === watched) return;
       watched = key;
       watching.abort();
@@ -183,26 +184,29 @@ function watchKept({
       if (!record || !kept || !provider) return;
       const { address, intent } = record;
       const { signal } = watching;
-      const tell = (next: Fate) => {
+      const report = (next: Fate) => {
         if (signal.aborted) return;
         fate = next;
         change();
       };
-      fate = isAsked ? { kind: "asking" } : { kind: "pending", isSped: false };
+      fate = isRequested ? { kind: "asking" } : { kind: "pending", isSped: false };
       const target = { token: intent.token, address, kept, isOpen };
       const write = (next: Kept) => {
-        // An answer of the wallet may come after the payer has dismissed this payment.
+        // The wallet may respond after the payer has dismissed this payment.
         if (!signal.aborted && findKept(address)?.sinceMs === kept.sinceMs) keep(address, next);
       };
-      void watchPayment(provider, target, tell, write, signal);
+      void watchPayment(provider, target, report, write, signal);
     },
   };
 }
 
-/** The service may read a block that is a little older than the status. */
+/** The service may read a block slightly older than the status. */
 const proofsMax = 5;
 
-/** Learns whether the kept transaction has reached its address, whatever the wallet can tell. */
+/**
+ * Checks with the service whether the stored transaction has reached the address, independent of
+ * the wallet.
+ */
 function lookForArrival(baseUrl: string) {
   let asked = "";
   let proofs = 0;

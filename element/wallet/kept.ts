@@ -1,24 +1,24 @@
-// The payment this browser asks a wallet for, from just before it is asked until its fate is known:
-// a page that is loaded again, or a second tab, must not offer another.
+// Stores the payment that this browser requests from a wallet, from just before the request until
+// its fate is final. A reloaded page or a second tab must not offer another payment.
 
 import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
 
 export type Kept = {
-  /** Absent while the wallet asks its person, and where the page that asked is gone. */
+  /** Missing while the wallet waits for the user, and if the requesting page was closed. */
   hash?: Hex;
   from: Hex;
-  /** The sender's nonce when it was asked; the wallet may choose a later one. */
+  /** The sender's nonce at the request. The wallet may choose a later one. */
   nonce: number;
   chainId: number;
-  /** Base units, decimal. */
+  /** Decimal, in base units. */
   amount: string;
-  /** The wallet that was asked, by its EIP-6963 name. */
+  /** The EIP-6963 name (rdns) of the wallet. */
   rdns: string;
   sinceMs: number;
-  /** The newest block when it was asked. */
+  /** The newest block at the request. */
   fromBlock: number;
-  /** The hash is of the same transfer by the same account on the chain, not the wallet's answer. */
+  /** The hash was found on the chain (same transfer, same account), not returned by the wallet. */
   isFound?: boolean;
   /** The transaction with this hash has reached the address. */
   isArrived?: boolean;
@@ -33,7 +33,7 @@ export function keep(address: Hex, payment: Kept | undefined): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls `listener` also when another tab keeps or forgets one. */
+/** Calls `listener` when this or another tab stores or forgets a payment. */
 export function onKept(listener: () => void): () => void {
   listeners.add(listener);
   window.addEventListener("storage", listener);
@@ -45,7 +45,9 @@ export function onKept(listener: () => void): () => void {
 
 let last: { text: string | undefined; kept: Kept | undefined } | undefined;
 
-/** The same text gives the same object. Undefined for what no page of ours has written. */
+/**
+ * Returns the same object for the same text, and undefined for text that this code did not write.
+ */
 export function findKept(address: Hex): Kept | undefined {
   const text = recall(writeKey(address));
   if (last?.text !== text || !last) last = { text, kept: parsed(text) };

@@ -1,4 +1,5 @@
-// A wallet of the browser as EIP-1193 has it, asked without a library: a page needs ten methods.
+// An EIP-1193 wallet of the browser. It is called without a library, because a page needs ten
+// methods.
 
 import { fromQuantity } from "executable-address/status";
 
@@ -6,7 +7,7 @@ export type WalletProvider = {
   request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown>;
 };
 
-/** Why nothing was sent. `failed` alone leaves it open: the wallet did not say. */
+/** Why nothing was sent. Only `failed` is uncertain, because the wallet did not say. */
 export type Refusal =
   | {
       kind:
@@ -16,11 +17,11 @@ export type Refusal =
         | "unknown_chain"
         | "no_account"
         | "changed"
-        /** Another tab of this browser asks for the same payment. */
-        | "asked_elsewhere"
-        /** The wallet's own node did not answer within {@link nodeMs}. */
+        /** Another tab of this browser requests the same payment. */
+        | "requested_elsewhere"
+        /** The wallet's own node did not respond within {@link nodeMs}. */
         | "silent"
-        /** The person canceled it on the page. */
+        /** The user canceled on the page. */
         | "canceled";
     }
   | { kind: "poor"; held: string }
@@ -36,7 +37,7 @@ export class PaymentRefused extends Error {
   }
 }
 
-/** A wallet's node that answers later than this is given up. */
+/** Timeout of a wallet's node. */
 export const nodeMs = 15_000;
 
 /**
@@ -59,7 +60,7 @@ export function settleWithin<T>(promise: Promise<T>, signal?: AbortSignal, ms = 
   });
 }
 
-/** @throws {PaymentRefused} in place of whatever the wallet rejects with */
+/** @throws {PaymentRefused} instead of the wallet's own error */
 export async function ask<Answer>(
   provider: WalletProvider,
   method: string,
@@ -72,7 +73,10 @@ export async function ask<Answer>(
   }
 }
 
-/** A quantity of JSON-RPC. @throws {PaymentRefused} where the wallet gives none */
+/**
+ * Returns a quantity of JSON-RPC.
+ * @throws {PaymentRefused} if the response is not a quantity
+ */
 export async function askQuantity(
   provider: WalletProvider,
   method: string,
@@ -83,7 +87,7 @@ export async function askQuantity(
   throw new PaymentRefused({ kind: "failed", reason: `${method}: no number` });
 }
 
-/** EIP-1193 and EIP-1474: the person declined; an earlier question is open. */
+/** EIP-1193 and EIP-1474: the user rejected the request; an earlier request is open. */
 const rejectedCode = 4001;
 const pending = -32002;
 
@@ -93,7 +97,7 @@ export function readRefusal(error: unknown): PaymentRefused {
   return new PaymentRefused({ kind: "failed", reason: readReason(error) }, error);
 }
 
-/** Wallets put their codes at different depths; some wrap the one that matters in `data`. */
+/** Wallets nest error codes at different depths; some wrap the relevant code in `data`. */
 export function hasCode(error: unknown, code: number): boolean {
   for (let at: unknown = error, depth = 0; at && depth < 8; depth++) {
     const found = at as { code?: unknown; cause?: unknown; data?: { originalError?: unknown } };

@@ -1,5 +1,5 @@
-// A payment by a wallet of this browser, up to the moment it is sent. The wallet signs; the page
-// asks first whether it can succeed.
+// Sends a payment with a browser wallet. The wallet signs; the page first checks whether the
+// payment can succeed.
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -20,36 +20,35 @@ export type Step = "connect" | "chain" | "check" | "sign";
 
 export type Order = {
   record: AddressRecord;
-  /** Base units, decimal. */
+  /** Decimal, in base units. */
   amount: string;
   chainName: string;
-  /** A wallet that does not know the chain gets this. */
+  /** Chain data for a wallet that does not have the chain. */
   walletChain: { rpcUrl: string; coin: string } | undefined;
-  /** Gives the amount owed at the last moment before the wallet is asked to sign. */
+  /** Returns the amount due just before the wallet is asked to sign. */
   owedNow: () => string;
-  tell: (step: Step) => void;
-  /** Cancels the payment and lets other tabs ask for it. */
+  report: (step: Step) => void;
+  /** Cancels the payment, so that other tabs can request it. */
   signal?: AbortSignal;
 };
 
 /**
- * Asks a wallet to pay. From the question to its end the payment is kept for the address
- * ({@link findKept}), and no other tab of this browser can ask for it.
- *
- * @throws {PaymentRefused} when nothing was sent, or the wallet does not say
+ * Requests a payment from a wallet. During the request, the payment is stored for the address
+ * ({@link findKept}), and no other tab of this browser can request it.
+ * @throws {PaymentRefused} if nothing was sent, or if the wallet does not say
  */
 export const sendPayment = (provider: WalletProvider, rdns: string, order: Order) =>
   alone(order.record.address, () => settleWithin(sendAlone(provider, rdns, order), order.signal));
 
 async function sendAlone(provider: WalletProvider, rdns: string, order: Order): Promise<void> {
-  const { record, amount, tell, signal } = order;
+  const { record, amount, report, signal } = order;
   const { address, intent } = record;
   const { chainId, token } = intent;
-  tell("connect");
+  report("connect");
   const from = await settleWithin(connect(provider), signal);
-  tell("chain");
+  report("chain");
   await settleWithin(changeChain(provider, order), signal);
-  tell("check");
+  report("check");
   const data = encodeTransfer(address, BigInt(amount));
   const [nonce, fromBlock] = await settleWithin(
     requireMeans(provider, { from, token, amount, data }).then(() =>
@@ -63,30 +62,33 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
     nodeMs,
   );
   if (order.owedNow() !== amount) throw new PaymentRefused({ kind: "changed" });
-  if (findKept(address)) throw new PaymentRefused({ kind: "asked_elsewhere" });
+  if (findKept(address)) throw new PaymentRefused({ kind: "requested_elsewhere" });
   const sinceMs = Date.now();
   const place = { nonce: Number(nonce), fromBlock: Number(fromBlock) };
   const kept: Kept = { ...place, from, chainId, amount, rdns, sinceMs };
   keep(address, kept);
-  tell("sign");
-  // A wallet compares the chain ID with its own network at the moment when its person confirms.
+  report("sign");
+  // The wallet compares the chain ID with its own network when the user confirms.
   const transaction = { from, to: token, data, chainId: toQuantity(chainId) };
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     keep(address, { ...kept, hash });
-    // Its person may have chosen another account and nonce. If the node does not know the
-    // transaction yet, those of the request remain.
+    // The user may have chosen another account and nonce. If the node does not know the transaction
+    // yet, keep the account and nonce of the request.
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findKept(address)?.hash ?? "", hash)) keep(address, { ...kept, ...sent });
   } catch (error) {
-    // Any other failure leaves it open whether something was sent, and so the mark stays.
+    // After any other error, it is unknown whether something was sent, so the payment stays stored.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
     if (isDeclined && findKept(address)?.sinceMs === sinceMs) keep(address, undefined);
     throw error;
   }
 }
 
-/** The account that the wallet offers. @throws {PaymentRefused} where it offers none */
+/**
+ * Returns the account that the wallet offers.
+ * @throws {PaymentRefused} if it offers none
+ */
 export async function connect(provider: WalletProvider): Promise<Hex> {
   const [from] = await ask<Hex[]>(provider, "eth_requestAccounts");
   if (!from) throw new PaymentRefused({ kind: "no_account" });
@@ -95,18 +97,18 @@ export async function connect(provider: WalletProvider): Promise<Hex> {
 
 const nameLock = (address: Hex) => `payment:${address}`;
 
-/** Whether a tab of this browser waits for a wallet's answer to a request for `address`. */
+/** Whether a tab of this browser waits for a wallet's response to a request for `address`. */
 export async function isOpenInATab(address: Hex): Promise<boolean> {
   const { held = [] } = (await navigator.locks?.query().catch(() => undefined)) ?? {};
   return held.some(({ name }) => name === nameLock(address));
 }
 
-/** If a browser has no locks, or lets a page have none, the mark alone has to do. */
+/** Without the Web Locks API, only the stored payment prevents a second request. */
 async function alone(address: Hex, act: () => Promise<void>): Promise<void> {
   let hasBegun = false;
   const begin = (lock: unknown) => {
     hasBegun = true;
-    if (lock === null) throw new PaymentRefused({ kind: "asked_elsewhere" });
+    if (lock === null) throw new PaymentRefused({ kind: "requested_elsewhere" });
     return act();
   };
   if (!navigator.locks) return act();
@@ -131,7 +133,7 @@ async function requireChain(provider: WalletProvider, chainId: number): Promise<
     throw new PaymentRefused({ kind: "other_chain" });
 }
 
-/** A wallet that says yes and stays where it was would pay on the wrong chain. */
+/** A wallet that approves the switch but does not switch would pay on the wrong chain. */
 async function changeChain(
   provider: WalletProvider,
   { record, chainName, walletChain }: Order,
@@ -167,7 +169,7 @@ const unknownChain = 4902;
 
 type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 
-/** The tokens, the token's consent, and the coin for the fee: asked of the wallet's own node. */
+/** Checks the token balance, the transfer, and the coin for the fee with the wallet's own node. */
 async function requireMeans(
   provider: WalletProvider,
   { from, token, amount, data }: Transfer,

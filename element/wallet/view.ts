@@ -1,5 +1,5 @@
-// The views of a payment by a wallet, and their messages. The page and the element draw the same
-// views and say the same sentences: only the drawing differs.
+// The views of a payment by a wallet, with their messages. The payment page and the element show
+// the same views and texts, and differ only in drawing.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -10,7 +10,7 @@ import type { Kept } from "./kept.ts";
 import type { Refusal } from "./provider.ts";
 import type { Order, Step } from "./send.ts";
 
-/** What the flow needs to know of the address at this moment. */
+/** The data of the address that the flow needs. */
 export type PaymentNow = {
   readonly record: AddressRecord;
   readonly standing: Standing;
@@ -19,7 +19,7 @@ export type PaymentNow = {
   readonly walletChain: Order["walletChain"];
 };
 
-/** A place in a sentence, which each page writes in its own way. */
+/** A value of a message, which each page formats in its own way. */
 export type Value =
   | { is: "amount"; units: string }
   | { is: "coin"; wei: string }
@@ -27,7 +27,7 @@ export type Value =
   | { is: "chain" }
   | { is: "block"; number: number }
   | { is: "time"; ms: number }
-  /** Written by a wallet or a contract, so it may be hostile. */
+  /** Text of a wallet or a contract, which may be hostile. */
   | { is: "reason"; text: string };
 
 export type Message = {
@@ -37,13 +37,13 @@ export type Message = {
 
 export type WalletView = {
   /**
-   * - `offered`: nothing is under way
+   * - `offered`: nothing is pending
    * - `preparing`: nothing was requested yet, and the payer can cancel
    * - `asking`: the wallet may have an open request
-   * - `decline`: the open request must not be confirmed any more
-   * - `sent`: a transaction is on its way, or what became of it is not known
+   * - `decline`: the open request must no longer be confirmed
+   * - `sent`: a transaction is pending, or its outcome is unknown
    * - `failed`: the transaction paid nothing
-   * - `settled`: the address is paid; a request may have stayed open in the wallet
+   * - `settled`: the address is paid, but a request may still be open in the wallet
    */
   readonly is: "offered" | "preparing" | "asking" | "decline" | "sent" | "failed" | "settled";
   readonly title?: keyof ElementWords;
@@ -52,13 +52,13 @@ export type WalletView = {
   readonly action?: { readonly word: keyof ElementWords; readonly press: () => void };
 };
 
-/** Whether nothing else may be offered to pay by. */
+/** Whether no other way to pay may be offered. */
 export const isUnderWay = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
 
 type PendingRequest = {
   /** This tab has requested it. */
   isOpenHere: boolean;
-  /** A tab of this browser has. */
+  /** Any tab of this browser has requested it. */
   isOpen: boolean;
   /** The same transfer by the same account is on the chain. */
   isMet: boolean;
@@ -66,11 +66,14 @@ type PendingRequest = {
   forget: () => void;
 };
 
-/** Whether the address needs no more money, as far as its status is known. */
+/** Whether the address needs no more money, according to its last status. */
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
-/** The wallet was asked and has not answered: only its answer or the payer ends this. */
-export function makeAskedView(
+/**
+ * The view of a request without a response. It ends only with the response, or when the payer ends
+ * it.
+ */
+export function makeRequestView(
   { record, standing }: PaymentNow,
   kept: Kept,
   { isOpenHere, isOpen, isMet, notes, forget }: PendingRequest,
@@ -107,7 +110,7 @@ export function makeAskedView(
   };
 }
 
-/** `unwatched`: the wallet that was asked is not there. */
+/** `unwatched`: the wallet of the request is not available. */
 export type KnownFate = Fate | { kind: "unwatched" };
 
 export function makeSentView(
@@ -193,7 +196,7 @@ const refusals: Record<Refusal["kind"], keyof ElementWords> = {
   unknown_chain: "payUnknownChain",
   no_account: "payNoAccount",
   changed: "payChanged",
-  asked_elsewhere: "payAskedElsewhere",
+  requested_elsewhere: "payRequestedElsewhere",
   silent: "paySilent",
   canceled: "payRejected",
   poor: "payPoor",

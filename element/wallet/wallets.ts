@@ -1,5 +1,5 @@
-// Wallets of this browser: those that announce themselves by EIP-6963, and where after 300 ms none
-// has, the one that an older wallet puts into the page.
+// Finds the wallets of this browser: those announced by EIP-6963 or, if none is announced within
+// 300 ms, the older `window.ethereum`.
 
 import { isName } from "executable-address/payment";
 import type { WalletProvider } from "./provider.ts";
@@ -18,13 +18,13 @@ export type Wallet = {
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
-/** Tells the wallets, each once, whenever one is found, until the answer is called. */
-export function followWallets(tell: (wallets: readonly Wallet[]) => void): () => void {
+/** Calls `report` with all wallets whenever one is found, until the returned function is called. */
+export function followWallets(report: (wallets: readonly Wallet[]) => void): () => void {
   let known: readonly Wallet[] = [];
   const hear = ({ detail }: CustomEvent<Wallet>) => {
     if (known.some(({ info }) => info.uuid === detail?.info?.uuid) || !isWallet(detail)) return;
     known = [...known.filter(({ info }) => info.rdns !== injectedRdns), detail];
-    tell(known);
+    report(known);
   };
   const listener = hear as unknown as (event: Event) => void;
   window.addEventListener("eip6963:announceProvider", listener);
@@ -33,7 +33,7 @@ export function followWallets(tell: (wallets: readonly Wallet[]) => void): () =>
     const { ethereum: provider } = globalThis as { ethereum?: WalletProvider };
     if (known.length > 0 || typeof provider?.request !== "function") return;
     known = [{ info: { uuid: injectedRdns, name: "", icon: "", rdns: injectedRdns }, provider }];
-    tell(known);
+    report(known);
   }, patienceMs);
   return () => {
     clearTimeout(timer);
@@ -44,9 +44,8 @@ export function followWallets(tell: (wallets: readonly Wallet[]) => void): () =>
 const nameMax = 40;
 
 /**
- * The name it gives itself, unless that could not be shown as it stands.
- *
- * @param injected the name of `window.ethereum`, which has none
+ * Returns the wallet's own name, unless it cannot be shown safely.
+ * @param injected the name for `window.ethereum`, which has none
  */
 export function sayWalletName({ info }: Wallet, injected: string): string {
   if (info.rdns === injectedRdns) return injected;

@@ -1,13 +1,13 @@
-// How long a payer waits for the code: cold opens of an address's page in Chromium, each in a
-// browser profile of its own, on a real chain, from the start of the navigation to the code. It
-// names the requests of the slowest, so that what it waited for is seen.
+// Measures how long a payer waits for the QR code: cold opens of a payment page in Chromium, each
+// in a new browser profile and on a real chain, from the start of the navigation until the QR code
+// is in the document. Prints the requests of the slowest open.
 
 import { launchBrowser } from "../../e2e/browser/browser.ts";
 import { createOrder } from "../../e2e/browser/pay-page.ts";
 import { startService } from "../../e2e/service.ts";
 
 const opens = Number(process.env.BENCH_OPENS ?? 20);
-/** Marks when the code is in the document. */
+/** Marks when the QR code is in the document. */
 const watch = `new MutationObserver((_, watcher) => {
   if (!document.querySelector(".qr")) return;
   watcher.disconnect();

@@ -57,7 +57,7 @@ export function ActivityPage() {
 
 const Nothing = () => <span className="text-soft">–</span>;
 
-/** An event that this page has no sentence for is shown by its name. */
+/** Shows the code of an event that has no text. */
 const sayEvent = (event: string, say: Say) => {
   const key = `event_${event}`;
   return key in en ? say(key as Key) : event;

@@ -1,22 +1,24 @@
-// Asks the account's own part of the dashboard's API, of service/http/dashboard.
+// Requests to the account's routes of the dashboard API in service/http/dashboard.
 
 import type * as Answers from "../../service/http/dashboard/answers.ts";
 import { request } from "./request.ts";
 
 export type * from "../../service/http/dashboard/answers.ts";
 
-/** Left out: the service's own name for it, every scope, and no expiry. */
+/** By default, the service names the key, grants every scope, and sets no expiry. */
 export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: string | null };
 
 const dashboard = "/dashboard/api";
 
-/** Paths of `service/http/dashboard`: its API, and the sign-in under /auth. */
+/** Paths of `/dashboard`: its API, and the sign-in under /auth. */
 export const api = {
   config: () => request<Answers.Config>("GET", `${dashboard}/config`),
   session: () => request<Answers.SignedIn>("GET", `${dashboard}/session`),
   account: () => request<Answers.SpendingAccount>("GET", `${dashboard}/account`),
   credentials: () => request<Answers.Credentials>("GET", `${dashboard}/credentials`),
-  /** `prefix`: the key the page shows, so that two rotations at once cannot both win. */
+  /**
+   * `prefix` is the key that the page shows, so that only one of two concurrent rotations succeeds.
+   */
   rotateApiKey: (prefix: string) =>
     request<Answers.Made<"apiKey">>("POST", `${dashboard}/credentials/api-key/rotate`, { prefix }),
   addApiKey: (key: NewApiKey) =>
@@ -66,7 +68,7 @@ export const api = {
     request<unknown>("POST", "/auth/reset-password", { token, newPassword }),
 };
 
-/** A query of what is not empty. */
+/** Builds a query string without empty values. */
 export const search = (values: Record<string, string | null>) =>
   new URLSearchParams(
     Object.entries(values).filter((pair): pair is [string, string] => Boolean(pair[1])),

@@ -15,7 +15,7 @@ import { Shell } from "./shell.tsx";
 import { Reset } from "./sign-in/reset.tsx";
 import { SignIn, SignUp } from "./sign-in/sign-in.tsx";
 
-/** These pages load what no other page needs, so nobody who signs in waits for it. */
+/** These pages load code that no other page needs, so sign-in does not wait for it. */
 const AddressPage = lazy(async () => ({
   default: (await import("./addresses/detail.tsx")).AddressPage,
 }));
@@ -42,7 +42,7 @@ const paths = [
 const isPage = (path: string) =>
   ["/", "/sign-in", "/sign-up", ...paths].includes(path) || /^\/addresses\/[^/]+$/.test(path);
 
-/** Without a session every page is the sign-in form, and signing in leads to the page asked for. */
+/** Without a session, every page shows the sign-in form, which then leads to the requested page. */
 function Pages() {
   const [path] = useLocation();
   const session = useSession();

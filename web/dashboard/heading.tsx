@@ -4,17 +4,18 @@ import { useSpeech } from "./words/speech.ts";
 
 type HeadingProps = { title: string; children?: ReactNode };
 
-/** The title of the current page, once there is one. */
+/** The title of the current page. Undefined before the first page. */
 let current: string | undefined;
 
 /**
- * A page that takes another's place takes the focus, so that a reader starts at its heading. The
- * first one leaves it where it is: there the skip link comes first.
+ * Moves the focus to the heading when another page opens, so that screen readers start there. The
+ * first page keeps the focus, because the skip link comes first.
  */
 export function Heading({ title, children }: HeadingProps) {
   const { say } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
-  // With the heading itself: a screen reader says the title, and the focus is where it reads on.
+  // Runs after the heading is rendered: screen readers announce the title and continue from the
+  // focus.
   useLayoutEffect(() => {
     document.title = `${title} · ${say("brand")}`;
     const replacesAnother = current !== undefined && current !== title;

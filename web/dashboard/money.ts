@@ -1,4 +1,4 @@
-// Amounts of money: formatted by the tokens that this server lists, and parsed from a form.
+// Formats amounts with the tokens that this server lists, and parses them from a form.
 
 import type { Intent } from "executable-address";
 import { coinDecimals, coins, formatUnits, isSame } from "executable-address-element/page";
@@ -7,7 +7,7 @@ import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
-/** The chain and token of an amount: an intent has both, and so has a sum. */
+/** The chain and token of an amount. Both an intent and a sum have them. */
 export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
 export const findChain = (
@@ -15,7 +15,7 @@ export const findChain = (
   chains: readonly Chain[],
 ): Chain | undefined => chains.find((chain) => chain.chainId === chainId);
 
-/** "25 USDC"; of a token that is not listed, base units, which cannot mislead. */
+/** Returns "25 USDC", or base units for a token that is not listed. */
 export function sayAmount(
   units: string,
   place: TokenOnChain,
@@ -28,11 +28,11 @@ export function sayAmount(
   return say("baseUnits", { amount: sayCount(units) });
 }
 
-/** An amount of a chain's coin, by its name where that is known. */
+/** Formats an amount of the native coin, with its name if it is known. */
 const sayCoin = (wei: string, { chainId }: Pick<TokenOnChain, "chainId">, say: Say): string =>
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
-/** "USDC on Base", or what is known of it. */
+/** Returns "USDC on Base", or its known parts. */
 export const sayToken = (place: TokenOnChain, chains: readonly Chain[], say: Say): string =>
   say("tokenOn", {
     token: findToken(place, chains, place.token)?.symbol ?? place.token,
@@ -45,7 +45,7 @@ export const sayChain = (
   say: Say,
 ) => findChain(place, chains)?.name ?? say("chainNumber", { id: place.chainId });
 
-/** A number as amounts are written. */
+/** Formats a number like an amount. */
 export const sayCount = (count: number | string): string => formatUnits(`${count}`, 0);
 
 /**

@@ -11,7 +11,9 @@ type Target = { path: string; name: string };
 
 const isMac = /^(Mac|iP)/.test(navigator.platform);
 
-/** Ctrl-K, on a Mac Command-K: every page, and every address by its digits or its reference. */
+/**
+ * Opens with Ctrl-K (Command-K on a Mac), and finds pages, and addresses by digits or reference.
+ */
 export function Palette({ pages }: { pages: readonly Target[] }) {
   const { say } = useSpeech();
   const [open, setOpen] = useState(false);
@@ -55,7 +57,7 @@ function findTargets(text: string, pages: readonly Target[], say: Say): Target[]
 
 type ChoiceProps = { pages: readonly Target[]; onGo: (path: string) => void };
 
-/** A combobox of WAI-ARIA: the focus stays in the field, and the arrow keys choose below it. */
+/** A combobox (WAI-ARIA): the focus stays in the field, and the arrow keys select an option. */
 function Choice({ pages, onGo }: ChoiceProps) {
   const { say } = useSpeech();
   const id = useId();

@@ -1,4 +1,4 @@
-// Reads and changes what the pages show, cached in one place under one key each.
+// Reads and changes the data of the pages, in one cache with one key each.
 
 import {
   keepPreviousData,
@@ -17,7 +17,7 @@ const isUnauthorized = (error: unknown) => error instanceof Problem && error.sta
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
-    // A session that ends while a page is open leads to the sign-in form, not to broken pages.
+    // If the session ends while a page is open, shows the sign-in form instead of a broken page.
     onError: (error) => {
       if (isUnauthorized(error)) endSession("ended");
     },
@@ -28,7 +28,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // Requests and answers may be a password or a key: neither outlives its form.
+      // Requests and responses can contain a password or a key, so they are not kept after their
+      // form.
       gcTime: 0,
       onError: (error) => {
         if (isUnauthorized(error) && queryClient.getQueryData(["session"])) endSession("ended");
@@ -37,7 +38,7 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** Forgets everything of the account: the next person at this browser must not see it. */
+/** Clears all data of the account, so that the next user of this browser cannot see it. */
 export function endSession(why: "ended" | "left") {
   queryClient.removeQueries({ predicate: ({ queryKey }) => !isPublic(queryKey[0]) });
   queryClient.setQueryData(["session-ended"], why === "ended");
@@ -46,7 +47,7 @@ export function endSession(why: "ended" | "left") {
 
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
 
-/** The account signed in, or null. */
+/** The signed-in account, or null. */
 export const useSession = () =>
   useQuery<Account | null>({
     queryKey: ["session"],
@@ -54,7 +55,7 @@ export const useSession = () =>
     staleTime: 60_000,
   });
 
-/** Whether the session ended by itself, rather than by signing out. */
+/** Whether the session ended without the user signing out. */
 export const useSessionEnded = () =>
   useQuery({ queryKey: ["session-ended"], queryFn: () => false, staleTime: Infinity }).data ===
   true;
@@ -67,9 +68,9 @@ export const useCredentials = () =>
 
 export const useOrigins = () => useQuery({ queryKey: ["origins"], queryFn: api.origins });
 
-/** How many days of money are shown. */
+/** The number of days of payments that are shown. */
 export const moneyDays = 30;
-/** How soon to ask again while the server still counts. */
+/** The interval between requests while the server is still counting. */
 const countingMs = 500;
 
 export const useMoney = () =>
@@ -94,7 +95,7 @@ export const useActivity = () =>
     getNextPageParam: (page) => page.next,
   });
 
-/** A rotation refreshes the list also when it failed, to show the present credential. */
+/** A failed rotation also refreshes the list, to show the current credential. */
 export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
   const client = useQueryClient();
   return useMutation({
@@ -103,7 +104,7 @@ export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Ans
   });
 }
 
-/** Both changes answer the whole list, which takes the old one's place. */
+/** Both changes return the whole list, which replaces the old one. */
 export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   const client = useQueryClient();
   return useMutation({
@@ -115,7 +116,7 @@ export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   });
 }
 
-/** Gives what `judge` says of `text` once typing rests, and of the text before until then. */
+/** Returns the result for `text` once typing pauses, and the previous result until then. */
 export function useVerdict<Answer>(
   of: "entry" | "origin",
   text: string,
@@ -131,7 +132,7 @@ export function useVerdict<Answer>(
   return text.trim() === "" ? undefined : data;
 }
 
-/** `value`, once it has stayed the same for a moment: typing asks the server once, not per key. */
+/** Returns `value` once it has not changed for a moment, so that typing sends one request. */
 export function useSettled<Value>(value: Value, ms = 150): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -12,8 +12,8 @@ type Query = {
 };
 
 /**
- * A query that has not answered yet, or why it failed and a button to try again; nothing once it
- * has answered. `lines` of the placeholder; `inCard` where it stands on the page by itself.
+ * Shows a placeholder while a query loads, or its error with a retry button. Shows nothing after
+ * success. `lines` sets the height of the placeholder, and `inCard` draws a card around it.
  */
 export function QueryState({ query, lines, inCard = false }: QueryStateProps) {
   const loading = <Loading lines={lines} />;

@@ -1,8 +1,8 @@
-// One request, and one kind of error for whatever can go wrong with it.
+// Sends one request, and throws one kind of error.
 
 export type Issue = { path: (string | number)[]; code: string; message: string };
 
-/** A refusal of the server, or `unreachable` (status 0) when there was no answer at all. */
+/** An error of the server, or `unreachable` (status 0) if there was no response. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -17,7 +17,7 @@ export class Problem extends Error {
   }
 }
 
-/** @throws {Problem} unless the answer is a 2xx of JSON or of nothing */
+/** @throws {Problem} unless the response is a 2xx with JSON or without a body */
 export async function request<Body>(
   method: "GET" | "POST" | "DELETE",
   path: string,

@@ -1,21 +1,21 @@
-// The examples people paste: complete, for this server, this chain and this account.
+// Complete code examples for this server, chain, and account.
 
 import type { Hex } from "executable-address";
 import type { Sample } from "./parts/snippet.tsx";
 
-/** An amount of a token, passed on to a receiver. */
+/** A payment that forwards an amount of a token to a receiver. */
 export type SimplePayment = {
   chainId: number;
   token: Hex;
-  /** Base units. */
+  /** In base units. */
   amount: string;
   receiver: string;
-  /** Money that cannot be used goes there. */
+  /** Receives late and excess payments. */
   recovery: string;
   expirationTimestamp: number;
 };
 
-/** Writes an intent as create takes it; the salt is drawn there. */
+/** Returns an intent for create, which draws the salt. */
 export const makeIntent = ({ receiver, recovery, ...payment }: SimplePayment) => ({
   chainId: payment.chainId,
   token: payment.token,
@@ -35,11 +35,11 @@ type SampleInput = {
   apiBase: string;
   intent: ReturnType<typeof makeIntent>;
   clientId: string | undefined;
-  /** The key itself while it is on the screen; afterwards the shell's variable. */
+  /** The key itself while it is on the screen, and afterwards the shell variable. */
   apiKey?: string;
 };
 
-/** JSON over several lines, but a list of plain strings on one. */
+/** Formats JSON over several lines, with each list of plain strings on one line. */
 const toText = (value: object) =>
   JSON.stringify(value, null, 2).replace(/\[\s+("[^"]*"),\s+("[^"]*")\s+\]/g, "[$1, $2]");
 

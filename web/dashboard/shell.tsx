@@ -20,7 +20,7 @@ const pages: { path: string; name: Key; icon: IconName }[] = [
   { path: "/account", name: "account", icon: "person" },
 ];
 
-/** Stands around every page of a signed-in account. */
+/** The frame of every page of a signed-in account. */
 export function Shell({ account, children }: { account: Account; children: ReactNode }) {
   const [path] = useLocation();
   const { say } = useSpeech();
@@ -110,7 +110,7 @@ function PageLink(props: { path: string; name: string; icon: IconName; present: 
   );
 }
 
-/** For the developer of the program: the operator's documentation, and the API for machines. */
+/** Links for developers: the documentation, and the API description for machines. */
 function Docs() {
   const { say } = useSpeech();
   const docsUrl = useConfig().data?.docsUrl ?? "/docs";
@@ -151,7 +151,7 @@ function Foot({ email }: { email: string }) {
   );
 }
 
-/** Queries wait while the browser is offline; what stands on the page may be old. */
+/** Queries pause while the browser is offline, so the page may be out of date. */
 function Offline() {
   const { say } = useSpeech();
   const online = useSyncExternalStore(

@@ -1,5 +1,5 @@
-// The reference of the API: spec/openapi.json as one page of the documentation, with a form to try
-// each call. spec/decisions.md says what was measured of kept viewers.
+// Builds the API reference: spec/openapi.json as one page of the documentation, with a form to try
+// each operation. spec/decisions.md compares it with existing viewers.
 
 type Schema = {
   $ref?: string;
@@ -39,7 +39,10 @@ type OpenApi = {
   components: { schemas: Record<string, Schema> };
 };
 
-/** @param text spec/openapi.json; the answer is markdown with forms in HTML */
+/**
+ * @param text spec/openapi.json
+ * @returns Markdown with HTML forms
+ */
 export function writeReference(text: string): string {
   const api = JSON.parse(text) as OpenApi;
   const sections = api.tags.map(({ name, description }) => {
@@ -57,11 +60,11 @@ export function writeReference(text: string): string {
   );
   return [
     "# API reference",
-    `Every path is under \`/v1\`. [The API](../docs/api.md) explains keys, limits and errors. What
-you type to try a call stays in this page and is gone when you leave it. Create and check are
-tried with a client ID, for which the dashboard has to allow this page's origin. What only an API
-key may do is a command to copy: the service refuses an API key together with the \`Origin\`
-that a browser posts.`,
+    `Every path starts with \`/v1\`. [The API](../docs/api.md) explains keys, limits, and errors.
+The forms send requests from your browser. Your input stays in this page and is deleted when you
+leave it. To try create and check, use a client ID, and allow this page's origin in the dashboard.
+For operations that require an API key, copy the command: the service rejects API keys from
+browsers.`,
     keyForm,
     ...sections,
     "## Shapes",
@@ -129,7 +132,7 @@ ${inputs.join("")}${body}<button>Send</button>
 <button type="button" class="curl">Copy as curl</button><output></output></form>`;
 }
 
-/** Each field of an object in a row; what is another shape's links to it. */
+/** Lists each field of an object in a row. A field of another shape links to it. */
 function fieldsOf({
   properties = {},
   required = [],

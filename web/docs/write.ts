@@ -1,12 +1,15 @@
-// The documentation as pages that open without a server too: plain HTML beside one style and one
-// script, links between them relative. The markdown in docs/ stays what is written and tested.
+// Builds the documentation as pages that also open without a server: plain HTML with one style
+// sheet, one script, and relative links. The Markdown in docs/ remains the source.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { Marked, type Tokens } from "marked";
 import { writeReference } from "./reference.ts";
 
-/** In the order of the menu, under the folder of the project; the first is the front page. */
+/**
+ * The pages in the order of the menu, with paths from the project's root. The first is the start
+ * page.
+ */
 const sources = [
   "docs/index.md",
   "docs/quickstart.md",
@@ -34,7 +37,9 @@ const sources = [
 type Page = { file: string; title: string; text: string };
 type Heading = { page: string; title: string; heading: string; id: string; text: string };
 
-/** Into `out`/docs, and all of it as one text for machines into `out`/llms-full.txt. */
+/**
+ * Writes the pages to `out`/docs, and all of them as one text for machines to `out`/llms-full.txt.
+ */
 export function writeDocs(root: string, out: string): void {
   const pages = sources
     .filter((path) => existsSync(join(root, path)))
@@ -102,7 +107,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         if (last?.page === page.file) last.text = `${last.text} ${plain(text)}`.slice(0, 600);
         return `<p>${this.parser.parseInline(tokens)}</p>\n`;
       },
-      // A place of the project that is no page is named and not linked: it is not served.
+      // Shows a path that is not a page as text, because it is not served.
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
         const [path = "", heading] = href.split("#");
@@ -118,7 +123,8 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         const cell = (tag: string) => (each: Tokens.TableCell) =>
           `<${tag}>${this.parser.parseInline(each.tokens)}</${tag}>`;
         const rows = token.rows.map((row) => `<tr>${row.map(cell("td")).join("")}</tr>`);
-        // A column without a name has no header cell: a reader would be told of an empty one.
+        // A column without a name gets no header cell, because screen readers would announce an
+        // empty one.
         const names = token.header.map((each) => cell(each.text === "" ? "td" : "th")(each));
         const head = `<thead><tr>${names.join("")}</tr></thead>`;
         const body = `<tbody>${rows.join("")}</tbody>`;
@@ -130,7 +136,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
   return marked.parse(page.text, { async: false });
 }
 
-/** Makes anchors as GitHub does, which the links in the markdown are written for. */
+/** Creates the same anchors as GitHub, which the links in the Markdown use. */
 const slugOf = (text: string): string =>
   text
     .toLowerCase()

@@ -1,6 +1,6 @@
-// How to pay. The default code and the first address anywhere are the plain address: whatever a
-// wallet then gets wrong comes back, while the token contract of a payment link keeps what it is
-// sent.
+// Shows how to pay. The default QR code, and the first address anywhere, is the plain address:
+// money that a wallet sends wrongly to it can be returned, but the token contract of a payment link
+// keeps what it receives.
 
 import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
@@ -102,7 +102,7 @@ function Ways({ chosen, onChoose }: WaysProps) {
   );
 }
 
-/** Whose the money is if something goes wrong, unless this browser's own account gets it back. */
+/** Shows the return address, unless it is an account of this browser's wallets. */
 function GoesElse() {
   const { intent } = useAbout();
   const accounts = useAccounts();
@@ -114,7 +114,7 @@ function GoesElse() {
   );
 }
 
-/** A value to be typed by hand elsewhere. Copied text is as the other side takes it. */
+/** Shows values to enter at an exchange. Copied text has the form that exchanges accept. */
 function FromAnExchange({ owed }: { owed: string }) {
   const { intent, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();

@@ -20,15 +20,15 @@ type DetailsProps = {
   onRetry: () => void;
 };
 
-/** These depend on the record alone, while the page is drawn each second. */
+/** These depend only on the record, while the page is drawn each second. */
 const StillCalls = memo(Calls);
 const StillOtherwise = memo(Otherwise);
 const StillEvidence = memo(Evidence);
 
-/** Beside the card where there is room, and folded below it where there is none. */
+/** Opens the details beside the card on wide screens; they are folded below it on narrow ones. */
 const besideFrom = "(width >= 72rem)";
 
-/** Everything but the payment, opened where something of it is what the reader came for. */
+/** Shows everything except the payment. Opens if it contains a warning or the outcome. */
 export function Details(props: DetailsProps) {
   const { say } = useSpeech();
   const { standing, news, simulated, hazards, isFinal, onRetry } = props;
@@ -36,7 +36,7 @@ export function Details(props: DetailsProps) {
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
   const isOpen = isNeeded || window.matchMedia(besideFrom).matches;
-  // What is folded is half of what a phone would have to draw before the code.
+  // On a phone, the folded details would be half of the drawing before the QR code.
   const [wasOpened, setOpened] = useState(false);
   return (
     <details
@@ -91,7 +91,7 @@ const Section = ({ title, children }: { title: string; children: ReactNode }) =>
   </section>
 );
 
-/** Says where the money goes if the calls do not run. */
+/** Explains where the money goes if the calls do not run. */
 function Otherwise() {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
@@ -108,7 +108,7 @@ function Otherwise() {
   );
 }
 
-/** Lists what the address was derived from. */
+/** Lists the inputs from which the address was derived. */
 function Evidence() {
   const { record, intent } = useAbout();
   const { say } = useSpeech();

@@ -13,10 +13,10 @@ import { sayMoment, saySpan } from "../shown/words/say-when.ts";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 
-/** Of an address that is over nothing is offered, so nothing has to be said against paying it. */
-type Weighed = Exclude<Doubt, "executed" | "expired">;
+/** Nothing is offered for an address that is over, so no warning is needed. */
+type ShownDoubt = Exclude<Doubt, "executed" | "expired">;
 
-const texts: Record<Weighed, Key> = {
+const texts: Record<ShownDoubt, Key> = {
   unknown: "doubtUnknown",
   enough: "doubtEnough",
   fails: "doubtFails",
@@ -26,15 +26,15 @@ const texts: Record<Weighed, Key> = {
 
 type DoubtsProps = { standing: Standing; hazards: readonly Hazard[]; children: ReactNode };
 
-/** Says why paying is not offered, with a button that offers it all the same. */
+/** Explains why payment is not recommended, with a button that shows the payment options anyway. */
 export function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const [shown, setShown] = useState<string>();
   const { secondsLeft } = standing;
-  const doubts = standing.doubts.filter((doubt) => doubt in texts) as Weighed[];
+  const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
   const isHazardous = hazards.some(coversPayment);
-  // A new doubt takes the payment away again: the press was for the doubts that were shown.
+  // A new doubt hides the options again, because the user accepted only the doubts shown before.
   const present = [...doubts, isHazardous].join();
   if (doubts.length === 0 && !isHazardous) return children;
   const isShown = shown === present;
@@ -66,7 +66,7 @@ export function Doubts({ standing, hazards, children }: DoubtsProps) {
   );
 }
 
-/** In a contract's or a server's words, so inert; with the call it is of. */
+/** Shows the text of a contract or a server as inert text, with the failing call. */
 export function Reason({ standing: { reason, failedCall } }: { standing: Standing }) {
   const { say } = useSpeech();
   return (

@@ -20,11 +20,11 @@ import { ShopLine, useShop } from "./shop.tsx";
 type HeadProps = {
   standing: Standing;
   news: News;
-  /** Until the first answer comes, no time is shown, since it would be this device's. */
+  /** No time is shown before the first response, because it would be this device's time. */
   isWaiting: boolean;
 };
 
-/** Says who asks, for how much, where, what it does and how long there is: read first. */
+/** Shows who requests the payment, the amount, the network, the effect, and the time left. */
 export function Head({ standing, news, isWaiting }: HeadProps) {
   const { record, chains, intent, facts, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
@@ -92,7 +92,9 @@ const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
   recovered: "plain",
 };
 
-/** The present state, read out when it changes; how long there is; and since when nothing came. */
+/**
+ * Shows the state (announced when it changes), the time left, and since when updates are missing.
+ */
 function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
@@ -134,11 +136,13 @@ function TimeLeft({ standing, news, isWaiting }: HeadProps) {
   );
 }
 
-const steps: readonly Key[] = ["stepAsked", "stepSent", "stepReceived", "stateExecuted"];
+const steps: readonly Key[] = ["stepRequested", "stepSent", "stepReceived", "stateExecuted"];
 
 type RailProps = { standing: Standing; isSent: boolean };
 
-/** Shows how far the payment is, with the seconds of each step that this page observed. */
+/**
+ * Shows the progress of the payment, with the seconds between the steps that this page observed.
+ */
 export function Rail({ standing: { state }, isSent }: RailProps) {
   const { say } = useSpeech();
   const reached =

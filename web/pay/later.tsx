@@ -1,13 +1,12 @@
-// What nobody pays by is loaded after what everybody pays by: the calls, pictures of money,
-// simulations, and receipts.
+// Loads code that is not needed to pay: the calls, charts, simulations, and receipts.
 
 import { type ComponentType, lazy, Suspense } from "react";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 
 /**
- * Loads a part together with the page, because a server may have newer files by the time the part
- * is needed. A page that cannot load it can be paid without it, and offers to load it again.
+ * Starts to load a part with the page, because the server may have newer files when it is needed.
+ * The page works without a part that cannot be loaded, and offers to load it again.
  */
 function loadLater<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const first = load().catch(() => undefined);
@@ -16,7 +15,7 @@ function loadLater<Props extends object>(load: () => Promise<ComponentType<Props
   }));
 }
 
-/** Like {@link loadLater}, with a place of its own until it is loaded. */
+/** Like {@link loadLater}, with a placeholder until the part is loaded. */
 function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const Loaded = loadLater(load) as ComponentType<Props>;
   return (props: Props) => (
@@ -38,7 +37,7 @@ function Missing() {
 const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
-// The details appear when all three are loaded, so that none moves what is below it.
+// The details appear when all three are loaded, so that the content below does not move.
 export const WouldHappen = loadLater(
   async () => (await import("./simulation-card.tsx")).WouldHappen,
 );

@@ -1,4 +1,4 @@
-// /a/{address} and #terms=0x…: says what paying an address does, to its payer.
+// The payment page, /a/{address} or #terms=0x….
 
 import { type Chain, findChains } from "executable-address-element/page";
 import { type ReactNode, useEffect, useState } from "react";

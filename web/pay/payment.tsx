@@ -24,11 +24,14 @@ import { OtherMoney, Receipt } from "./later.tsx";
 import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
-/** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
+/**
+ * How long the QR code waits for the first status. Otherwise, it could be scanned just before it
+ * disappears.
+ */
 const patienceMs = 3_000;
 const tickMs = 1_000;
 
-/** A verified record: one card to pay by, and folded below it everything else. */
+/** Shows a verified record: a card to pay, and the details. */
 export function Payment() {
   const { record, intent, token } = useAbout();
   const { say } = useSpeech();
@@ -102,7 +105,7 @@ type BodyProps = {
   children: ReactNode;
 };
 
-/** The card below its head: the outcome, or how to pay, behind its doubts. */
+/** Shows the outcome, or the payment options with their warnings. */
 function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
@@ -124,7 +127,7 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
         </div>
       )}
       {receipt}
-      {/* What is paid now would only go to `recovery`. */}
+      {/* New money could only go to `recovery`. */}
       {!isOver(standing) && (
         <Doubts standing={standing} hazards={hazards}>
           {children}
@@ -145,7 +148,7 @@ function usePatience(): boolean {
 
 type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
 
-/** Warns of money that arrived and is not what is asked for: another token, or native coin. */
+/** Warns of received money that does not count: another token, or native coin. */
 function Strays({ strays, owed }: StraysProps) {
   const { intent, sayAmount, sayHeld } = useAbout();
   const { say, language } = useSpeech();
@@ -166,7 +169,9 @@ function Strays({ strays, owed }: StraysProps) {
   );
 }
 
-/** Reads `?return_to=https://…`, the shop's page. Returns undefined for anything but plain https. */
+/**
+ * Reads `?return_to=https://…`, the shop's page. Returns undefined for anything but plain https.
+ */
 function readReturnTo(search: string): URL | undefined {
   const text = new URLSearchParams(search).get("return_to");
   const url = text && URL.canParse(text) ? new URL(text) : undefined;
@@ -175,8 +180,8 @@ function readReturnTo(search: string): URL | undefined {
 }
 
 /**
- * Links to the shop's page. Anybody can write such a link, so it shows its host and is opened only
- * by a press.
+ * Links to the shop's page. Anyone can write such a link, so it shows its host and opens only on a
+ * press.
  */
 function ReturnTo({ isFinal }: { isFinal: boolean }) {
   const url = readReturnTo(window.location.search);

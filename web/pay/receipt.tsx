@@ -1,4 +1,4 @@
-// Shows the outcome, in place of every way to pay, once the calls have run or can no longer run.
+// Shows the outcome instead of the payment options, after the calls ran or can no longer run.
 
 import type { ProvedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
@@ -64,7 +64,7 @@ export function Receipt({ standing, news }: ReceiptProps) {
 
 type LinesProps = { status: News["status"]; proved: Proved };
 
-/** Says who paid how much to what, where and when, each where it is known. */
+/** Shows who paid how much, to which address, on which network, and when, as far as it is known. */
 function Lines({ status, proved }: LinesProps) {
   const { record, facts, chainName, sayAmount, intent } = useAbout();
   const { say } = useSpeech();
@@ -126,7 +126,7 @@ function Lines({ status, proved }: LinesProps) {
 
 type WhenProps = { event: { blockNumber: number }; settledAt: number | null | undefined };
 
-/** Says the block, and its time where the status knows when it settled. */
+/** Shows the block, and its time if the status contains it. */
 function When({ event, settledAt }: WhenProps) {
   const { language } = useSpeech();
   return (
@@ -146,7 +146,7 @@ function When({ event, settledAt }: WhenProps) {
 
 type PayersProps = { payments: ProvedReceipt["payments"]; explorer: string | null | undefined };
 
-/** Lists who paid how much, as the logs tell, and by which transaction. */
+/** Lists payers, amounts, and transactions from the logs. */
 function Payers({ payments, explorer }: PayersProps) {
   const { intent, sayAmount } = useAbout();
   const { say } = useSpeech();
@@ -169,7 +169,7 @@ function Payers({ payments, explorer }: PayersProps) {
   );
 }
 
-/** Paper, and a link to send on. */
+/** Buttons to print the receipt and to share its link. */
 function Keep() {
   const { say } = useSpeech();
   const [isRefused, setRefused] = useState(false);
@@ -196,7 +196,9 @@ function Keep() {
   );
 }
 
-/** Surplus, late and other money: where it went and by which transaction, or where it can go. */
+/**
+ * Lists overpaid, late, and other money: the returns with their transactions, or where it can go.
+ */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
   const { intent, sayHeld } = useAbout();
   const { say } = useSpeech();

@@ -1,5 +1,4 @@
-// Finds the record of this page, and proves that it is the address's own. Nothing of a record is
-// shown before it is verified.
+// Finds the record of this page and verifies it. Nothing of a record is shown before that.
 
 import {
   type AddressRecord,
@@ -25,7 +24,7 @@ export function readSource({ pathname, hash }: { pathname: string; hash: string 
   return { address: pathname.split("/")[2] ?? "" };
 }
 
-/** Never throws. The factory is the one built into this page, whatever the answer says. */
+/** Never throws. Verifies against the factory built into this page, not against the response. */
 export async function findPageRecord(source: Source, signal: AbortSignal): Promise<PageRecord> {
   if ("terms" in source) {
     try {
@@ -36,7 +35,7 @@ export async function findPageRecord(source: Source, signal: AbortSignal): Promi
   }
   let address: Hex;
   try {
-    // Any letter case: a link may have been typed.
+    // Accepts any letter case, because a link may have been typed.
     address = parseAddress(source.address.toLowerCase());
   } catch {
     return { kind: "malformed" };

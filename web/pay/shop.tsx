@@ -1,5 +1,5 @@
-// A link may name a shop and an order (`?shop=…&order=…&signature=…`). They are shown once the
-// shop's own origin has agreed; that it does not agree is shown as well.
+// A link may name a shop and an order (`?shop=…&order=…&signature=…`). The page shows them only if
+// the shop's own origin confirms them, and warns if it does not.
 
 import {
   manifestPath,
@@ -19,10 +19,10 @@ type ShopHere =
   | { is: "proved"; shop: ProvedShop; logo: string | undefined };
 
 const patienceMs = 5_000;
-/** A manifest and a logo have at most as many. */
+/** The maximum size of a manifest and of a logo. */
 const bytesMax = 65_536;
 
-/** What the origin does not answer is unknown: a shop that is down has refuted nothing. */
+/** An origin that does not respond has not contradicted the claim. */
 export function useShop(): ShopHere {
   const { record, intent } = useAbout();
   const [here, setHere] = useState<ShopHere>({ is: "unnamed" });
@@ -57,7 +57,7 @@ export function useShop(): ShopHere {
   return here;
 }
 
-/** @throws where the answer is no 200, comes from elsewhere or is too long */
+/** @throws if the response is not a 200, was redirected, or is too long */
 async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
   const answer = await fetch(url, {
     signal,
@@ -77,7 +77,7 @@ async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
   }
 }
 
-/** Reads it as a data URL: the page's policy allows no picture from elsewhere. */
+/** Reads a picture as a data URL, because the policy of the page allows no other pictures. */
 const readPicture = (blob: Blob): Promise<string | undefined> =>
   new Promise((resolve) => {
     const reader = new FileReader();
@@ -86,7 +86,7 @@ const readPicture = (blob: Blob): Promise<string | undefined> =>
     reader.readAsDataURL(blob);
   });
 
-/** The shop's domain, then what it calls itself: a domain cannot be made up, a name can. */
+/** Shows the shop's domain before its name, because only the domain cannot be forged. */
 export function ShopLine({ here }: { here: ShopHere }) {
   if (here.is === "refuted") {
     return (

@@ -12,7 +12,7 @@ import { Loading } from "../ui/states.tsx";
 
 type WouldProps = { simulated: Simulated; onRetry: () => void };
 
-/** Beside what the address guarantees, what it would come to now. */
+/** Shows the simulated result, which the address does not guarantee. */
 export function WouldHappen({ simulated, onRetry }: WouldProps) {
   const { say } = useSpeech();
   if (simulated.kind === "loading") return <Loading lines={3} />;

@@ -1,5 +1,5 @@
-// The wallet of the payer as a second witness: its own node names the block, and the service's
-// proof has to show the outcome against that block. Nobody is asked to connect for it.
+// Uses the payer's wallet to confirm the outcome: the wallet's own node returns the block, and the
+// service's proof must match that block. Never prompts the user to connect.
 
 import type { AddressRecord, Hex } from "executable-address";
 import { ask, type Standing, type Wallet } from "executable-address-element/page";
@@ -10,63 +10,65 @@ import { Said, useSpeech } from "../shown/words/say.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { useWallets } from "./wallet/wallets.ts";
 
-type Testimony = { is: "unheard" } | { is: "refuted" } | { is: "borne out"; block: number };
+type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
-/** A block that was replaced meanwhile is no lie: what is refuted is asked for once more. */
+/** A block may have been replaced by a reorganization, so a contradiction is checked again. */
 const againMs = 5_000;
 
-/** Says what the wallet's node shows of a final state; nothing where no wallet is connected. */
+/**
+ * Shows whether the wallet's node confirms a final state. Shows nothing without a connected wallet.
+ */
 export function Witness({ state }: { state: Standing["state"] }) {
   const { say } = useSpeech();
-  const testimony = useTestimony(state);
-  if (testimony.is === "unheard") return null;
-  if (testimony.is === "refuted") {
+  const verdict = useVerdict(state);
+  if (verdict.is === "unknown") return null;
+  if (verdict.is === "contradicted") {
     return (
       <Notice tone="bad">
-        <p>{say("walletRefutes")}</p>
+        <p>{say("walletContradicts")}</p>
       </Notice>
     );
   }
   return (
     <p className="mt-3 text-sm text-soft">
-      <Said as="walletBearsOut" block={testimony.block} />
+      <Said as="walletConfirms" block={verdict.block} />
     </p>
   );
 }
 
-function useTestimony(state: Standing["state"]): Testimony {
+function useVerdict(state: Standing["state"]): Verdict {
   const { record } = useAbout();
   const wallets = useWallets();
-  const [testimony, setTestimony] = useState<Testimony>({ is: "unheard" });
+  const [verdict, setVerdict] = useState<Verdict>({ is: "unknown" });
   useEffect(() => {
     let isGone = false;
     const isExecuted = state === "executed";
-    const hear = async (): Promise<Testimony> => {
+    const find = async (): Promise<Verdict> => {
       for (const { provider } of wallets) {
-        const testify = () => requestTestimony(provider, record, isExecuted).catch(() => undefined);
-        let found = await testify();
-        if (found?.is === "refuted") {
+        const request = () => requestVerdict(provider, record, isExecuted).catch(() => undefined);
+        let found = await request();
+        if (found?.is === "contradicted") {
           await new Promise((resolve) => setTimeout(resolve, againMs));
-          found = await testify();
+          found = await request();
         }
         if (found) return found;
       }
-      return { is: "unheard" };
+      return { is: "unknown" };
     };
-    void hear().then((found) => !isGone && setTestimony(found));
+    void find().then((found) => !isGone && setVerdict(found));
     return () => {
       isGone = true;
     };
   }, [wallets, record, state]);
-  return testimony;
+  return verdict;
 }
 
-/** @returns undefined for a wallet that is not connected, is on another chain or lacks the block */
-async function requestTestimony(
+/** @returns undefined if the wallet is not connected, is on another chain, or lacks the block */
+async function requestVerdict(
   provider: Wallet["provider"],
   record: AddressRecord,
   isExecuted: boolean,
-): Promise<Testimony | undefined> {
+): Promise<Verdict | undefined> {
   const accounts = await ask<string[]>(provider, "eth_accounts");
   const chainId = Number(await ask<string>(provider, "eth_chainId"));
   if (accounts.length === 0 || chainId !== record.intent.chainId) return undefined;
@@ -80,9 +82,9 @@ async function requestTestimony(
   try {
     const { outcome, block } = verifyAddressProof(record, proof, trusted);
     const isSame = (outcome === "executed") === isExecuted;
-    return isSame ? { is: "borne out", block: block.number } : { is: "refuted" };
+    return isSame ? { is: "confirmed", block: block.number } : { is: "contradicted" };
   } catch {
-    return { is: "refuted" };
+    return { is: "contradicted" };
   }
 }
 

@@ -1,4 +1,4 @@
-// Before the first paint, so that no page flashes in the other light. Site data may be blocked.
+// Sets the color scheme before the first paint, so that pages do not flash. Storage may be blocked.
 let theme;
 try {
   theme = localStorage.getItem("theme");

@@ -13,7 +13,7 @@ import { findToken, sayAmount, sayParty } from "./reading.ts";
 import { nativeCoin } from "./simulation.ts";
 import { useSpeech } from "./words/say.tsx";
 
-/** The proved record of this page, and what the server says about it. */
+/** The verified record of this page, and unverified data of the server about it. */
 export type About = {
   readonly record: AddressRecord;
   readonly chains: readonly Chain[];
@@ -22,7 +22,7 @@ export type About = {
 
 export const AboutContext = createContext<About | undefined>(undefined);
 
-/** Gives each part of the page what the page is about, with the ways to say it. */
+/** Returns the data of the page, with functions that format it. */
 export function useAbout() {
   const about = useContext(AboutContext)!;
   const { say } = useSpeech();
@@ -40,15 +40,15 @@ export function useAbout() {
     intent: intent as Intent,
     token,
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
-    /** The amount is of the intent's token unless another is given. */
+    /** Formats an amount of the intent's token, or of another token. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
-    /** Says what a status holds or sent: of a token that is not listed with its address. */
+    /** Formats a token amount of a status. For a token that is not listed, includes its address. */
     sayHeld: ({ token, amount }: TokenAmount) => {
       const known = isSame(token, nativeCoin) ? coin : findToken(intent, chains, token);
       const said = sayAmount(amount, known, say);
       return known ? said : `${said} ${say("ofToken", { address: token })}`;
     },
-    /** An amount of the chain's coin in wei. */
+    /** Formats an amount of the native coin in wei. */
     sayCoin: (wei: string) => sayAmount(wei, coin, say),
     sayParty: (address: string) => sayParty(address, record, facts.labels, say),
   };

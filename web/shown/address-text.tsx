@@ -5,7 +5,7 @@ import { useAbout } from "./about.tsx";
 import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
-/** The 40 characters in groups of four for the eye; copied and read out they are one word. */
+/** Shows the 40 characters in groups of four. Copied and read aloud, they are one word. */
 export function GroupedAddress({ address }: { address: string }) {
   return (
     <code dir="ltr" className="address-groups">
@@ -17,7 +17,7 @@ export function GroupedAddress({ address }: { address: string }) {
   );
 }
 
-/** Hex or a number in whole, which is read from left to right in every language. */
+/** Shows hex or a number in full, from left to right in every language. */
 export const Whole = ({ text }: { text: string }) => (
   <code dir="ltr" className="break-all">
     {text}
@@ -31,7 +31,7 @@ export const WholeAddress = ({ address }: { address: string }) => (
   </>
 );
 
-/** An address in full, with who it is where the record or the operator tells. */
+/** Shows a full address, with its role or name if it is known. */
 export function Party({ address }: { address: string }) {
   const { sayParty, intent } = useAbout();
   const { say } = useSpeech();
@@ -45,7 +45,7 @@ export function Party({ address }: { address: string }) {
   );
 }
 
-/** Shows who an address is, or its ends, where the whole one stands nearby. */
+/** Shows the name of an address, or its shortened form if the full address is nearby. */
 export function ShortParty({ address }: { address: string }) {
   const who = useAbout().sayParty(address);
   return (
@@ -58,7 +58,7 @@ export function ShortParty({ address }: { address: string }) {
 
 type SentenceProps = { sentence: Sentence; address: (props: { address: string }) => ReactNode };
 
-/** A sentence with its addresses drawn by `address`. */
+/** Shows a sentence in which `address` draws the addresses. */
 export function SentenceText({ sentence: { as, values }, address: Address }: SentenceProps) {
   const places: Record<string, ReactNode> = {};
   for (const [name, value] of Object.entries(values)) {

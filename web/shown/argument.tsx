@@ -7,7 +7,9 @@ import { fieldsOf, itemsOf } from "./value.ts";
 
 type ArgumentProps = { type: string; text: string; token?: Token | undefined };
 
-/** One argument: an address as a party, an amount in people's units, a tuple as a table. */
+/**
+ * Shows an argument: an address with its name, an amount in units of the token, a tuple as a table.
+ */
 export function Argument({ type, text, token }: ArgumentProps): ReactNode {
   const { sayAmount } = useAbout();
   if (type === "address") return <Party address={text} />;
@@ -46,7 +48,7 @@ export function Argument({ type, text, token }: ArgumentProps): ReactNode {
   );
 }
 
-/** An array: of tuples a row each, of anything else a list. */
+/** Shows an array: tuples as rows of a table, other items as a list. */
 function Items({ type, items }: { type: string; items: readonly string[] }) {
   if (items.length === 0) return "[]";
   const rows = items.map((item) => fieldsOf(type, item));

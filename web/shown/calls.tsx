@@ -9,8 +9,8 @@ import { findToken, sayCall, sayRequirement, sayTip } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * More are folded, unless one of them is hazardous: nobody reads 32 calls before paying, and none
- * of them may be missing.
+ * Further calls are folded unless one is hazardous: nobody reads 32 calls before paying, but all
+ * must be available.
  */
 const shownMax = 3;
 
@@ -48,7 +48,7 @@ function CallList({ calls, from }: { calls: readonly Call[]; from: number }) {
   );
 }
 
-/** Words where the page knows them, and always the call itself, decoded in full. */
+/** Describes a call in words if possible, and always shows the decoded call. */
 function CallCard({ call, number }: { call: Call; number: number }) {
   const { record, chains, facts } = useAbout();
   const { say } = useSpeech();
@@ -107,7 +107,7 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   );
 }
 
-/** Which argument of a listed token's own functions is an amount of it. */
+/** Whether an argument of a listed token's own function is an amount of the token. */
 const isAmountOf = (call: Call, index: number): boolean => {
   const at: Record<string, number> = { transfer: 1, approve: 1, transferFrom: 2 };
   const { name, parameters } = splitFunction(call.function);

@@ -1,10 +1,10 @@
-// Apart from the code that follows a status: the dashboard loads this and not that.
+// Separate from the code that follows a status, because the dashboard loads only this file.
 
-/** The server may look at a block a little older than the one that brought the news. */
+/** The server may read a block slightly older than the status. */
 const behindMs = 500;
 const triesMax = 4;
 
-/** Asks again while what is found is older than the news that it was asked for. */
+/** Repeats a request while its result is older than the status that caused it. */
 export async function askUntilCaughtUp<T>(
   ask: () => Promise<T>,
   isBehind: (found: T) => boolean,

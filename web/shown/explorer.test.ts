@@ -4,8 +4,8 @@ import { explorerLink } from "./explorer.ts";
 
 const hash = `0x${"ab".repeat(32)}`;
 
-describe("a link to an explorer", () => {
-  test("is none where the server names what is no plain page of the web", () => {
+describe("links to a block explorer", () => {
+  test("returns undefined unless the server names a plain web page", () => {
     const wrong: unknown[] = [
       null,
       undefined,
@@ -21,7 +21,7 @@ describe("a link to an explorer", () => {
     assert.equal(explorerLink("https://etherscan.io", "tx", "../evil"), undefined);
   });
 
-  test("leads to the transaction or the address, by EIP-3091", () => {
+  test("returns the page of a transaction or an address (EIP-3091)", () => {
     for (const base of ["https://etherscan.io", "https://etherscan.io/"]) {
       assert.equal(explorerLink(base, "tx", hash), `https://etherscan.io/tx/${hash}`);
     }

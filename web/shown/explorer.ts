@@ -1,10 +1,9 @@
-// Links to the chain's block explorer, for people. The server names it, so only what is certainly a
-// page of the web elsewhere becomes a link.
+// Links to the chain's block explorer. The server names it, so only certainly harmless URLs become
+// links.
 
 /**
- * Gives a link by EIP-3091, or undefined where there is none to trust with a click.
- *
- * @param base as a status has it; anything
+ * Returns a link by EIP-3091, or undefined if the URL is not safe to open.
+ * @param base the unverified value of a status
  */
 export function explorerLink(
   base: unknown,

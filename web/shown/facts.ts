@@ -1,20 +1,20 @@
-// Reads what the operator says about an address in the page as it was served: names, and what a
-// wallet needs to know of a chain. Without a server there is nothing, and the page says less.
+// Reads the operator's data about an address from the page: names, and chain data for wallets.
+// Without a server, the data is missing, and the page shows less.
 
 import { isName } from "executable-address-element/page";
 import type { Labels } from "./reading.ts";
 
 export type Facts = {
-  /** The name of the account that made the address, if the operator has confirmed it. */
+  /** The name of the account that created the address, if the operator has confirmed it. */
   readonly asker: string | undefined;
   readonly labels: Labels;
-  /** For wallets that do not know the address's chain: an RPC URL for everybody, and its coin. */
+  /** The public RPC URL and the coin, for wallets that do not have the address's chain. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
 };
 
 const labelsMax = 200;
 
-/** Never throws; what could not be shown as it stands is left out. */
+/** Never throws. Omits values that cannot be shown safely. */
 export function readFacts(text: string | null | undefined): Facts {
   const found = parsed(text);
   const labels = Object.entries((found.labels ?? {}) as Record<string, unknown>)

@@ -1,7 +1,7 @@
 import { inertPieces } from "executable-address-element/page";
 import { useSpeech } from "./words/say.tsx";
 
-/** A stranger's text: nothing in it acts, and what would not be seen is written out. */
+/** Shows untrusted text: it has no markup, and hidden characters are escaped. */
 export function InertText({ text, dir }: { text: string; dir?: "ltr" }) {
   const { say } = useSpeech();
   return (

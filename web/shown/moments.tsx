@@ -17,7 +17,7 @@ type Known = {
   hasTransactions?: boolean;
 };
 
-/** Lists what is known of an address's time, by the chain's clock and in words. */
+/** Lists the known times of an address, by the chain's clock, with labels. */
 export function useMoments(known: Known): SaidMoment[] {
   const { status, proved, createdAt, nowSeconds, hasTransactions } = known;
   const { intent, chains, sayAmount } = useAbout();
@@ -39,7 +39,7 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // Of a return after that the block is known, and its time lies between two that are known.
+  // For a later return, only the block is known, so its time is estimated between two known times.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
     if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
@@ -61,7 +61,7 @@ export function useMoments(known: Known): SaidMoment[] {
     ...settled,
     ...returned,
   ];
-  // The clock may be that of an earlier block than what was just told.
+  // The clock may be of an earlier block than the latest status.
   const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
   return [
     ...moments,
@@ -69,7 +69,7 @@ export function useMoments(known: Known): SaidMoment[] {
     { name: say("expires"), seconds: end, is: "end" as const },
   ].map((moment) => ({
     said: sayMoment(moment.seconds, language),
-    // A receipt has times alone: it is read when nothing is left to be late for.
+    // A receipt shows only times, because nothing can be late anymore.
     ...(!settledAt && moment.is !== "now" && { away: sayAway(moment.seconds - now, language) }),
     ...moment,
   }));

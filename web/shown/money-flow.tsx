@@ -1,6 +1,6 @@
-// Shows where the money comes from, as the proof tells, and where it goes: before an outcome as a
-// test run measured it, after it as the proof tells, or the status where there is none. Pages load
-// it apart: nobody pays by it.
+// Draws where the money comes from, according to the proof, and where it goes: before an outcome
+// according to the simulation, afterwards according to the proof or, without one, the status.
+// Loaded separately, because it is not needed to pay.
 
 import type { Hex, Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -23,17 +23,17 @@ export type MoneyProps = {
   status: ServiceStatus | undefined;
   simulation: Simulation | undefined;
   proved: Proved;
-  /** A simulation is on its way: its place is kept, so that nothing below it moves. */
+  /** A simulation is loading, so its space is reserved and the content below does not move. */
   isSimulating?: boolean;
-  /** Unix; given where the reader may know it. */
+  /** Unix time; only where the user may know it. */
   createdAt?: number;
-  /** Unix, by the chain's clock where it is known. */
+  /** Unix time, by the chain's clock if it is known. */
   nowSeconds: number;
-  /** The payments' transactions stand beside it. */
+  /** The transactions of the payments are shown nearby. */
   hasTransactions?: boolean;
 };
 
-/** The same, for a page that shows nothing else of the proof. */
+/** Like {@link MoneyFlow}, for a page that shows nothing else of the proof. */
 export function ProvedFlow(props: Omit<MoneyProps, "proved">) {
   const proved = useProved(useAbout().record, props.status);
   return <MoneyFlow {...props} proved={proved} />;
@@ -70,13 +70,13 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   );
 }
 
-/** Reads from a test run that succeeds who gets what. */
+/** Returns who receives how much in a successful simulation. */
 const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[] =>
   (simulation?.changes ?? [])
     .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
     .map(({ account, token, change }) => ({ who: account, token, units: BigInt(change) }));
 
-/** @param moved as the logs tell; without them, what the calls themselves say that they send */
+/** @param moved transfers from the logs; by default, the transfers that the calls specify */
 function shareOutcome(
   intent: Intent,
   { execution, recoveries, recoverable }: ServiceStatus,

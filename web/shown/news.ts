@@ -2,14 +2,14 @@ import type { Hex } from "executable-address";
 import { followStatus, type News, noNews } from "executable-address-element/page";
 import { useEffect, useState } from "react";
 
-/** Follows what is known of `address` while the page is open. */
+/** Follows the status of `address` while the page is open. */
 export function useNews(address: Hex): News {
   const [news, setNews] = useState(noNews);
-  useEffect(() => followStatus({ address, baseUrl: "/v1", tell: setNews }), [address]);
+  useEffect(() => followStatus({ address, baseUrl: "/v1", report: setNews }), [address]);
   return news;
 }
 
-/** Draws again every `ms`, for what depends on the time. */
+/** Draws again every `ms` milliseconds, for content that depends on the time. */
 export function useTick(ms: number): void {
   const [, setCount] = useState(0);
   useEffect(() => {
@@ -18,6 +18,6 @@ export function useTick(ms: number): void {
   }, [ms]);
 }
 
-/** Unix, by the chain's clock where it is known. */
+/** Unix time, by the chain's clock if it is known. */
 export const nowSeconds = ({ chainSeconds }: Pick<News, "chainSeconds">): number =>
   Math.floor(chainSeconds() ?? Date.now() / 1000);

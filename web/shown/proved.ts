@@ -1,5 +1,6 @@
-// Who paid and who received, as the logs of the chain tell. The proof is checked in this browser,
-// and is right if its blocks are of the chain: a wallet's node tells that, in pay/witness.tsx.
+// Finds who paid and who received, from the logs of the chain. This browser verifies the proof,
+// which is correct if its blocks belong to the chain; pay/witness.tsx checks that with a wallet's
+// node.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
@@ -9,19 +10,19 @@ import { askUntilCaughtUp } from "./caught-up.ts";
 
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted?: number };
 
-/** @returns undefined where the server has none that verifies, or does not answer */
+/** @returns undefined if the server has no valid proof or does not respond */
 export async function fetchProof(address: Hex): Promise<ServedProof | undefined> {
   const answer = await fetch(`/v1/address/${address}/proof`, { cache: "no-store" });
   return answer.ok ? ((await answer.json()) as ServedProof) : undefined;
 }
 
-/** `paymentsOmitted` counts further payments by the server's word; the rest is proved. */
+/** `paymentsOmitted` counts further payments and is not proven; the rest is. */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
-/** `awaited`: it is on its way; undefined: there is none. */
+/** `awaited`: loading; undefined: there is none. */
 export type Proved = ProvedMoney | "awaited" | undefined;
 
-/** Asks once there is money, and again when there is more or it has left. */
+/** Requests the proof when money arrives, and again when the balance changes. */
 export function useProved(record: AddressRecord, status: ServiceStatus | undefined): Proved {
   const [proved, setProved] = useState<Proved>("awaited");
   const { execution, recoveries = [], recoverable = [], balance = "0", block } = status ?? {};

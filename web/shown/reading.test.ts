@@ -60,19 +60,19 @@ const titles = (intent: Intent, listed = chains) =>
     ({ tone, title, call }) => `${tone}: ${say(title, { n: call ?? 0 })}`,
   );
 
-describe("what a payer is warned of", () => {
+describe("the hazards that a payer sees", () => {
   test("an unlimited approval", () =>
     assert.deepEqual(titles(intentOf(approve(unlimited))), [
       "bad: Step 1 allows unlimited spending",
     ]));
 
-  test("an unlimited approval under other parameter names", () =>
+  test("finds an unlimited approval with other parameter names", () =>
     assert.deepEqual(
       titles(intentOf(call("approve(address receipt, uint256 orderNumber)", other, unlimited))),
       ["bad: Step 1 allows unlimited spending"],
     ));
 
-  test("an unlimited approval through Permit2", () => {
+  test("finds an unlimited approval through Permit2", () => {
     const text = "approve(address token, address spender, uint160 amount, uint48 expiration)";
     const call: Call = {
       target: other,
@@ -82,7 +82,7 @@ describe("what a payer is warned of", () => {
     assert.deepEqual(titles(intentOf(call)), ["bad: Step 1 allows unlimited spending"]);
   });
 
-  test("a function that has the selector of a well-known other one", () =>
+  test("finds a function with the selector of another, well-known function", () =>
     assert.deepEqual(
       titles(
         intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
@@ -90,28 +90,28 @@ describe("what a payer is warned of", () => {
       ["bad: Step 1 may not be the function it claims to be"],
     ));
 
-  test("a name that Solidity keeps for itself", () =>
+  test("finds a name that is reserved in Solidity", () =>
     assert.deepEqual(titles(intentOf(call("f(bool memory)", "true"))), [
       "warn: Step 1 has a misleading name",
     ]));
 
-  test("an approval of more than is paid", () =>
+  test("finds an approval of more than the payment", () =>
     assert.deepEqual(titles(intentOf(approve("25000001"))), [
       "warn: Step 1 allows spending more than the payment",
     ]));
 
-  test("a whole collection handed over", () =>
+  test("finds access to a whole collection", () =>
     assert.deepEqual(
       titles(intentOf(call("setApprovalForAll(address operator, bool approved)", other, "true"))),
       ["bad: Step 1 gives access to an entire NFT collection"],
     ));
 
-  test("characters that would not show", () =>
+  test("finds hidden characters", () =>
     assert.deepEqual(titles(intentOf(call("note(string text)", "pay \u202eecila"))), [
       "warn: Step 1 contains hidden characters",
     ]));
 
-  test("a token that is not listed, and a chain that is not", () => {
+  test("finds a token or a chain that is not listed", () => {
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const inAnother = { ...intentOf(approve("1")), token: unlisted };
     assert.deepEqual(titles(inAnother), ["warn: Unknown token"]);
@@ -119,12 +119,12 @@ describe("what a payer is warned of", () => {
     assert.deepEqual(titles(intentOf(approve("1")), []), ["warn: Unknown token"]);
   });
 
-  test("nothing, where all is ordinary", () =>
+  test("finds nothing in an ordinary intent", () =>
     assert.deepEqual(titles(intentOf(approve("25000000"))), []));
 });
 
-describe("what a call does, in words", () => {
-  test("the functions of a listed token", () => {
+describe("the description of a call", () => {
+  test("describes the functions of a listed token", () => {
     const transfer = call("transfer(address to, uint256 amount)", other, "1500000");
     assert.deepEqual(sayCall(transfer, usdc, say), {
       as: "callSends",
@@ -136,7 +136,7 @@ describe("what a call does, in words", () => {
     });
   });
 
-  test("a tip: that it goes to whoever executes, and which contract moves it", () => {
+  test("describes a tip, its recipient, and its contract", () => {
     const args = [token, "250000"];
     const tip = { target: tipAddress, function: "tip(address token, uint256 amount)", args };
     assert.deepEqual(sayTip(tipOf(tip)!, usdc, say), {
@@ -151,7 +151,7 @@ describe("what a call does, in words", () => {
     assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the tip contract");
   });
 
-  test("a requirement: which one, and of what address, token and amount", () => {
+  test("describes a requirement with its address, token, and amount", () => {
     const none: Hex = "0x0000000000000000000000000000000000000000";
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const tokenOf = (address: Hex) => (isSame(address, token) ? usdc : undefined);
@@ -185,18 +185,18 @@ describe("what a call does, in words", () => {
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");
   });
 
-  test("nothing is explained on an unlisted contract or under other types", () => {
+  test("describes nothing on an unlisted contract or with other types", () => {
     assert.equal(sayCall(approve("1"), undefined, say), undefined);
     const odd = call("transfer(address to, uint128 amount)", other, "1");
     assert.equal(sayCall(odd, usdc, say), undefined);
   });
 
-  test("amounts of an unknown token stay base units", () => {
+  test("shows amounts of an unknown token in base units", () => {
     assert.equal(sayAmount("1500000", undefined, say), "1\u202f500\u202f000 base units");
     assert.equal(sayAmount("1", usdc, say), "0.000001 USDC");
   });
 
-  test("parties are named where the record or the operator names them, and nowhere else", () => {
+  test("names a party only from the record or the operator's labels", () => {
     const record = makeRecord(intentOf(approve("1")));
     const shop = "0x2222222222222222222222222222222222222222";
     const party = (address: string, labels = {}) => sayParty(address, record, labels, say);
@@ -208,24 +208,24 @@ describe("what a call does, in words", () => {
   });
 });
 
-describe("an intent in one sentence", () => {
+describe("the summary of an intent", () => {
   const sum = (...calls: Call[]) => sayIntent(intentOf(...calls), chains, say);
   const shop = "0x2222222222222222222222222222222222222222";
   const pay = { target: other, function: "pay(uint256 order)", args: ["1"] };
 
-  test("one transfer: how much goes to whom", () =>
+  test("one transfer: the amount and the recipient", () =>
     assert.deepEqual(sum(call("transfer(address to, uint256 amount)", shop, "25000000")), {
       as: "sumTransfer",
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("an approval and a call of whom it was given to: who may take how much", () =>
+  test("an approval and a call of the same contract: who can take how much", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },
     }));
 
-  test("anything else: how many calls run on how many contracts", () => {
+  test("other intents: the number of calls and of contracts", () => {
     assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
       as: "sumCalls",
       values: { calls: "2", contracts: "2" },
@@ -239,7 +239,7 @@ describe("an intent in one sentence", () => {
 });
 
 describe("arrays and tuples", () => {
-  test("are taken apart by their type, nested ones again", () => {
+  test("splits values by their types, also nested ones", () => {
     const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
     assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
     assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [
@@ -251,8 +251,8 @@ describe("arrays and tuples", () => {
   });
 });
 
-describe("what the operator says of an address", () => {
-  test("is taken where it can be shown as it stands, and left out otherwise", () => {
+describe("the operator's data about an address", () => {
+  test("omits values that cannot be shown safely", () => {
     const shop = "0x2222222222222222222222222222222222222222";
     const facts = { asker: "A Shop", labels: { [shop]: "Shop" } };
     assert.deepEqual(readFacts(JSON.stringify(facts)), {
@@ -279,7 +279,7 @@ describe("what the operator says of an address", () => {
 });
 
 describe("the chain list of the server", () => {
-  test("keeps whole entries only: a token that cannot be shown honestly is unknown", () => {
+  test("keeps only complete entries, so a token that cannot be shown safely is unknown", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },
@@ -299,7 +299,7 @@ describe("the chain list of the server", () => {
 });
 
 describe("function strings", () => {
-  test("are split at their outermost commas", () => {
+  test("splits parameters at the outermost commas", () => {
     const parts = splitFunction("f((address to, uint256 amount)[] payments, bytes data)");
     assert.deepEqual(parts.parameters, [
       { type: "(address to, uint256 amount)[]", name: "payments" },

@@ -1,5 +1,5 @@
-// Says what a call does, in plain words. Only a listed token's own functions are explained: the
-// same name on an unknown contract promises nothing.
+// Describes calls in plain words. Only a listed token's own functions are described, because the
+// same name on an unknown contract guarantees nothing.
 
 import {
   type AddressRecord,
@@ -24,7 +24,7 @@ import {
 } from "executable-address-element/page";
 import type { Key, Say } from "./words/languages.ts";
 
-/** Finds what is listed at `address` on the chain of an intent. */
+/** Returns the token listed at `address` on the chain of an intent. */
 export function findToken(
   intent: Pick<Intent, "chainId">,
   chains: readonly Chain[],
@@ -35,19 +35,19 @@ export function findToken(
     ?.tokens.find((token) => isSame(token.address, address));
 }
 
-/** "25 USDC" for a listed token; otherwise the bare base units, which cannot mislead. */
+/** Returns "25 USDC" for a listed token, or else base units, which cannot mislead. */
 export function sayAmount(amount: string, token: Token | undefined, say: Say): string {
   if (BigInt(amount) >= unlimitedFrom) return say("unlimitedAmount");
   if (!token) return say("baseUnits", { amount: formatUnits(amount, 0) });
   return `${formatUnits(amount, token.decimals)} ${token.symbol}`;
 }
 
-/** Names of contracts, by their addresses in lower case: the operator's word. */
+/** The operator's names of contracts, by lowercase address. */
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Says who an address of a call is, where the record or the operator tells. Money that goes to
- * `recovery` goes to somebody: that it is the recovery address too is only said beside it.
+ * Returns the role or name of an address, from the record or the operator's labels. The recovery
+ * address is not a name here, because it also belongs to someone.
  */
 export function sayParty(
   address: string,
@@ -64,12 +64,10 @@ export function sayParty(
   return labels[address.toLowerCase()];
 }
 
-/**
- * A sentence of the catalogue, and what stands in its places: words, or an address shown as one.
- */
+/** A text with the values of its placeholders: strings, or addresses. */
 export type Sentence = { as: Key; values: Record<string, string | { address: string }> };
 
-/** A sentence for the functions every token has; undefined for anything else. */
+/** Describes the functions that every token has. Returns undefined for all others. */
 export function sayCall(call: Call, token: Token | undefined, say: Say): Sentence | undefined {
   if (!token) return undefined;
   const [first = "", second = "", third = ""] = call.args;
@@ -106,13 +104,13 @@ export function sayCall(call: Call, token: Token | undefined, say: Say): Sentenc
   }
 }
 
-/** @param token of the tip, where it is listed */
+/** @param token the token of the tip, if it is listed */
 export const sayTip = ({ amount }: Tip, token: Token | undefined, say: Say): Sentence => ({
   as: "callTips",
   values: { amount: sayAmount(String(amount), token, say) },
 });
 
-/** @param tokenOf finds what is listed at an address */
+/** @param tokenOf returns the token listed at an address */
 export function sayRequirement(
   required: Requirement,
   tokenOf: (address: Hex) => Token | undefined,
@@ -135,7 +133,10 @@ export function sayRequirement(
   }
 }
 
-/** The whole intent in one sentence: where the money goes if that is plain, else how much runs. */
+/**
+ * Summarizes an intent in one sentence: the recipient of the money if it is clear, or else the
+ * number of calls.
+ */
 export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {
   const token = findToken(intent, chains, intent.token);
   const amountOf = (amount: string) => sayAmount(amount, token, say);

@@ -18,8 +18,8 @@ const moved = (to: Hex, amount: string, of = token) => ({ token: of, to, amount 
 const said = (shares: Share[]) =>
   shares.map(({ who, units, isReturn }) => `${who} ${units}${isReturn ? " back" : ""}`);
 
-describe("who got how much", () => {
-  test("each receiver once; what no log tells of was taken by the calls", () => {
+describe("the recipients and their amounts", () => {
+  test("lists each recipient once, and assigns amounts without a log to the calls", () => {
     const execution = {
       held: "30",
       left: "4",
@@ -33,12 +33,12 @@ describe("who got how much", () => {
     ]);
   });
 
-  test("what was swept in the same transaction is a return, and counts once", () => {
+  test("counts money swept in the same transaction once, as a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
   });
 
-  test("recovery may be the receiver too: what the calls gave it is no return", () => {
+  test("if recovery is also a recipient, money from the calls is not a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(recovery, "25")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [
       `${recovery} 25`,
@@ -46,18 +46,18 @@ describe("who got how much", () => {
     ]);
   });
 
-  test("another token than the intent's counts for nothing of it", () => {
+  test("does not count another token toward the amount", () => {
     const execution = { held: "25", left: "0", moved: [moved(shop, "9", other)] };
     assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
   });
 
-  test("without an execution there are returns alone", () => {
+  test("lists only returns if nothing was executed", () => {
     assert.deepEqual(said(sharesOut(intent, null, 7n)), [`${recovery} 7 back`]);
     assert.deepEqual(sharesOut(intent, null, 0n), []);
   });
 });
 
-describe("who paid how much", () => {
+describe("the payers and their amounts", () => {
   const block = { number: 1, hash: `0x${"0".repeat(64)}` as Hex, timestamp: 1 };
   const paid = (...payments: [Hex, string][]) => ({
     transactionHash: block.hash,
@@ -65,7 +65,7 @@ describe("who paid how much", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("each payer once, and the rest from others", () => {
+  test("lists each payer once, and the rest as others", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,
@@ -76,7 +76,7 @@ describe("who paid how much", () => {
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
   });
 
-  test("a transaction that pays for hundreds names the greatest, and the sum of the rest", () => {
+  test("lists the largest payers of a transaction with hundreds, and the sum of the rest", () => {
     const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
     const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
     const found = sharesIn(intent, payments, 0n);

@@ -1,22 +1,25 @@
-// Who gave and who got how much of an address's money: what a flow draws, on pages and receipts.
+// Computes who paid and who received how much of an address's money, for charts on pages and
+// receipts.
 
 import type { Hex, Intent } from "executable-address";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
 import { isSame } from "executable-address-element/page";
 
 export type Share = {
-  /** An account, or what stands for accounts that are not known. */
+  /** An account, or a group of accounts that are not known. */
   readonly who: Hex | "payers" | "otherPayers" | "stillToPay" | "byCalls";
   readonly token: Hex;
-  /** Base units of `token`. */
+  /** In base units of `token`. */
   readonly units: bigint;
   readonly isReturn?: boolean;
 };
 
-/** The calls took this, and to whom: `moved` may lack some, such as native coin. */
+/**
+ * The amount taken by the calls, and its recipients. `moved` may lack some, such as native coin.
+ */
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
-/** @param returned of the intent's token: it went to `recovery`, or can only go there */
+/** @param returned amount of the intent's token that went to `recovery` or can only go there */
 export function sharesOut(intent: Intent, execution: Taken | null, returned: bigint): Share[] {
   const { token, recovery } = intent;
   const isOwn = (share: Share) => isSame(share.token, token);
@@ -29,7 +32,7 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   const rest = taken - sumShares(moved.filter(isOwn));
-  // More than the calls took was swept in the same transaction, and is a return.
+  // The excess was swept in the same transaction, so it is a return.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
       ? { ...share, units: share.units + rest }
@@ -42,10 +45,10 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   return [...given, ...others].filter(({ units }) => units > 0n);
 }
 
-/** One transaction may pay for hundreds of accounts: as many of them are named. */
+/** Maximum number of payers that are listed, because one transaction can contain hundreds. */
 const payersMax = 6;
 
-/** @param total that came in; what no payment accounts for is said to be from others */
+/** @param total the amount received; the part without a known payment is assigned to others */
 export function sharesIn(
   { token }: Intent,
   payments: ProvedReceipt["payments"],
@@ -67,7 +70,7 @@ export function sharesIn(
 export const sumShares = (shares: readonly Share[]): bigint =>
   shares.reduce((sum, { units }) => sum + units, 0n);
 
-/** One share for each account and token, in the order of the first. */
+/** Returns one share for each account and token, in the order of their first appearance. */
 function merged(shares: readonly Share[]): Share[] {
   const found = new Map<string, Share>();
   for (const share of shares) {

@@ -21,15 +21,15 @@ const record = makeRecord({
   chainId: 1,
 });
 
-describe("a change of a balance, in words", () => {
-  test("in units of a listed token, in native coin, else in base units; with its sign", () => {
+describe("the description of a balance change", () => {
+  test("is in units of a listed token, in native coin, or in base units, with its sign", () => {
     assert.equal(sayChange("-25000000", token, usdc, say), "−25 USDC");
     assert.equal(sayChange("1500000", token, usdc, say), "+1.5 USDC");
     assert.equal(sayChange("1000000000000000", zero, undefined, say), "+0.0010 native coin");
     assert.equal(sayChange("-25000000", token, undefined, say), "−25\u202f000\u202f000 base units");
   });
 
-  test("accounts are named by the record itself", () => {
+  test("names accounts from the record", () => {
     assert.equal(sayAccount(record.address, record, {}, say), "this address");
     assert.equal(sayAccount(recovery, record, {}, say), "the return address");
     assert.equal(sayAccount(target, record, {}, say), "the contract of step 1");

@@ -1,5 +1,5 @@
-// Asks what executing would do now, as the server's node computes it, and again when the status
-// changes. It is shown as the server's word, for nothing of it can be proved here.
+// Requests a simulation of the execution from the server's node, and again when the status changes.
+// It is shown as information of the server, because it cannot be proven.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -19,14 +19,14 @@ import type { Say } from "./words/languages.ts";
 export type Simulated = { kind: "loading" } | FoundSimulation;
 
 /**
- * The first is asked for beside the first status and not after it, for the code waits for both.
- * The last simulation stays until the next is there; `again` asks at once.
+ * Requests the first simulation together with the first status, because the QR code waits for both.
+ * Keeps the last simulation until the next arrives. `again` requests one immediately.
  */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
   const [attempt, setAttempt] = useState(0);
   const state = status && `${status.state} ${status.balance}`;
-  // The block of the status that changed: a later one of the same state is no reason to ask again.
+  // The block of the status that changed. A later block with the same state needs no new request.
   const known = useRef({ state, from: 0, changes: 0 });
   if (known.current.state !== state) {
     const from = status?.block.number ?? 0;
@@ -43,7 +43,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     const ask = async () => {
       const find = async () => {
         const next = await findSimulation("/v1", address, stopping.signal);
-        // One that is a little behind is better than none.
+        // A slightly outdated simulation is better than none.
         if (!stopping.signal.aborted)
           setSimulated((last) => (last.kind === "loading" ? next : last));
         return next;
@@ -57,14 +57,14 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   return { simulated, again: () => setAttempt(attempt + 1) };
 }
 
-/** Whether it is of that block or a later one. */
+/** Whether the simulation is of `block` or a later one. */
 const isOf = (simulated: Simulated, block: number): boolean =>
   simulated.kind === "done" && simulated.simulation.block.number >= block;
 
-/** The zero address stands for it where tokens are named. */
+/** The zero address means the native coin in token fields. */
 export const nativeCoin: Hex = `0x${"0".repeat(40)}`;
 
-/** "+25 USDC", with the sign of the change. */
+/** Returns "+25 USDC", with the sign of the change. */
 export function sayChange(
   change: string,
   address: Hex,
@@ -75,14 +75,14 @@ export function sayChange(
   return sign + sayUnits(change.replace("-", ""), address, token, say);
 }
 
-/** "25 USDC"; of a token that is not listed, bare base units, which cannot mislead. */
+/** Returns "25 USDC", or base units for a token that is not listed, which cannot mislead. */
 export function sayUnits(units: string, address: Hex, token: Token | undefined, say: Say): string {
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   if (address === nativeCoin) return `${formatUnits(units, coinDecimals)} ${say("nativeCoin")}`;
   return say("baseUnits", { amount: formatUnits(units, 0) });
 }
 
-/** Says who an account is, by the proved record and the operator's labels. */
+/** Returns the name of an account, from the verified record and the operator's labels. */
 export function sayAccount(
   account: Hex,
   record: AddressRecord,

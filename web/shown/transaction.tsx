@@ -5,7 +5,7 @@ import { useSpeech } from "./words/say.tsx";
 
 type TransactionProps = { hash: string; explorer: string | null | undefined };
 
-/** Shows it in full, and linked where the operator names an explorer. */
+/** Shows a full transaction hash, as a link if the operator configured an explorer. */
 export function Transaction({ hash, explorer }: TransactionProps) {
   return (
     <Explored link={explorerLink(explorer, "tx", hash)}>
@@ -14,7 +14,7 @@ export function Transaction({ hash, explorer }: TransactionProps) {
   );
 }
 
-/** Opens apart, so that the page stays, and without telling the explorer where from. */
+/** Opens in a new tab, without a referrer. */
 export function Explored({ link, children }: { link: string | undefined; children: ReactNode }) {
   const { say } = useSpeech();
   if (!link) return children;

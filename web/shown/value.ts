@@ -1,11 +1,14 @@
-// The text of an array or a tuple taken apart for display, by its type. verifyRecord has checked
-// that the text is JSON of exactly this shape: spec/decisions.md on arguments.
+// Splits the text of an array or tuple by its type, for display. verifyRecord has checked that the
+// text is JSON of this shape (spec/decisions.md, arguments).
 
 import { type Parameter, splitFunction } from "executable-address-element/page";
 
 export type Field = Parameter & { value: string };
 
-/** The items of an array type, each as an argument's text; undefined for any other type. */
+/**
+ * Returns the items of an array, each as the text of an argument. Returns undefined for other
+ * types.
+ */
 export function itemsOf(
   type: string,
   text: string,
@@ -15,7 +18,7 @@ export function itemsOf(
   return parsed ? { type: array[1]!, values: parsed } : undefined;
 }
 
-/** The fields of a tuple type, in order; undefined for any other type. */
+/** Returns the fields of a tuple in order. Returns undefined for other types. */
 export function fieldsOf(type: string, text: string): Field[] | undefined {
   if (!/^\(.*\)$/s.test(type)) return undefined;
   const values = listOf(text);

@@ -3,7 +3,7 @@ import { Button } from "./button.tsx";
 import { Notice } from "./notice.tsx";
 import { useUiSpeech } from "./words/speech.tsx";
 
-/** Our own faults end here, in words, instead of in an empty page. React has no other way. */
+/** Shows an error message instead of an empty page. React requires a class for this. */
 export class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 

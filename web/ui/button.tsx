@@ -3,13 +3,13 @@ import type { ComponentProps, MouseEvent } from "react";
 export type ButtonProps = ComponentProps<"button"> & {
   look?: "primary" | "quiet" | "danger" | "bare";
   small?: boolean;
-  /** Shows work under way. The button keeps its focus and ignores presses. */
+  /** Shows that work is in progress. The button keeps its focus and ignores presses. */
   busy?: boolean;
 };
 
 export function Button({ look = "quiet", small, busy = false, ...props }: ButtonProps) {
   const { children, className = "", onClick, type = "button", ...rest } = props;
-  // `disabled` would drop the keyboard's focus to the page while an answer is awaited.
+  // `disabled` would move the keyboard focus to the page while the request is pending.
   const press = (event: MouseEvent<HTMLButtonElement>) => {
     if (busy) event.preventDefault();
     else onClick?.(event);

@@ -8,8 +8,8 @@ type Outcome = "copied" | "refused";
 const shownMs = 2500;
 
 /**
- * Copies `text`; `what` names it: "API key". It tells of the outcome by itself and not by a toast:
- * what lies outside an open dialog is not read out.
+ * Copies `text`; `what` is its name, such as "API key". The result is announced here and not by a
+ * toast, because content outside an open dialog is not announced.
  */
 export function CopyButton({ text, what, children, ...button }: CopyProps) {
   const { say } = useUiSpeech();
@@ -17,7 +17,7 @@ export function CopyButton({ text, what, children, ...button }: CopyProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
   const copy = async () => {
-    // There is no clipboard outside https and localhost, and a browser may say no.
+    // The clipboard exists only on https and localhost, and the browser may deny access.
     const done = await Promise.resolve()
       .then(() => navigator.clipboard.writeText(text))
       .then(

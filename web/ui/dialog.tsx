@@ -4,23 +4,23 @@ type DialogProps = {
   title: string;
   open: boolean;
   onClose: () => void;
-  /** For what is shown once: neither Escape nor a press outside may lose it. */
+  /** For secrets that are shown once: neither Escape nor a press outside closes the dialog. */
   persistent?: boolean;
   children: ReactNode;
 };
 
-/** The browser's own modal: it traps the focus, makes the page inert and gives the focus back. */
+/** The browser's modal dialog traps the focus, makes the page inert, and restores the focus. */
 export function Dialog({ title, open, onClose, persistent = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
-  /** Closed by `open`: its event comes later, when it may have been opened again. */
-  const isTold = useRef(false);
+  /** True after `close()`, whose event arrives later, when the dialog may be open again. */
+  const hasNotified = useRef(false);
 
   useEffect(() => {
     if (open) dialog.current?.showModal();
     else if (dialog.current?.open) {
-      isTold.current = true;
+      hasNotified.current = true;
       dialog.current.close();
     }
   }, [open]);
@@ -30,11 +30,11 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
       ref={dialog}
       aria-labelledby={titleId}
       className="dialog"
-      // Chrome closes on a second Escape whatever `cancel` says, unless told this.
+      // Without this, Chrome closes a dialog on the second Escape, regardless of `cancel`.
       {...{ closedby: persistent ? "none" : "any" }}
       onClose={() => {
-        if (!isTold.current) onClose();
-        isTold.current = false;
+        if (!hasNotified.current) onClose();
+        hasNotified.current = false;
       }}
     >
       {open && (

@@ -22,7 +22,7 @@ type NoticeProps = {
   action?: ReactNode;
 };
 
-/** Something to know before going on. `bad` is read out at once. */
+/** An important message. `bad` is announced immediately. */
 export function Notice({ tone = "plain", title, children, action }: NoticeProps) {
   return (
     <div role={tone === "bad" ? "alert" : undefined} className={`notice notice-${tone}`}>

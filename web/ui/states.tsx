@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 import { useUiSpeech } from "./words/speech.tsx";
 
-/** Nothing here yet, why, and what to do about it. */
+/** An empty state: what is missing, why, and what to do. */
 export function Empty(props: {
   icon: IconName;
   title: string;
@@ -23,7 +23,7 @@ export function Empty(props: {
 
 const widths = ["w-2/3", "w-1/2", "w-3/5", "w-2/5"];
 
-/** The shape of what is on its way. */
+/** A placeholder for content that is loading. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   const { say } = useUiSpeech();
   return (

@@ -11,7 +11,10 @@ const icons = { device: "device", light: "sun", dark: "moon" } as const;
 const chosen = (): Theme =>
   themes.find((theme) => theme === document.documentElement.dataset.theme) ?? "device";
 
-/** Goes round: as the device, light, dark. public/theme.js reads the choice before first paint. */
+/**
+ * Cycles through system, light, and dark. public/theme.js applies the choice before the first
+ * paint.
+ */
 export function ThemeButton() {
   const { say } = useUiSpeech();
   const [theme, setTheme] = useState<Theme>(chosen);

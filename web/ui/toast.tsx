@@ -4,14 +4,16 @@ const shownMs = 5000;
 const present = openOutside("");
 let timer: number | undefined;
 
-/** Says briefly, to eyes and to a screen reader, that something was done. Never for errors. */
+/** Briefly shows and announces that something was done. Never for errors. */
 export function toast(text: string) {
   present.set(text);
   clearTimeout(timer);
   timer = window.setTimeout(present.set, shownMs, "");
 }
 
-/** Toasts appear in it. It must be on the page before the first one, or none is read out. */
+/**
+ * The region in which toasts appear. It must exist before the first toast, or it is not announced.
+ */
 export function Toasts() {
   const text = present.useValue();
   return (

@@ -96,10 +96,10 @@ function ChangePassword() {
   );
 }
 
-/** The chain's coin, in which fees are paid, has 18 decimals on every chain that is listed. */
+/** The native coin of every listed chain has 18 decimals. */
 const sayWei = (wei: string) => formatUnits(wei, 18);
 
-/** Shows what the executor spent on this account's addresses, as its budgets count it. */
+/** Shows the gas that the executor spent on this account's addresses, as its budgets count it. */
 function GasSpent() {
   const { say } = useSpeech();
   const account = useQuery({ queryKey: ["account"], queryFn: api.account });

@@ -15,7 +15,7 @@ import { sayMany } from "../words/words.ts";
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
-/** Lists where the account is signed in. Ending one takes effect with its next request. */
+/** Lists the account's sessions. A session that is ended stops working at its next request. */
 export function Sessions() {
   const { say } = useSpeech();
   const client = useQueryClient();
@@ -61,7 +61,7 @@ export function Sessions() {
 
 type SessionTableProps = {
   sessions: readonly Session[];
-  /** The ids of those that are being ended. */
+  /** The IDs of the sessions that are being ended. */
   ending: readonly string[];
   onEnd: (id: string) => void;
 };
@@ -117,11 +117,11 @@ function SessionTable({ sessions, ending, onEnd }: SessionTableProps) {
 }
 
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "CrOS", "Linux"];
-/** They are tried in this order: most call themselves by the names of others too. */
+/** Checked in this order, because most browsers also claim the names of others. */
 const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 
-/** "Firefox on Windows", as far as what it calls itself tells; else its own words, shortened. */
+/** Returns "Firefox on Windows" from a known user agent, or else the shortened user agent. */
 function sayBrowser(userAgent: string | null, say: Say): string {
   if (!userAgent) return say("unknown");
   const find = (among: string[]) => among.find((name) => userAgent.includes(name));

@@ -1,25 +1,28 @@
-// Requests the routes of service/http/dashboard/addresses.ts. Rows are those of GET /v1/addresses.
+// Requests to the routes of service/http/dashboard/addresses.ts. Rows have the shape of GET
+// /v1/addresses.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressPage } from "executable-address/client";
 import { type FoundStatus, search } from "../api.ts";
 import { request } from "../request.ts";
 
-/** An empty field is not asked for; `address`, or how it begins, goes with `token` alone. */
+/**
+ * Empty fields are omitted. `address` (whole or its beginning) can be combined only with `token`.
+ */
 export type AddressFilter = {
   address: string;
-  /** Any part of it, in any letter case. */
+  /** Any part of the reference, in any letter case. */
   referenceContains: string;
-  /** The whole of it. */
+  /** The whole reference. */
   reference?: string;
   token: string;
   state: string;
-  /** ISO 8601, from inclusive, until exclusive. */
+  /** ISO 8601; `from` is inclusive, `until` exclusive. */
   createdFrom: string;
   createdUntil: string;
 };
 
-/** A page of the list is as long as the server takes statuses in one request. */
+/** Rows per page: the number of statuses that the server returns in one request. */
 const pageRows = 20;
 const exportRows = 100;
 
@@ -38,7 +41,7 @@ export const addresses = {
   },
   statuses: (shown: readonly Hex[]) =>
     request<{ items: FoundStatus[] }>("GET", `/dashboard/api/statuses?addresses=${shown.join()}`),
-  /** The next rows of a long walk through the list. */
+  /** Returns the next page of an export. */
   export: (filter: AddressFilter, cursor: string | null) =>
     addresses.list(filter, cursor, exportRows),
 };

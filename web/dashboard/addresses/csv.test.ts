@@ -21,26 +21,26 @@ const row = (reference: string | null, chainId = 8453): ListedAddress => ({
 });
 const lineOf = (reference: string | null) => formatCsv([row(reference)], chains).split("\r\n")[1]!;
 
-describe("the file of addresses", () => {
-  test("has no cell that a spreadsheet would run", () => {
+describe("the CSV export", () => {
+  test("contains no cell that a spreadsheet would run", () => {
     for (const formula of ['=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\t=1"]) {
       const cell = lineOf(formula).split(",")[1]!;
       assert.match(cell, /^"?'/, formula);
     }
   });
 
-  test("keeps commas, quotes and line ends within their cell", () => {
+  test("keeps commas, quotes, and line breaks within their cell", () => {
     assert.match(lineOf('a "b", c'), /,"a ""b"", c",/);
   });
 
-  test("has a head, amounts in the token's units without separators, and base units", () => {
+  test("has a header row, amounts in units of the token without separators, and base units", () => {
     const [head, line, end] = formatCsv([row("order 1")], chains).split("\r\n");
     assert.equal(head!.split(",").length, line!.split(",").length);
     assert.match(line!, /,order 1,.*,8453,Base,.*,USDC,1234\.56789,1234567890,executed,2026/);
     assert.equal(end, "");
   });
 
-  test("of a token that is not listed it has base units alone", () => {
+  test("has only base units for a token that is not listed", () => {
     assert.match(formatCsv([row(null, 1)], chains), /,1,,0x(aa)+,,,1234567890,executed/);
   });
 });

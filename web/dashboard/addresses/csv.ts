@@ -1,4 +1,4 @@
-// The list as a file for a spreadsheet, made in the browser from the pages of the list.
+// Exports the list of addresses as CSV, from its pages, in the browser.
 
 import type { AddressPage, ListedAddress } from "executable-address/client";
 import { formatUnits } from "executable-address-element/page";
@@ -7,7 +7,7 @@ import type { Chain } from "../api.ts";
 import { findChain } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
-/** A spreadsheet opens so many rows with ease; the API has the rest. */
+/** Spreadsheets open this number of rows easily; the API returns the rest. */
 export const csvRowsMax = 10_000;
 
 const columns = [
@@ -25,7 +25,7 @@ const columns = [
   ...["amount", "base units", "state last seen", "settled", "transaction"],
 ];
 
-/** @returns the file's text, and whether there is more than it holds */
+/** @returns the text of the file, and whether more rows exist */
 export async function exportCsv(
   filter: AddressFilter,
   chains: readonly Chain[],
@@ -40,7 +40,7 @@ export async function exportCsv(
   return { text: formatCsv(rows.slice(0, csvRowsMax), chains), isCut: cursor !== null };
 }
 
-/** RFC 4180, with a head line. */
+/** Formats rows as RFC 4180 with a header row. */
 export function formatCsv(rows: readonly ListedAddress[], chains: readonly Chain[]): string {
   const lines = rows.map((row) => {
     const token = findToken(row, chains, row.token);
@@ -64,7 +64,7 @@ export function formatCsv(rows: readonly ListedAddress[], chains: readonly Chain
   return [columns, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
-/** A cell that a spreadsheet would run as a formula is told to be text. */
+/** Quotes a cell that a spreadsheet would run as a formula. */
 function cell(text: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;

@@ -38,7 +38,7 @@ import { toFilter, untyped } from "./filter-query.ts";
 import { PayHere } from "./pay-here.tsx";
 import { State } from "./state.tsx";
 
-/** All of one address, live, under a URL of its own. */
+/** Shows an address with its live status. */
 export function AddressPage({ params: { address } }: { params: { address: string } }) {
   const { say } = useSpeech();
   const chains = useConfig().data?.chains;
@@ -64,7 +64,7 @@ export function AddressPage({ params: { address } }: { params: { address: string
   );
 }
 
-/** @returns null where the account has not created it */
+/** @returns null if the account has not created it */
 async function findOne(address: string): Promise<{ row: ListedAddress; intent: Intent } | null> {
   const { items } = await addresses.list(toFilter({ ...untyped, text: address }), null, 1);
   const [row] = items;
@@ -74,7 +74,7 @@ async function findOne(address: string): Promise<{ row: ListedAddress; intent: I
 type AddressProps = { row: ListedAddress; chains: readonly Chain[] };
 const facts = readFacts(undefined);
 
-/** The intent is shown once it was hashed here to the address that the row is of. */
+/** Shows the intent only if it hashes to the address of the row. */
 function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
   const { say } = useSpeech();
   const { address, reference } = row;
@@ -155,7 +155,7 @@ function Sections({ row, chains, record }: SectionsProps) {
 
 type PresentProps = SectionsProps & { news: News };
 
-/** Shows the state, the address to copy, its public pages, and on a local node a way to pay. */
+/** Shows the status, the address, its public pages, and, on a local node, a payment button. */
 function Present({ row, chains, record, news: { status, isSilent } }: PresentProps) {
   const { say } = useSpeech();
   const { say: sayShown } = useShownSpeech();

@@ -1,8 +1,8 @@
-// The filter of the list as it is typed, in the page's URL, and as the server is asked.
+// Converts the filter of the list between the form, the URL of the page, and the request.
 
 import type { AddressFilter } from "./api.ts";
 
-/** The filter as typed and chosen; days are of this browser's time zone. */
+/** The filter as entered; dates are in the browser's time zone. */
 export type Typed = { text: string; token: string; state: string; from: string; until: string };
 export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
 
@@ -11,14 +11,14 @@ export const readTyped = (query: URLSearchParams): Typed =>
     Object.keys(untyped).map((name) => [name, query.get(name) ?? ""]),
   ) as unknown as Typed;
 
-/** The beginning of an address is enough to find it. */
+/** The beginning of an address is enough. */
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 
-/** Whether an address is meant, whole or not. */
+/** Whether the text is an address or its beginning. */
 export const meansAddress = (text: string) => text.startsWith("0x");
 export const isBeginning = (text: string) => beginningPattern.test(text);
 
-/** Asks for an address alone with a token, or for anything else together. */
+/** Requests an address only with a token, or else all other fields together. */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();
   const none = { address: "", referenceContains: "", state: "", createdFrom: "", createdUntil: "" };
@@ -30,7 +30,7 @@ export function toFilter({ text, token, state, from, until }: Typed): AddressFil
   };
 }
 
-/** Midnight here at the start of `day` (`2026-11-22`), or so many days later. */
+/** Returns local midnight at the start of `day` (`2026-11-22`), plus a number of days. */
 function toDayStart(day: string, daysLater: number): string {
   const [year, month, date] = day.split("-").map(Number);
   if (!year || !month || !date) return "";

@@ -25,10 +25,10 @@ const { address, intent } = makeRecord({
 });
 
 describe("a node of another chain", () => {
-  test("is asked for its chain id and nothing more, least of all to pay", async (t) => {
+  test("is asked only for its chain ID, and never to pay", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
-    await assert.rejects(payAt(url, address, intent), /is chain 1, wanted 31337$/);
-    await assert.rejects(spareAccount(url), /is chain 1, wanted 31337$/);
+    await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
+    await assert.rejects(spareAccount(url), /is chain 1; expected 31337$/);
     assert.deepEqual(methods, ["eth_chainId", "eth_chainId"]);
   });
 });
@@ -41,16 +41,16 @@ describe("a local node", () => {
       return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
     });
 
-  test("that has no account to pay from is refused, with nothing sent", async (t) => {
+  test("rejects a node without an account to pay from, and sends nothing", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver]);
     await assert.rejects(payAt(rpcUrl, address, intent), {
-      message: `${rpcUrl} signs for nobody but its first account`,
+      message: `${rpcUrl} has no second account, which pays`,
     });
     assert.ok(!methods.includes("eth_sendTransaction"));
     assert.equal(await spareAccount(rpcUrl), null);
   });
 
-  test("whose transaction failed is told of, and the payment is not sent after it", async (t) => {
+  test("reports a failed transaction and does not send the payment after it", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver, receiver]);
     const message = `0x${"4".repeat(64)} failed`;
     await assert.rejects(payAt(rpcUrl, address, intent), { message });

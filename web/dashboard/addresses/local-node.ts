@@ -1,35 +1,34 @@
-// Pays on a chain of this machine. Its node signs for accounts of its own, so no key is here.
+// Pays on a local chain. Its node signs with its own accounts, so no key is needed here.
 
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
 
 const localChainId = 31_337;
 
-/** @throws where another chain answers, before anything is asked of it that could cost money */
+/** @throws if another chain responds, before any request that could cost money */
 async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly Hex[] }> {
   const rpc = httpRpc(url);
   const chainId = Number(await rpc("eth_chainId", []));
   if (chainId !== localChainId) {
-    throw new Error(`${url} is chain ${chainId}, wanted ${localChainId}`);
+    throw new Error(`${url} is chain ${chainId}; expected ${localChainId}`);
   }
   return { rpc, accounts: (await rpc("eth_accounts", [])) as Hex[] };
 }
 
-/** The node's first three accounts deploy, pay and execute: scripts/local-chain.ts. */
+/** The node's first three accounts deploy, pay, and execute (scripts/local-chain.ts). */
 export const spareAccount = async (url: string): Promise<Hex | null> =>
   (await openLocal(url)).accounts[3] ?? null;
 
 /**
- * Pays what `intent` asks for with demo tokens minted for it, as `npm run pay` does.
- *
- * @returns the transaction of the payment, in a block
- * @throws {RpcError} what the node refuses
+ * Pays the amount of `intent` with freshly minted demo tokens, like `npm run pay`.
+ * @returns the hash of the mined payment
+ * @throws {RpcError} if the node rejects a request
  */
 export async function payAt(url: string, address: Hex, intent: Intent): Promise<Hex> {
   const { rpc, accounts } = await openLocal(url);
   const { token, amount } = intent;
   const from = accounts[1];
-  if (!from) throw new Error(`${url} signs for nobody but its first account`);
+  if (!from) throw new Error(`${url} has no second account, which pays`);
   const send = async (data: Hex): Promise<Hex> => {
     const hash = (await rpc("eth_sendTransaction", [{ from, to: token, data }])) as Hex;
     for (;;) {

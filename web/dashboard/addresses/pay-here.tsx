@@ -10,7 +10,7 @@ import { payAt } from "./local-node.ts";
 
 type PayHereProps = { record: AddressRecord; localNode: string; status: ServiceStatus | undefined };
 
-/** Pays an address of the local chain by a press, and says how far the money has come. */
+/** Pays an address of the local chain with a button, and shows the progress. */
 export function PayHere({ record: { address, intent }, localNode, status }: PayHereProps) {
   const { say } = useSpeech();
   const payment = useMutation({ mutationFn: () => payAt(localNode, address, intent) });
@@ -56,7 +56,7 @@ export function PayHere({ record: { address, intent }, localNode, status }: PayH
 
 type UnpaidProps = { error: Error; address: string; localNode: string };
 
-/** A node that is there says why; one that this browser does not reach is paid from a terminal. */
+/** Shows the error of the node, or a terminal command if this browser cannot reach the node. */
 function Unpaid({ error, address, localNode }: UnpaidProps) {
   const { say } = useSpeech();
   const pasted = { name: say("terminal"), text: `npm run --silent pay -- ${address}` };

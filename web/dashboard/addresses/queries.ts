@@ -4,20 +4,20 @@ import type { AddressPage } from "executable-address/client";
 import type { FoundStatus } from "../api.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
-/** States change without anybody pressing anything. */
+/** Statuses change without user action. */
 const statusesEveryMs = 15_000;
 
 export const useAddresses = (filter: AddressFilter) =>
   useInfiniteQuery({
     queryKey: ["addresses", filter],
-    // The server ends a search whose asker has left: what was typed before need not be found.
+    // The server cancels a search when its client disconnects, so outdated searches end early.
     queryFn: ({ pageParam, signal }) => addresses.list(filter, pageParam, undefined, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
   });
 
-/** A whole reference is found at once by its index, however old the address is. */
+/** A whole reference is found by index, regardless of the address's age. */
 export function useWhole(filter: AddressFilter): AddressPage[] {
   const { referenceContains: reference } = filter;
   const { data } = useQuery({
@@ -31,7 +31,7 @@ export function useWhole(filter: AddressFilter): AddressPage[] {
 
 export type StatusOf = (address: Hex) => FoundStatus | undefined;
 
-/** One request for each page of rows; undefined until it is answered. */
+/** One request for each page of rows; undefined until it responds. */
 export function useStatuses(pages: readonly AddressPage[]): StatusOf {
   const found = useQueries({
     queries: pages

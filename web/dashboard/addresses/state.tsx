@@ -16,7 +16,7 @@ export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | 
 
 type StateProps = { of: ListedAddress; now: FoundStatus | undefined };
 
-/** Shows the state that its chain has now, or, where that cannot be read, the last one seen. */
+/** Shows the current state, or the last known state if the chain cannot be read. */
 export function State({ of: seen, now }: StateProps) {
   const { say } = useSpeech();
   if (!now) return <span className="skeleton inline-block h-4 w-16" />;

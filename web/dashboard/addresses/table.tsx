@@ -81,7 +81,9 @@ function Amount({ of: row, chains }: { of: ListedAddress; chains: readonly Chain
   );
 }
 
-/** An address, shortened in the middle for the eye; whole for a reader, a hover and a copy. */
+/**
+ * Shows an address shortened in the middle. Screen readers, tooltips, and copying get all of it.
+ */
 function ShortHex({ hex }: { hex: string }) {
   return (
     <span className="font-mono text-[0.875em]" title={hex}>

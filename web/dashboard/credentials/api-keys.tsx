@@ -14,10 +14,10 @@ import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import { NewKeyForm } from "./new-key-form.tsx";
 
-/** The change that a dialog asks to confirm, or to fill in. */
+/** The change that an open dialog confirms or fills in. */
 type PendingChange = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
-/** The API keys: made, shown once, rotated, revoked. A key lives only in the open dialog. */
+/** Lists API keys, and creates, rotates, and revokes them. A key exists only in the open dialog. */
 export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   const { say } = useSpeech();
   const { apiKeys, apiKeysMax, clientId } = credentials;
@@ -185,7 +185,7 @@ function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (pending: PendingC
 
 type NewKeyProps = { apiKey: string | undefined; clientId: ClientId; onDone: () => void };
 
-/** Shows a new key once, with a way to try it. */
+/** Shows a new key once, with an example to try it. */
 function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
   const { say } = useSpeech();
   const config = useConfig();

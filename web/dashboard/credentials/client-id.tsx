@@ -12,7 +12,7 @@ import { useRotation } from "../queries.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
-/** The client ID may stand in any page, so it is shown in full. */
+/** Shows the client ID in full, because it is public. */
 export function ClientIdCard({ clientId }: { clientId: ClientId }) {
   const { say } = useSpeech();
   const [asking, setAsking] = useState(false);
@@ -86,7 +86,9 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
   );
 }
 
-/** A reader of the page has its client ID: bound, it makes only what the shop's server signed. */
+/**
+ * The client ID is public. If it is bound, it creates only addresses that the shop's server signed.
+ */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();
   const text = say(isBound ? "onlySigned" : "anyIntent");
@@ -94,7 +96,7 @@ function Binding({ isBound }: { isBound: boolean }) {
   return <Setting text={text} action={action} change={() => api.bindClientId(!isBound)} />;
 }
 
-/** Whether the page may claim references for what it creates. */
+/** Whether pages may claim references for the addresses that they create. */
 function Naming({ mayName }: { mayName: boolean }) {
   const { say } = useSpeech();
   const text = say(mayName ? "referencesAllowed" : "referencesRefused");

@@ -14,7 +14,7 @@ const scopes = Object.keys(meanings) as Scope[];
 
 type FormProps = { busy: boolean; onAdd: (key: NewApiKey) => void };
 
-/** Asks what another key is called, what it may do, and until when. */
+/** Asks for the name, scopes, and expiry of another key. */
 export function NewKeyForm({ busy, onAdd }: FormProps) {
   const { say } = useSpeech();
   const [name, setName] = useState("");

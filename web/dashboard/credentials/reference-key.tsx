@@ -12,7 +12,7 @@ import { useSpeech } from "../words/speech.ts";
 
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
-/** The key that turns references into salts, and signs for a bound client ID. */
+/** The key that derives salts from references, and signs for a bound client ID. */
 export function ReferenceKeyCard({ referenceKey }: CardProps) {
   const { say } = useSpeech();
   const [asking, setAsking] = useState(false);

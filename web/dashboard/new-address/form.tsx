@@ -26,7 +26,7 @@ type Draft = {
   at: string;
   amount: string;
   receiver: string;
-  /** Whose money it is that cannot be used: nobody's until it is answered. */
+  /** The owner of late and excess payments; empty until the user chooses. */
   owner: Owner | "";
   recovery: string;
   span: string;
@@ -42,7 +42,7 @@ const listChoices = ({ chains }: Config, say: Say): Choice[] =>
     })),
   );
 
-/** Undefined where a field is missing or wrong. */
+/** Returns undefined if a field is missing or invalid. */
 function makePayment(draft: Draft, choice: Choice | undefined, amount: string | undefined) {
   const receiver = draft.receiver.trim();
   const recovery = { customer: draft.recovery.trim(), receiver, "": "" }[draft.owner];
@@ -61,7 +61,7 @@ type PaymentFormProps = {
   config: Config;
   busy: boolean;
   onSubmit: (asked: { payment: SimplePayment; reference: string }) => void;
-  /** Forgets what was found before. */
+  /** Clears the findings of the last check. */
   onChange: () => void;
 };
 
@@ -133,7 +133,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
 
 type AmountProps = { value: string; decimals: number; onChange: (event: Typed) => void };
 
-/** Says so where what was typed is no amount of the token. */
+/** Shows an error if the text is not an amount of the token. */
 function AmountField({ value, decimals, onChange }: AmountProps) {
   const { say } = useSpeech();
   const isFault = value.trim() !== "" && !parseUnits(value, decimals);
@@ -161,7 +161,7 @@ type OwnerProps = {
   change: (name: keyof Draft) => (event: Typed) => void;
 };
 
-/** It is asked and never assumed: an address has one `recovery` for good. */
+/** The form has no default, because the `recovery` of an address can never change. */
 function OwnerField({ draft, change }: OwnerProps) {
   const { say } = useSpeech();
   const of = owners.map(({ id, name, text }) => ({ id, name: say(name), text: say(text) }));
@@ -196,7 +196,7 @@ type NamedSelectProps = Omit<ComponentProps<typeof Select>, "children"> & {
   of: readonly { id: string; name: string }[];
 };
 
-/** Its value is the place of what is chosen. */
+/** The value of an option is its index. */
 function NamedSelect({ of, ...props }: NamedSelectProps) {
   return (
     <Select {...props}>

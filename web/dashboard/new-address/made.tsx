@@ -22,7 +22,7 @@ const isProved = (record: AddressRecord): boolean => {
   }
 };
 
-/** The address to hand out, and how a program makes the next one. */
+/** Shows the new address to share, and code that creates the next one. */
 export function Made({ record, config, onAgain }: MadeProps) {
   const { say } = useSpeech();
   const clientId = useCredentials().data?.clientId.clientId;
@@ -92,7 +92,7 @@ export function Made({ record, config, onAgain }: MadeProps) {
   );
 }
 
-/** In the order in which one writes it, and arguments that a sample may hold. */
+/** Returns the fields in the usual order, with arguments that a sample can contain. */
 const makeSample = ({
   chainId,
   token,

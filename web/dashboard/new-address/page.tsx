@@ -17,11 +17,11 @@ import { Made } from "./made.tsx";
 
 type NewPayment = { payment: SimplePayment; reference: string };
 
-/** Findings of the check; where there are none, the address is created at once. */
+/** Checks the payment. Without findings, the address is created immediately. */
 const check = ({ payment }: NewPayment) =>
   request<Check>("POST", "/dashboard/api/check", makeIntent(payment));
 
-/** An address for the commonest payment, without a line of code, and the code for the next one. */
+/** Creates an address for a simple payment without code, and shows the code for the next one. */
 export function NewAddressPage() {
   const { say } = useSpeech();
   const config = useConfig();
@@ -34,9 +34,7 @@ export function NewAddressPage() {
   );
 }
 
-/**
- * Checks the intent first: where something is doubtful, it is shown, and a second press creates.
- */
+/** Checks the intent first. If there are findings, shows them, and a second press creates. */
 function NewAddress({ config }: { config: Config }) {
   const { say } = useSpeech();
   const [asked, setAsked] = useState<NewPayment>();
@@ -96,7 +94,7 @@ function NewAddress({ config }: { config: Config }) {
   );
 }
 
-/** The chain is away, or too much was tried: that says nothing against the payment itself. */
+/** If the chain is unavailable or the limit is reached, the payment itself may still be fine. */
 const isUntried = (error: unknown) =>
   error instanceof Problem && (error.status === 503 || error.status === 429);
 

@@ -7,7 +7,7 @@ import { useOriginChange, useVerdict } from "../queries.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
-/** Asks the server for its verdict while one types, so that its rules exist only there. */
+/** Requests the server's verdict while the user types, so that the rules exist only there. */
 export function AddOrigin({ list }: { list: Origins }) {
   const { say } = useSpeech();
   const [entry, setEntry] = useState("");

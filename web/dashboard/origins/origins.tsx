@@ -85,7 +85,7 @@ function AllowedOrigins({ list }: { list: Origins }) {
 
 type OriginTableProps = {
   origins: Origins["origins"];
-  /** The one that is being removed. */
+  /** The origin that is being removed. */
   removing: string | undefined;
   onRemove: (origin: string) => void;
 };
@@ -124,7 +124,7 @@ function OriginTable({ origins, removing, onRemove }: OriginTableProps) {
   );
 }
 
-/** Asks the server whether its list admits a page of an origin. */
+/** Asks the server whether its list allows an origin. */
 function TryOrigin() {
   const { say } = useSpeech();
   const [origin, setOrigin] = useState("");

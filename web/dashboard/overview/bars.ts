@@ -1,4 +1,4 @@
-// From the hours and days the server counted to the columns of a chart.
+// Converts the hours and days that the server counted to the columns of a chart.
 
 import { dateFormat } from "../../shown/words/say-when.ts";
 import { english } from "../../ui/words/languages.ts";
@@ -19,7 +19,7 @@ export const sum = (hours: readonly UsageHour[]) => ({
 
 const hourMs = 3_600_000;
 
-/** The server tells only of hours in which something happened; the chart shows all of them. */
+/** The server returns only hours with requests; the chart shows all hours. */
 export function makeBars(
   hours: readonly UsageHour[],
   span: { hours: number; hoursPerBar: number },
@@ -47,11 +47,11 @@ export function makeBars(
   });
 }
 
-/** From below: executed, returned, paid and neither yet, asked for and not paid. */
+/** From below: executed, returned, paid but neither yet, requested but not paid. */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 
 /**
- * A column for each of the last `count` days of one token, silent ones too.
+ * Returns one column for each of the last `count` days of a token, including days without payments.
  * @param decimals of the token
  */
 export function makeDayBars(

@@ -12,11 +12,11 @@ import { makeIntent, samplesFor } from "../samples.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
-/** No address: what is pasted with it is refused, and so is never paid. */
+/** Not an address, so that a pasted example is rejected and never paid. */
 const placeholder = "YOUR_WALLET";
 const daySeconds = 86_400;
 
-/** The examples, filled in with what this server and account have. */
+/** The examples with the values of this server and account. */
 export function FirstAddress(props: {
   clientId: string | undefined;
   config: Config;
@@ -80,7 +80,9 @@ export function FirstAddress(props: {
   );
 }
 
-/** Nobody needs a wallet to try an address of the local chain. Other dashboards load none of it. */
+/**
+ * Lets users try an address of the local chain without a wallet. Other dashboards load none of it.
+ */
 const useSpareAccount = (localNode: string | null | undefined) =>
   useQuery({
     queryKey: ["spare-account", localNode],
@@ -90,7 +92,7 @@ const useSpareAccount = (localNode: string | null | undefined) =>
     staleTime: Infinity,
   }).data;
 
-/** Makes the address of the example at once, and leads to where its payment is followed. */
+/** Creates the address of the example, and opens its page. */
 function MakeIt({ intent, given }: { intent: object; given: boolean }) {
   const { say } = useSpeech();
   const [, navigate] = useLocation();

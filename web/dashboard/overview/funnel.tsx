@@ -6,7 +6,7 @@ import type { Say } from "../words/words.ts";
 
 type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
 
-/** Shows how many addresses were made, of those paid, of those executed, and how soon. */
+/** Shows how many addresses were created, paid, and executed, and the median times. */
 export function Funnel({ days, pace }: FunnelProps) {
   const { say } = useSpeech();
   const countOf = (name: MoneyName) => days.reduce((sum, day) => sum + day[`${name}Count`], 0);
@@ -47,7 +47,7 @@ function Step({ name, count, part, children }: StepProps) {
   );
 }
 
-/** Says nothing where more were paid on these days than were made on them. */
+/** Returns an empty text if more addresses were paid on these days than were created. */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";
 

@@ -13,7 +13,7 @@ import type { Say } from "../words/words.ts";
 import { makeDayBars, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
-/** The part of a column that is of this alone. */
+/** The part of a column that belongs only to this amount. */
 const swatches: Record<MoneyName, string> = {
   asked: "chart-open",
   paid: "chart-waits",
@@ -22,7 +22,7 @@ const swatches: Record<MoneyName, string> = {
 };
 const names = Object.keys(swatches) as MoneyName[];
 
-/** Shows what was asked for and what became of it, by token and by day. */
+/** Shows requested, paid, completed, and returned amounts by token and day. */
 export function Money() {
   const { say } = useSpeech();
   const config = useConfig();
@@ -148,7 +148,7 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
   );
 }
 
-/** A reorganisation of the chain may take back on one day what came on another. */
+/** A reorganization can remove on one day a payment that arrived on another. */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
     ? `−${sayAmount(units.slice(1), place, chains, say)}`

@@ -22,8 +22,8 @@ export function Overview() {
   const config = useConfig();
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
-  // The figures come with the rest: one that came later would move what is below it. One that does
-  // not come says so itself.
+  // The figures load with the rest, because late figures would move the content below. If they fail
+  // to load, they show their own error.
   const figures = [useMoney(), useUsage(firstSpan.hours)];
   const hasFigures = figures.every((query) => !query.isPending);
   const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;
@@ -48,7 +48,7 @@ export function Overview() {
   );
 }
 
-/** Asked anew at each visit, since the page's own button makes the first address. */
+/** Requested at each visit, because a button on this page creates the first address. */
 const useNewest = () =>
   useQuery({
     queryKey: ["newest-address"],
@@ -59,8 +59,8 @@ const useNewest = () =>
 type StepsProps = { credentials: Credentials; origins: Origins; config: Config };
 
 /**
- * An account at work wants its figures first, a new one its first steps. Decided once: nothing may
- * jump under the pointer because the first address was made meanwhile.
+ * An active account sees its figures first, and a new one its first steps. The order does not
+ * change later, so that nothing moves under the pointer.
  */
 function Sections(props: StepsProps & { hasAddress: boolean }) {
   const { credentials, origins, config } = props;
@@ -95,7 +95,7 @@ function Warnings({ credentials }: { credentials: Credentials }) {
   );
 }
 
-/** Shows what is left to do before the first address, then the first address itself. */
+/** Shows the remaining steps before the first address. */
 function Steps({ isNew, credentials, origins, config }: StepsProps & { isNew: boolean }) {
   const { say } = useSpeech();
   const hasKey = credentials.apiKeys.length > 0;

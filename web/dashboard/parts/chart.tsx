@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { useSpeech } from "../words/speech.ts";
 
-/** One column: what `says` reads out, and the heights of its parts from below. */
+/** One column: the text in `says`, and the heights of its parts from below. */
 export type Bar = { label: string; says: string; parts: readonly number[] };
 
 const width = 720;
@@ -10,13 +10,16 @@ const height = 160;
 type ChartProps = {
   bars: readonly Bar[];
   title: string;
-  /** A class of each part, from below. */
+  /** The CSS class of each part, from below. */
   fills: readonly string[];
-  /** Says the height of the highest column. */
+  /** Formats the height of the highest column. */
   sayMost: (most: number) => string;
 };
 
-/** A stacked column chart. Arrow keys or the pointer walk the columns; the line above reads one. */
+/**
+ * A stacked column chart. The arrow keys or the pointer select a column, which the line above
+ * describes.
+ */
 export function Chart({ bars, title, fills, sayMost }: ChartProps) {
   const { say } = useSpeech();
   const [at, setAt] = useState<number>();
@@ -92,7 +95,7 @@ function Column({ parts, fills, x, step, most }: ColumnProps) {
 
 const sumOf = (parts: readonly number[]) => parts.reduce((sum, part) => sum + part, 0);
 
-/** The next round number: 1, 2, 3, 4, 5, 6, 8, 10, 15, 20 … */
+/** Returns the next round number: 1, 2, 3, 4, 5, 6, 8, 10, 15, 20 … */
 const roundUp = (value: number) => {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value)!;

@@ -5,7 +5,7 @@ import { useSpeech } from "../words/speech.ts";
 
 type ConfirmProps = {
   title: string;
-  /** Names what the button does: "Rotate now". */
+  /** The label of the button, such as "Rotate now". */
   action: string;
   open: boolean;
   busy: boolean;
@@ -14,7 +14,7 @@ type ConfirmProps = {
   children: ReactNode;
 };
 
-/** Asks before something stops working, and says what. */
+/** Asks for confirmation before something stops working. */
 export function Confirm(props: ConfirmProps) {
   const { say } = useSpeech();
   const { title, action, open, busy, onClose, onConfirm, children } = props;

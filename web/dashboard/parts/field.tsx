@@ -13,7 +13,7 @@ import type { Say } from "../words/words.ts";
 type Around = { label: string; hint?: ReactNode; error?: string | undefined };
 type FieldProps = ComponentProps<"input"> & Around;
 
-/** A labelled input; the hint and the error are read out with it. */
+/** A labeled input whose hint and error are announced with it. */
 export function Field({ label, hint, error, className = "", ...input }: FieldProps) {
   const id = useId();
   const { fault, watch } = useFault(error, input.onChange);
@@ -27,8 +27,9 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Says below the field why the form is not sent, in place of the browser's bubble. Its listener
- * calls `onChange`: were there two, the page would be drawn between them, with the old value.
+ * Shows below the field why the form cannot be sent, instead of the browser's bubble. Its listener
+ * also calls `onChange`: with two listeners, the page would be drawn in between, with the old
+ * value.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();
@@ -40,7 +41,7 @@ function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
         event.preventDefault();
         const input = event.currentTarget;
         setRefused(sayFault(input, say));
-        // A fieldset with a wrong input in it is wrong too.
+        // A fieldset that contains an invalid input is also invalid.
         if (input.form?.querySelector("input:invalid") === input) input.focus();
       },
       onChange(event: ChangeEvent<HTMLInputElement>) {
@@ -51,7 +52,7 @@ function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   };
 }
 
-/** The browser has a sentence of its own, in its language and not in the page's. */
+/** The browser's own message is in its language, not in the page's. */
 function sayFault({ validity, type, minLength, min, max }: HTMLInputElement, say: Say): string {
   if (validity.tooShort) return say("atLeastCharacters", { n: minLength });
   if (validity.typeMismatch) return say("emailNeeded");
@@ -97,11 +98,11 @@ type ChoicesProps = {
   value: string;
   onChange: FieldProps["onChange"];
   of: readonly { id: string; name: string; text: string }[];
-  /** A choice may ask for this besides. */
+  /** A choice can ask for another field. */
   children?: ReactNode;
 };
 
-/** One of a few, each explained; one has to be chosen. */
+/** A required choice among a few options, each with an explanation. */
 export function Choices({ legend, name, value, onChange, of, children }: ChoicesProps) {
   const id = useId();
   const { fault, watch } = useFault(undefined, onChange);

@@ -8,7 +8,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 
-/** "24 hours", or "24 hr". */
+/** Returns "24 hours", or "24 hr" in short form. */
 export const saySpan = (
   count: number,
   unit: "day" | "hour" | "minute" | "second",
@@ -16,7 +16,7 @@ export const saySpan = (
 ): string =>
   new Intl.NumberFormat(localeOf(english), { style: "unit", unit, unitDisplay }).format(count);
 
-/** "3 minutes ago", "in 2 hours"; from 30 days on the date. */
+/** Returns "3 minutes ago" or "in 2 hours", and the date from 30 days on. */
 export function sayTime(at: Date, now: Date, say: Say): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   if (Math.abs(seconds) < 45) return say(seconds > 0 ? "inAMoment" : "justNow");

@@ -7,18 +7,18 @@ import { useSpeech } from "../words/speech.ts";
 
 type SecretDialogProps = {
   title: string;
-  /** Undefined: the dialog is closed. */
+  /** Undefined if the dialog is closed. */
   secret: string | undefined;
-  /** Names it to the reader, such as "API key". */
+  /** The name of the secret, such as "API key". */
   what: string;
   testId: string;
-  /** Says why it has to be copied. */
+  /** The reason why the user must copy it now. */
   says: string;
   onDone: () => void;
   children?: ReactNode;
 };
 
-/** Shows a secret at the only moment that it is on a screen. */
+/** Shows a secret for the only time. */
 export function SecretDialog(props: SecretDialogProps) {
   const { say } = useSpeech();
   const { title, secret, what, testId, says, onDone, children } = props;

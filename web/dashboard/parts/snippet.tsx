@@ -9,11 +9,11 @@ export type Sample = { name: string; text: string };
 type SnippetProps = {
   samples: readonly Sample[];
   label: string;
-  /** False while something is missing in it. */
+  /** False if the code is incomplete. */
   canCopy?: boolean;
 };
 
-/** Code to copy, in one or more languages under tabs. */
+/** Code to copy, with a tab for each language. */
 export function Snippet({ samples, label, canCopy = true }: SnippetProps) {
   const { say } = useSpeech();
   const id = useId();

@@ -4,7 +4,7 @@ import { useSpeech } from "../words/speech.ts";
 type Column<Row> = {
   head: string;
   cell: (row: Row) => ReactNode;
-  /** Left out on a narrow screen, where a row has two lines of two cells. */
+  /** Hidden on a narrow screen, where a row has two lines of two cells. */
   isWide?: boolean;
 };
 type TableProps<Row> = {
@@ -15,8 +15,8 @@ type TableProps<Row> = {
 };
 
 /**
- * A table whose rows are two lines on a narrow screen. The roles are spelt out because
- * `display: grid` takes a table's own ones away.
+ * A table whose rows have two lines on a narrow screen. The roles are explicit because `display:
+ * grid` removes a table's implicit roles.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const { say } = useSpeech();

@@ -4,12 +4,12 @@ import { Field } from "./field.tsx";
 
 type UrlEntryProps = Omit<ComponentProps<typeof Field>, "onChange"> & {
   onType: (text: string) => void;
-  /** Names what the button does: "Add origin". */
+  /** The label of the button, such as "Add origin". */
   action: string;
   busy: boolean;
 };
 
-/** One line of a form that takes a URL or an origin as it is, and the button that sends it. */
+/** A form line for a URL or an origin, with the button that sends it. */
 export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   return (
     <div className="flex flex-wrap items-start gap-3">
@@ -31,7 +31,7 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   );
 }
 
-/** Stands where a list is empty, and leads to the line that adds its first entry. */
+/** Appears in an empty list and leads to the field that adds its first entry. */
 export const ToEntry = ({ name, children }: { name: string; children: string }) => (
   <Button onClick={() => document.getElementsByName(name)[0]?.focus()}>{children}</Button>
 );

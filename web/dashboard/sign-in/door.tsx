@@ -6,7 +6,7 @@ import { Brand } from "../shell.tsx";
 import { useSpeech } from "../words/speech.ts";
 import type { Key } from "../words/words.ts";
 
-/** The page around every form that needs no session. */
+/** The frame of every form that needs no session. */
 export function Door({ title, children }: { title: string; children: ReactNode }) {
   const { say } = useSpeech();
   return (

@@ -9,7 +9,7 @@ import { passwordCharactersMin, sayProblem } from "../words/problems.ts";
 import { useSpeech } from "../words/speech.ts";
 import { Door } from "./door.tsx";
 
-/** The one-time token of a link an operator printed, `/reset#token=…`: no server logs it. */
+/** The one-time token of a reset link, after `#`, so that no server logs it. */
 const tokenOfLink = () => new URLSearchParams(window.location.hash.slice(1)).get("token");
 
 export function Reset() {
@@ -17,7 +17,7 @@ export function Reset() {
   const [token] = useState(tokenOfLink);
   const sending = useMutation({
     mutationFn: (form: FormData) => api.resetPassword(token ?? "", String(form.get("password"))),
-    // The token is spent: it need not stay in the history.
+    // The token was used, so it is removed from the history.
     onSuccess: () => window.history.replaceState(null, "", "/reset"),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {

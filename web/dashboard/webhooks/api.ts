@@ -1,4 +1,4 @@
-// Asks service/http/dashboard/webhooks.ts, whose answers are typed as those of /v1/webhooks.
+// Requests to service/http/dashboard/webhooks.ts, whose responses have the types of /v1/webhooks.
 
 import type { Delivery, Endpoint } from "executable-address/client";
 import type {
@@ -15,7 +15,7 @@ import { request } from "../request.ts";
 
 export type { Delivery, Endpoint };
 
-/** ISO 8601, from inclusive, until exclusive. */
+/** ISO 8601; `from` is inclusive, `until` exclusive. */
 type Span = { from: string; until: string };
 
 const base = "/dashboard/api/webhooks";

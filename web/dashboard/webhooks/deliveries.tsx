@@ -12,7 +12,7 @@ import { sayMany } from "../words/words.ts";
 import { type Delivery, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
-/** Lists what an endpoint was sent, newest first, and what it answered. */
+/** Lists the deliveries of an endpoint, newest first, with its responses. */
 export function Deliveries({ endpointId }: { endpointId: string }) {
   const { say } = useSpeech();
   const found = useQuery({
@@ -57,7 +57,7 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
   );
 }
 
-/** Sends again what was told in a span of time. */
+/** Replays the events of a time range. */
 function ReplaySpan({ endpointId }: { endpointId: string }) {
   const { say } = useSpeech();
   const [span, setSpan] = useState({ from: "", until: "" });
@@ -70,7 +70,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       {
         onSuccess({ replayed, next }) {
           toast(sayMany(say, "eventsSent", replayed));
-          // The rest begins there.
+          // The remaining events begin there.
           if (next) setSpan({ ...span, from: toLocalTime(next) });
         },
       },
@@ -101,7 +101,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
   );
 }
 
-/** Writes a time as an input of the type datetime-local has it, in the reader's time zone. */
+/** Formats a time for an input of type datetime-local, in the user's time zone. */
 function toLocalTime(iso: string): string {
   const at = new Date(iso);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);

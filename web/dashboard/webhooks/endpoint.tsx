@@ -101,7 +101,7 @@ function ConfirmDeletion({ id, open, onClose }: ConfirmProps) {
   );
 }
 
-/** Why nothing is sent or taken, and whether an old secret signs beside the new one. */
+/** Explains why nothing is sent or accepted, and whether an old secret also signs. */
 function Condition({ endpoint }: { endpoint: Endpoint }) {
   const { say } = useSpeech();
   const { state, reason, failingSince, oldSecretUntil } = endpoint;

@@ -18,12 +18,12 @@ import { useChange } from "./use-change.ts";
 
 const key = ["webhooks"];
 
-/** Shows where events go: endpoints, what each was sent, and what it answered. */
+/** Lists the endpoints with their deliveries and responses. */
 export function WebhooksPage() {
   const { say } = useSpeech();
   const found = useQuery({
     ...{ queryKey: key, queryFn: webhooks.list },
-    // An endpoint may be disabled while somebody looks.
+    // An endpoint may be disabled while the page is open.
     refetchInterval: 5_000,
   });
   const [secret, setSecret] = useState<string>();
@@ -134,7 +134,7 @@ function AddEndpoint({ list, onSecret }: AddProps) {
   );
 }
 
-/** Lets the account choose how many confirmations each chain needs before an event is sent. */
+/** Sets how many confirmations each chain needs before an event is sent. */
 function Depths({ chains }: { chains: readonly Depth[] }) {
   const { say } = useSpeech();
   return (

@@ -1,5 +1,5 @@
-// The service's codes of a sign-in in the dashboard's words. A page imports no code of the service,
-// so this holds the two together.
+// Checks that the dashboard has a text for each sign-in error of the service, whose code a page
+// cannot import.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,12 +17,12 @@ const said = (code: string) =>
   pages.sayProblem(new Problem(400, code, "only in English"), sayWith(en));
 
 for (const code of Object.keys(signInRefusals)) {
-  test(`${code} has a sentence`, () => {
+  test(`has a text for ${code}`, () => {
     assert.notEqual(said(code), said("a_code_without_words"));
   });
 }
 
-test("a password's bounds are those of the service, in the hint and in the refusals", () => {
+test("uses the service's limits of passwords in the hint and in the errors", () => {
   assert.equal(pages.passwordCharactersMin, passwordCharactersMin);
   assert.match(said("password_too_short"), new RegExp(`at least ${passwordCharactersMin} `));
   assert.match(said("password_too_long"), new RegExp(`at most ${passwordCharactersMax} `));

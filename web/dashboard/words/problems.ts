@@ -1,10 +1,9 @@
-// An error says to the person at the screen the sentence of its code, or
-// else the sentence that the server sent.
+// Returns the text of an error: the text of its code or, if there is none, the server's message.
 
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";
 
-/** The service's bounds, which a page cannot import: problems.test.ts compares them. */
+/** The service's limits, which a page cannot import; problems.test.ts compares them. */
 export const passwordCharactersMin = 12;
 const passwordCharactersMax = 128;
 
@@ -28,7 +27,7 @@ const keys: Readonly<Record<string, Key>> = {
   signup_closed: "signupClosedAsk",
 };
 
-/** One sentence for an error: of its code, of its first issue, or an honest last resort. */
+/** Returns one sentence: the text of the code, the first issue, or a generic fallback. */
 export function sayProblem(error: unknown, say: Say): string {
   if (!(error instanceof Problem)) return say("problemReload");
   const key = keys[error.code];

@@ -1,4 +1,4 @@
-// How the components of the dashboard speak.
+// The speech of the dashboard's components.
 
 import { makeSpeech } from "../../ui/words/speech.tsx";
 import { en } from "./words.ts";

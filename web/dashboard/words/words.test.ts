@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { sayWith } from "../../ui/words/languages.ts";
 import { en, sayMany } from "./words.ts";
 
-test("each text with several forms has one for a single thing and one for all others", () => {
+test("each text with several forms has one for a single item and one for all others", () => {
   const forms = Object.values(en).filter((text) => text.includes(" | "));
   assert.ok(forms.length > 0);
   for (const text of forms) assert.match(text, /^one: [^|]+ \| other: [^|]+$/);
 });
 
-test("a number selects its form and is grouped", () => {
+test("selects the form for a number, and groups its digits", () => {
   const said = (n: number) => sayMany(sayWith(en), "callsRun", n);
   assert.deepEqual([1, 2, 1234].map(said), ["1 call", "2 calls", "1\u202f234 calls"]);
 });

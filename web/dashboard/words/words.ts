@@ -1,4 +1,4 @@
-// The text of the dashboard, which is English only.
+// The texts of the dashboard, which is available only in English.
 
 import { formatUnits } from "executable-address-element/page";
 import type { SayIn } from "../../ui/words/languages.ts";

@@ -1,5 +1,5 @@
-// A receipt that verifies itself: on the service's page, where it is made, and in the file that a
-// person saves, which makes no requests. Both run this script.
+// A receipt that verifies itself, on the service's page and in a saved file, which makes no
+// requests. Both run this script.
 
 import { InvalidError } from "executable-address";
 import { ProofError, type ProvedReceipt, verifyReceipt } from "executable-address/proof";
@@ -48,7 +48,7 @@ async function open(read: () => OpenedReceipt | Promise<OpenedReceipt>): Promise
   }
 }
 
-/** Names and decimals are not proved, so they pass the same checks as a server's chain list. */
+/** Names and decimals are not proven, so they pass the same checks as a server's chain list. */
 function readNames({ shown }: OpenedReceipt, { record }: ProvedReceipt): Chain | undefined {
   const { chainId, token: address } = record.intent;
   const { chain: name, symbol, decimals } = shown ?? {};
@@ -144,7 +144,7 @@ const Press = ({ onPress, children }: { onPress: () => void; children: ReactNode
   </button>
 );
 
-/** Says why a receipt is refused, with the fault in it, and shows no part of the receipt. */
+/** Shows why a receipt is rejected, with the fault, and no part of the receipt. */
 function Refusal({ error }: { error: unknown }) {
   const { say } = useSpeech();
   const [sentence, detail] = readRefusal(error);

@@ -1,4 +1,4 @@
-// The parts of a receipt that its proof covers, as text, and as pictures of the money and the time.
+// Shows the proven parts of a receipt, as text and as charts of the money and the time.
 
 import type { ProvedReceipt } from "executable-address/proof";
 import {
@@ -18,7 +18,7 @@ import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { type SaidMoment, Timeline } from "../../ui/drawn/timeline.tsx";
 import { type Key, Said, useSpeech } from "./words.ts";
 
-/** Untrusted text, with each character written out that would hide or reorder others. */
+/** Untrusted text. Characters that hide or reorder text are escaped. */
 const Inert = ({ text }: { text: string }) => <bdi>{inertText(text)}</bdi>;
 const Code = ({ text }: { text: string }) => (
   <code>
@@ -32,7 +32,7 @@ const Account = ({ address }: { address: string }) => (
   </span>
 );
 
-/** `chain` is the service's word for names and decimals, or the file's. */
+/** `chain` contains unverified names and decimals, from the service or the file. */
 type ProvedProps = { proved: ProvedReceipt; chain: Chain | undefined };
 
 /** Shows a receipt that is correct if its blocks belong to the chain. */
@@ -141,7 +141,7 @@ function AtBlock({ number, timestamp }: { number: number; timestamp: number }) {
   return <Said as="atBlock" number={number} time={sayMoment(timestamp, language)} />;
 }
 
-/** Draws who paid and who received, unless no payment and no outcome is proved. */
+/** Draws payers and recipients, if a payment or an outcome is proven. */
 function MoneyFlow({ proved, chain }: ProvedProps) {
   const { record, execution, outcome, payments } = proved;
   const { intent } = record;
@@ -150,7 +150,7 @@ function MoneyFlow({ proved, chain }: ProvedProps) {
   const paid = sumShares(sharesIn(intent, payments, 0n));
   const left = BigInt(execution?.left ?? 0);
   const taken = execution ? BigInt(execution.held) - left : 0n;
-  // What was not taken, or came later, can go to `recovery` alone.
+  // Money that the calls did not take, or that arrived later, can only go to `recovery`.
   const returned = paid - taken > left ? paid - taken : left;
   const to = outcome === "open" ? [] : sharesOut(intent, execution, returned);
   if (to.length === 0) return null;
@@ -201,7 +201,7 @@ function Moments({ proved, chain }: ProvedProps) {
   return <Timeline label={say("times")} moments={said} dir={language.dir} />;
 }
 
-/** Returns a function that says an amount of the intent's token, or of another one. */
+/** Returns a function that formats an amount of the intent's token or of another token. */
 function useAmounts({ record }: ProvedReceipt, chain: Chain | undefined) {
   const { intent } = record;
   const { say } = useSpeech();

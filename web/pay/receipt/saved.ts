@@ -1,4 +1,4 @@
-// Receipts as they are fetched, saved, and read from a file: JSON, or one page that contains this
+// Fetches, saves, and reads receipts. A saved receipt is JSON, or one page that contains this
 // script, its style, and the receipt.
 
 import type { AddressRecord } from "executable-address";
@@ -10,10 +10,10 @@ import {
 } from "executable-address/proof";
 import { isSame, readChains } from "executable-address-element/page";
 
-/** Nothing in it is verified yet. */
+/** Not verified yet. */
 export type OpenedReceipt = {
   readonly receipt: SavedReceipt;
-  /** The service's names, which no proof covers. */
+  /** The service's names, which the proof does not cover. */
   readonly shown?: {
     readonly chain?: string;
     readonly symbol?: string;
@@ -32,7 +32,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** @throws {NoAnswer} if the service answers with an error */
+/** @throws {NoAnswer} if the service returns an error */
 export async function fetchReceipt(address: string): Promise<OpenedReceipt> {
   const get = async (path: string) => {
     const answer = await fetch(`/v1${path}`);
@@ -81,7 +81,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
     ...["default-src 'none'", "img-src data:"],
     ...["script-src 'unsafe-inline'", "style-src 'unsafe-inline'"],
   ].join("; ");
-  // Within a script no text may end it.
+  // No text within the script may end it.
   const data = JSON.stringify(whole).replaceAll("<", "\\u003c");
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -93,7 +93,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
   ].join("\n");
 }
 
-/** Offers a text as a download. */
+/** Downloads a text as a file. */
 export function save(name: string, type: string, text: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));

@@ -1,4 +1,4 @@
-// Asks endpoints that the reader names, and the wallets of this browser, whether the blocks of a
+// Asks endpoints of the user's choice, and the wallets of this browser, whether the blocks of a
 // receipt belong to the chain.
 
 import type { Hex } from "executable-address";
@@ -11,22 +11,22 @@ import { type Key, useSpeech } from "./words.ts";
 type Block = { readonly number: number; readonly hash: Hex };
 type Request = (method: string, params: readonly unknown[]) => Promise<unknown>;
 type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, number>> };
-type Testimony = Answer & { readonly name: string };
+type Result = Answer & { readonly name: string };
 
 export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const { blocks, record } = proved;
   const { chainId } = record.intent;
   const { say } = useSpeech();
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);
-  const [testimonies, setTestimonies] = useState<readonly Testimony[]>([]);
+  const [results, setResults] = useState<readonly Result[]>([]);
   const [text, setText] = useState("");
   useEffect(() => followWallets(setWallets), []);
   const ask = async (witnesses: readonly (readonly [name: string, request: Request])[]) => {
-    const testimony = async ([name, request]: (typeof witnesses)[number]) => ({
+    const check = async ([name, request]: (typeof witnesses)[number]) => ({
       name,
       ...(await requestBlocks(request, chainId, blocks)),
     });
-    setTestimonies(await Promise.all(witnesses.map(testimony)));
+    setResults(await Promise.all(witnesses.map(check)));
   };
   const urls = text.split(/\s+/).filter((each) => URL.canParse(each));
   const askEndpoints = () => ask(urls.map((url) => [url, httpRpc(url)]));
@@ -59,7 +59,7 @@ export function Witnesses({ proved }: { proved: ProvedReceipt }) {
       </p>
       <div role="status">
         <ul>
-          {testimonies.map(({ name, as, values }, at) => (
+          {results.map(({ name, as, values }, at) => (
             <li key={at.toString()}>
               {name}: {say(as, values)}
             </li>
@@ -90,7 +90,7 @@ async function requestBlocks(
     if (count === blocks.length) return { as: "hasAll" };
     return { as: "hasSome", values: { count, all: blocks.length } };
   } catch {
-    // The error text of a browser or a wallet is in no language of ours.
+    // Error texts of browsers and wallets are not in the page's language.
     return { as: "noAnswer" };
   }
 }

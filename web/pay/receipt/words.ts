@@ -1,4 +1,4 @@
-// The words of a receipt. All six languages come with the script, because a saved receipt makes no
+// The texts of a receipt. The script contains all six languages, because a saved receipt makes no
 // requests.
 
 import type { LanguageTag } from "executable-address-element/page";
@@ -14,7 +14,7 @@ import zh from "./words/zh.json" with { type: "json" };
 type ReceiptKey = keyof typeof en;
 const catalogues: Readonly<Record<LanguageTag, Words<ReceiptKey>>> = { en, es, fr, de, ar, zh };
 
-// A receipt draws nothing that says the element's words, so those stay English and small.
+// Receipts show none of the element's texts, so those stay in English.
 const english = { ...uiWords, ...en };
 export type Key = keyof typeof english;
 

@@ -18,7 +18,10 @@ import { findIcon, walletApps } from "./wallets.ts";
 
 type ButtonsProps = { wallets: readonly Wallet[]; onPay: (wallet: Wallet) => void };
 
-/** One button for each wallet of this browser; if there is none, apps that open this page. */
+/**
+ * Shows a button for each wallet of this browser or, without wallets, links to apps that open this
+ * page.
+ */
 export function WalletButtons({ wallets, onPay }: ButtonsProps) {
   const { say } = useSpeech();
   if (wallets.length === 0) return <WalletApps />;
@@ -60,7 +63,7 @@ function WalletApps() {
 
 type NoticeProps = { view: WalletView; explorer: string | null | undefined };
 
-/** Reports how a payment by a wallet stands, with what the payer can do about it. */
+/** Shows the state of a payment by a wallet, and the next action of the payer. */
 export function WalletNotice({ view, explorer }: NoticeProps) {
   const { say } = useSpeech();
   const { is, title, messages, hash, action } = view;

@@ -1,5 +1,5 @@
-// The requests to a wallet and the reasons why nothing is sent. Tabs, reloads and drawing are in
-// e2e/browser/wallet.test.ts.
+// Tests the requests to a wallet, and the reasons why nothing is sent. Tests of tabs, reloads, and
+// drawing are in e2e/browser/wallet.test.ts.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -26,7 +26,7 @@ const { address, intent } = record;
 const { amount, chainId } = intent;
 const order: Order = {
   ...{ record, amount, chainName: "the chain", walletChain: undefined },
-  ...{ owedNow: () => amount, tell() {} },
+  ...{ owedNow: () => amount, report() {} },
 };
 const hash = `0x${"12".repeat(32)}` as const;
 const kept: Kept = {
@@ -44,7 +44,7 @@ type Answers = Record<string, () => unknown>;
 
 afterEach(() => keep(address, undefined));
 
-/** A wallet that can pay, but for `answers`. */
+/** A wallet that can pay, except for `answers`. */
 function openWallet(answers: Answers) {
   const asked: string[] = [];
   const able: Answers = {
@@ -73,13 +73,13 @@ function openWallet(answers: Answers) {
       () => undefined,
       (error) => (error as PaymentRefused).refusal,
     );
-    return { refusal, isAsked: asked.includes("eth_sendTransaction") };
+    return { refusal, isRequested: asked.includes("eth_sendTransaction") };
   };
   return { able, pay };
 }
 
 type Case = [Refusal, Answers, Partial<Order>?];
-const sent = { refusal: undefined, isAsked: true };
+const sent = { refusal: undefined, isRequested: true };
 
 const cases: Case[] = [
   [{ kind: "failed", reason: "eth_chainId: no number" }, { eth_chainId: () => "none" }],
@@ -95,7 +95,7 @@ const cases: Case[] = [
   [{ kind: "refused", reason: "no" }, { eth_estimateGas: refuseWith(3) }],
   [{ kind: "no_gas", heldWei: "31", neededWei: "32" }, { eth_getBalance: () => "0x1f" }],
   [{ kind: "changed" }, {}, { owedNow: () => "1" }],
-  [{ kind: "asked_elsewhere" }, { eth_blockNumber: keepAnother }],
+  [{ kind: "requested_elsewhere" }, { eth_blockNumber: keepAnother }],
 ];
 
 describe("sendPayment", () => {
@@ -103,11 +103,13 @@ describe("sendPayment", () => {
 
   for (const [refusal, answers, changed] of cases)
     test(`${refusal.kind}, and nothing is sent`, async () => {
-      assert.deepEqual(await send(answers, changed), { refusal, isAsked: false });
+      assert.deepEqual(await send(answers, changed), { refusal, isRequested: false });
     });
 
   const skip = navigator.locks ? false : "this Node has no locks";
-  test("asked_elsewhere while another asks for the same address", { skip }, async () => {
+  test("requested_elsewhere if another request for the same address is open", {
+    skip,
+  }, async () => {
     const connecting = Promise.withResolvers<void>();
     const held = Promise.withResolvers<Hex[]>();
     const eth_requestAccounts = () => {
@@ -117,21 +119,21 @@ describe("sendPayment", () => {
     const first = send({ eth_requestAccounts });
     await connecting.promise;
     const second = await send({});
-    assert.deepEqual(second, { refusal: { kind: "asked_elsewhere" }, isAsked: false });
+    assert.deepEqual(second, { refusal: { kind: "requested_elsewhere" }, isRequested: false });
     held.resolve([buyer]);
     assert.deepEqual(await first, sent);
   });
 
-  test("rejected at the signature leaves nothing kept, any other failure does", async () => {
+  test("removes the stored request if rejected, and keeps it after another error", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
-    assert.deepEqual(declined, { refusal: { kind: "rejected" }, isAsked: true });
+    assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
     assert.equal(findKept(address), undefined);
     const failed = await send({ eth_sendTransaction: refuseWith(4900) });
-    assert.deepEqual(failed, { refusal: { kind: "failed", reason: "no" }, isAsked: true });
+    assert.deepEqual(failed, { refusal: { kind: "failed", reason: "no" }, isRequested: true });
     assert.equal(findKept(address)?.nonce, 7);
   });
 
-  test("is sent, and kept by its hash", async () => {
+  test("is sent, and stored with its hash", async () => {
     assert.deepEqual(await send({}), sent);
     assert.equal(findKept(address)?.hash, hash);
   });

@@ -1,4 +1,4 @@
-// Wallets of this browser, payments by them, and the apps that can open this page.
+// The wallets of this browser, payments with them, and apps that can open this page.
 
 import type { ServiceStatus } from "executable-address/status";
 import {
@@ -16,14 +16,14 @@ import { useEffect, useReducer, useRef, useState } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import type { Facts } from "../../shown/facts.ts";
 
-/** The wallets that are found, each once. */
+/** Returns the wallets found so far, each once. */
 export function useWallets(): readonly Wallet[] {
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);
   useEffect(() => followWallets(setWallets), []);
   return wallets;
 }
 
-/** The accounts that the wallets of this browser show without asking anybody. */
+/** Returns the accounts that wallets of this browser expose without a prompt. */
 export function useAccounts(): readonly string[] {
   const wallets = useWallets();
   const [accounts, setAccounts] = useState<readonly string[]>([]);
@@ -42,7 +42,7 @@ type WalletPayment = {
 
 const offered: WalletView = { is: "offered", messages: [] };
 
-/** Follows a payment by a wallet of this browser while the page of its address is open. */
+/** Follows a payment by a wallet of this browser while the page is open. */
 export function useWalletFlow(
   standing: Standing,
   status: ServiceStatus | undefined,
@@ -70,8 +70,8 @@ export function useWalletFlow(
 }
 
 /**
- * For wallets that do not know a chain: the chains of service/chains.json, with the RPC URL that
- * each chain's own documentation gives to the public.
+ * The public RPC URLs of the chains in service/chains.json, from each chain's documentation, for
+ * wallets that lack the chain.
  */
 const rpcUrls: Readonly<Record<number, string>> = {
   1: "https://ethereum-rpc.publicnode.com",
@@ -92,8 +92,8 @@ export const findIcon = ({ info }: Wallet): string | undefined =>
   /^data:image\/(svg\+xml|png|webp|jpeg|gif)[;,]/.test(info.icon) ? info.icon : undefined;
 
 /**
- * Wallet apps that open a page inside by a link: as they document it, Rainbow as its app's source
- * has it (`src/handlers/deeplinks.ts`). `page` is an absolute URL.
+ * Links that open a page within a wallet app, from each app's documentation (Rainbow: from its
+ * source, `src/handlers/deeplinks.ts`). `page` is an absolute URL.
  */
 export const walletApps: readonly { name: string; link: (page: string) => string }[] = [
   {

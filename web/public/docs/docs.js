@@ -1,4 +1,4 @@
-// Search, copying, and a menu that is open where there is room. Without it the pages read the same.
+// Search, copy buttons, and a menu that is open on wide screens. The pages also work without it.
 
 const menu = document.querySelector("nav details");
 const wide = matchMedia("(width >= 60rem)");

@@ -1,9 +1,9 @@
-// Tries a call of the API reference, or gives it as a command. The key stays in this page.
+// Sends a request of the API reference, or shows it as a command. The key stays in this page.
 
 const base = new URL("/v1", location.href).href;
 const keyOf = () => document.querySelector("#key").value.trim();
 
-/** The URL of a filled form; what is empty is left out. */
+/** Returns the URL of a filled-out form, without empty values. */
 function urlOf({ dataset, elements }) {
   const url = new URL(base);
   let { path } = dataset;
@@ -22,7 +22,7 @@ function commandOf(form) {
   const body = form.elements.body?.value;
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(urlOf(form))}`,
-    // The key is read from the environment, so it does not stay in the shell's history.
+    // The command reads the key from the environment, so that the key is not in the shell history.
     ...(isServersKey(keyOf()) ? ['-H "Authorization: Bearer $API_KEY"'] : []),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
   ].join(" ");
@@ -38,9 +38,9 @@ function headersOf(hasBody) {
 
 async function send(form) {
   const { method } = form.dataset;
-  // It would be refused, and the account told that its key was seen in a browser.
+  // The service would reject it, and warn the account that its key was used in a browser.
   if (method !== "GET" && isServersKey(keyOf()))
-    return "An API key is for servers: copy the command, or use the client ID for what it may do";
+    return "API keys work only on servers. Copy the command, or use a client ID.";
   const body = form.elements.body?.value;
   const headers = headersOf(body !== undefined);
   const stop = AbortSignal.timeout(15_000);
@@ -49,7 +49,7 @@ async function send(form) {
   const head = [answer.status, ...[...answer.headers].map((pair) => pair.join(": "))].join("\n");
   if (/event-stream/.test(answer.headers.get("content-type") ?? "")) {
     await answer.body.cancel();
-    return `${head}\n\na stream of events; copy the command to follow it`;
+    return `${head}\n\nThis is a stream of events. Copy the command to follow it.`;
   }
   const text = await answer.text();
   try {
@@ -61,7 +61,7 @@ async function send(form) {
 
 const daySeconds = 86_400;
 
-/** Fits the examples of intents to this service: a token that it lists, and a day from now. */
+/** Adapts the example intents to this service: a listed token, and an expiry in one day. */
 async function fitExamples() {
   if (location.protocol === "file:") return;
   const { chains } = await (await fetch(`${base}/chains`)).json();

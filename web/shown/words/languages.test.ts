@@ -19,14 +19,14 @@ const read = (folder: string, tag: string): Words =>
 const ofPage = ["the element", "the parts", "the page"] as const;
 const wordsOf = (tag: string): Catalogue =>
   Object.assign({}, ...ofPage.map((name) => read(folders[name], tag)));
-/** A sentence with several forms, by number, has its places in any of them. */
+/** Returns the placeholders of all forms of a text. */
 const placesOf = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort();
 
 for (const [name, folder] of Object.entries(folders)) {
-  describe(`the catalogues of ${name}`, () => {
+  describe(`the texts of ${name}`, () => {
     const english = read(folder, "en");
     for (const { tag } of languages) {
-      test(`${tag} has every sentence, each with the same places and none of them empty`, () => {
+      test(`${tag} has every text, none of them empty, with the same placeholders`, () => {
         const words = read(folder, tag);
         assert.deepEqual(Object.keys(words), Object.keys(english));
         for (const [key, text] of Object.entries(english)) {
@@ -36,14 +36,14 @@ for (const [name, folder] of Object.entries(folders)) {
       });
     }
 
-    test("French has no plain space or straight apostrophe where a thin space or ’ belongs", () => {
+    test("French uses narrow spaces and typographic apostrophes", () => {
       const wrong = Object.entries(read(folder, "fr")).filter(([, text]) =>
         /« | »| [:;!?]|[a-z]'/i.test(text),
       );
       assert.deepEqual(wrong, []);
     });
 
-    test("no sentence is left in English", () => {
+    test("every text is translated", () => {
       for (const { tag } of languages.slice(1)) {
         const words = read(folder, tag);
         const long = Object.entries(english).filter(([, text]) => text.length > 40);
@@ -55,7 +55,7 @@ for (const [name, folder] of Object.entries(folders)) {
 }
 
 describe("the language of a payer", () => {
-  test("is what was chosen, else what the browser asks for, else English", () => {
+  test("is the chosen one, or else the browser's, or else English", () => {
     assert.equal(pickLanguage("ar", ["de-AT", "en"]).tag, "ar");
     assert.equal(pickLanguage(null, ["de-AT", "en"]).tag, "de");
     assert.equal(pickLanguage("xx", ["pt", "zh-Hans-CN"]).tag, "zh");
@@ -64,14 +64,14 @@ describe("the language of a payer", () => {
     assert.equal(pickLanguage(undefined, []).tag, "en");
   });
 
-  test("from right to left, what is put into a sentence keeps its own direction", () => {
+  test("values keep their own direction in a right-to-left text", () => {
     const arabic = languages.find(({ tag }) => tag === "ar")!;
     const said = sayWith(wordsOf("ar"), arabic)("onChain", { chain: "Base" });
     assert.match(said, /\u2068Base\u2069$/);
     assert.equal(sayWith(en)("onChain", { chain: "Base" }), "on Base");
   });
 
-  test("a span is its two largest units, with seconds only when there are few", () => {
+  test("a duration has its two largest units, and seconds only if it is short", () => {
     const span = (seconds: number) => saySpan(seconds, sayWith(en));
     assert.equal(span(3 * 86_400 + 4 * 3600 + 59), "3 d 4 h");
     assert.equal(span(2 * 3600 + 14 * 60), "2 h 14 min");

@@ -1,12 +1,12 @@
-// The words of the pages about one address. English comes with them; the words of another language
-// are loaded before the first paint.
+// The texts of the pages about one address. English is bundled; other languages load before the
+// first paint.
 
 import type { SayIn } from "../../ui/words/languages.ts";
 import { type Catalogues, makeLoader, uiWords } from "../../ui/words/ui-words.ts";
 import page from "./en.json" with { type: "json" };
 
 export const en = { ...uiWords, ...page };
-/** A sentence of the page, by name. Every language has the same, with the same places. */
+/** The key of a text. Every language has the same keys and placeholders. */
 export type Key = keyof typeof en;
 export type Catalogue = Readonly<Record<Key, string>>;
 

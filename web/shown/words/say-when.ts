@@ -1,9 +1,12 @@
-// Moments and spans in the payer's language, with the digits that amounts have.
+// Formats times and durations in the payer's language, with the same digits as amounts.
 
 import type { Language } from "../../ui/words/languages.ts";
 import type { Say } from "./languages.ts";
 
-/** "2 h 14 min", "3 d 4 h", "40 s": the two largest units. @param seconds not negative */
+/**
+ * Returns the two largest units: "2 h 14 min", "3 d 4 h", "40 s".
+ * @param seconds not negative
+ */
 export function saySpan(seconds: number, say: Say): string {
   const parts: [number, "days" | "hours" | "minutes" | "seconds"][] = [
     [Math.floor(seconds / 86_400), "days"],
@@ -26,7 +29,10 @@ export const localeOf = ({ tag }: Language) => `${tag}-u-nu-latn`;
 export const dateFormat = (language: Language, options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat(localeOf(language), options);
 
-/** Day and time where the reader is, with the name of that zone. @param seconds Unix */
+/**
+ * Returns the local date and time with the name of the time zone.
+ * @param seconds Unix time
+ */
 export const sayMoment = (seconds: number, language: Language): string =>
   dateFormat(language, {
     year: "numeric",
@@ -37,7 +43,9 @@ export const sayMoment = (seconds: number, language: Language): string =>
     timeZoneName: "short",
   }).format(seconds * 1000);
 
-/** "in 3 hours", "2 minutes ago": whole units, so that no time that is left is said to be more. */
+/**
+ * Returns "in 3 hours" or "2 minutes ago", rounded down, so that the time left is never overstated.
+ */
 export function sayAway(seconds: number, language: Language): string {
   const units = [
     ["day", 86_400],

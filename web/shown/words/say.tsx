@@ -1,4 +1,4 @@
-// How the components of pages about one address speak.
+// The speech of components about one address.
 
 import { makeSpeaking, makeSpeech } from "../../ui/words/speech.tsx";
 import { en, loadWords } from "./languages.ts";

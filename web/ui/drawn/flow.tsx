@@ -1,14 +1,14 @@
-// Money that comes in, is held, and goes out, as ribbons as wide as the amounts that they carry.
+// Draws money that arrives, is held, and leaves, as ribbons whose width is the amount.
 
 import type { ReactNode } from "react";
 import { type Shape, Shapes } from "./shapes.tsx";
 
 type Ribbon = {
-  /** In units that all ribbons share; 0 is drawn as a thread: money of another token. */
+  /** In units that all ribbons share. 0 is drawn as a thread, for money of another token. */
   readonly units: bigint;
-  /** Not where the money was meant to go. */
+  /** Money that does not go to its intended recipient. */
   readonly isReturn?: boolean;
-  /** Money that has not come yet. */
+  /** Money that has not arrived yet. */
   readonly isAwaited?: boolean;
 };
 
@@ -22,7 +22,9 @@ export type Stream = Ribbon & { key: string; name: ReactNode; said: string };
 
 type FlowProps = { label: string; from: readonly Stream[]; to: readonly Stream[] };
 
-/** Names and amounts stand in lists beside the drawing: they are read and selected as text. */
+/**
+ * Names and amounts are in lists beside the drawing, so that they can be read and selected as text.
+ */
 export function Flow({ label, from, to }: FlowProps) {
   const { box, rem, shapes } = drawFlow(from, to);
   return (
@@ -59,7 +61,7 @@ function Side({ streams }: { streams: readonly Stream[] }) {
 
 type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 
-/** `rem`: the picture's height, a row of text each for the longer of the two lists beside it. */
+/** `rem` is the height of the picture, with a row of text for each entry of the longer list. */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;
   const sumShares = (ribbons: readonly Ribbon[]) =>
@@ -79,7 +81,7 @@ function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   };
 }
 
-/** From the rows at `edge` to the middle, where they lie side by side. */
+/** Draws from the rows at `edge` to the middle, where the ribbons are adjacent. */
 function drawSide(
   ribbons: readonly Ribbon[],
   total: bigint,

@@ -3,16 +3,16 @@ import { useMemo } from "react";
 
 type IdenticonProps = {
   address: string;
-  /** Draws it as high as the text it stands in. */
+  /** Draws the picture as high as the surrounding text. */
   isInline?: boolean;
 };
 
 /**
- * An address as a picture, against one that was exchanged on the clipboard. It says nothing that
- * the address beside it does not, so it is not read out.
+ * Shows an address as a picture, to reveal an address that was replaced on the clipboard. Screen
+ * readers skip it, because the address is nearby.
  */
 export function Identicon({ address, isInline }: IdenticonProps) {
-  // The same elements are not compared again, which would slow a phone each second.
+  // Memoized, because comparing the elements each second would slow down phones.
   const squares = useMemo(
     () => drawIdenticon(address).map((path, at) => <path key={at.toString()} {...path} />),
     [address],

@@ -1,4 +1,4 @@
-// Pictures as lists of SVG elements, so that their arithmetic is tested without a browser.
+// Pictures as lists of SVG elements, so that their geometry can be tested without a browser.
 
 import { createElement } from "react";
 

@@ -1,20 +1,21 @@
-// What was and what will be on one line, each at its own time, so that early and late are seen.
+// Places past and future moments on one line, each at its own time, so that early and late ones are
+// visible.
 
 import type { Shape } from "./shapes.tsx";
 
-/** Everything after the `end` is late; a payment may be late before it, once the calls have run. */
+/** Everything after the `end` is late. A payment can be late before it, after the calls ran. */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** At least this share of the line lies after the end, so that late is somewhere. */
+/** At least this share of the line is after the end, so that late moments have room. */
 const lateShare = 0.08;
-/** A text nearer to an edge is aligned with it. */
+/** A label nearer to an edge than this is aligned with it. */
 const edgePercent = 15;
 const line = 20;
 const thick = 4;
 
 export const timelineRem = 2.5;
 
-/** @param labels what is written above the present and below the end */
+/** @param labels the labels above the present and below the end */
 export function timelineShapes(
   moments: readonly Moment[],
   labels: { readonly now: string; readonly end: string },

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
-/** `said` is the time in full, `away` how far it is from now, `by` what made it so. */
+/** `said` is the full time, `away` its distance from now, and `by` its cause. */
 export type SaidMoment = Moment & {
   name: string;
   amount?: string;
@@ -13,7 +13,7 @@ export type SaidMoment = Moment & {
 
 type TimelineProps = { label: string; moments: readonly SaidMoment[]; dir: "ltr" | "rtl" };
 
-/** Shows moments at their times, and as a list in order: that is what is read out and copied. */
+/** Shows moments at their times, and as an ordered list for screen readers and copying. */
 export function Timeline({ label, moments, dir }: TimelineProps) {
   const nameOf = (is: "now" | "end") => moments.find((moment) => moment.is === is)!.name;
   const labels = { now: nameOf("now"), end: nameOf("end") };

@@ -1,11 +1,11 @@
-// The languages of a payer's pages: which one a reader gets, and how a sentence is filled.
+// Selects the language of a payer's page, and fills in its texts.
 
 import { findLanguage, type LanguageTag } from "executable-address-element/page";
 
 type Shown = { readonly name: string; readonly dir: "ltr" | "rtl" };
 export type Language = Shown & { readonly tag: LanguageTag };
 
-/** The library lists the tags: one that is missing here does not compile. */
+/** The library lists the tags. A missing tag is a type error. */
 const shown: Readonly<Record<LanguageTag, Shown>> = {
   en: { name: "English", dir: "ltr" },
   es: { name: "Español", dir: "ltr" },
@@ -19,7 +19,7 @@ const named = (tag: LanguageTag): Language => ({ tag, ...shown[tag] });
 export const english = named("en");
 export const languages = (Object.keys(shown) as LanguageTag[]).map(named);
 
-/** Goes by what was chosen here before, else by what the browser asks for. */
+/** Returns the language chosen before, or else the browser's. */
 export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
@@ -29,10 +29,10 @@ export function pickLanguage(
 }
 
 type Values = Readonly<Record<string, string | number>>;
-/** Says the sentence of that name, with its places filled. */
+/** Returns the text of a key, with its placeholders filled in. */
 export type SayIn<Key extends string> = (key: Key, values?: Values) => string;
 
-/** A value put into a sentence keeps its own direction; U+2068 and U+2069 isolate it. */
+/** Values in a text keep their own direction; U+2068 and U+2069 isolate them. */
 export const sayWith =
   <Key extends string>(words: Readonly<Record<Key, string>>, { dir } = english): SayIn<Key> =>
   (key, values = {}) =>

@@ -1,4 +1,4 @@
-// How components speak, made once for the words of each room. What is put into a sentence keeps its
+// Creates the functions with which the components of a room show texts. Values in a text keep their
 // own direction: amounts and addresses read from left to right in every language.
 
 import { type LanguageTag, recall, remember } from "executable-address-element/page";
@@ -39,20 +39,19 @@ const asked = () => new URLSearchParams(window.location.search).get("lang");
 
 const UiContext = createContext<Speech<UiKey>>(makeWords(english, uiWords));
 
-/** Gives what the parts of ui/ say, in the language of the page. */
+/** Returns the texts of ui/ in the language of the page. */
 export const useUiSpeech = () => useContext(UiContext);
 
 /**
- * Makes the speech of a room, which is English unless `Speaking` of {@link makeSpeaking} provides
- * another language.
- *
- * @param en the room's words and those of the parts
+ * Creates the hooks of a room. The language is English unless `Speaking` of {@link makeSpeaking}
+ * provides another one.
+ * @param en the texts of the room and of ui/
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
   const Context = createContext(makeWords<Key>(english, en));
   const useSpeech = () => useContext(Context);
 
-  /** A sentence whose places hold anything: `<Said as="payWith" wallet={<b>…</b>} />`. */
+  /** A text whose placeholders can contain any node: `<Said as="payWith" wallet={<b>…</b>} />`. */
   function Said({ as, ...values }: { as: Key } & Record<string, ReactNode>) {
     return useSpeech()
       .words[as].split(/\{(\w+)\}/)
@@ -69,10 +68,9 @@ export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
 }
 
 /**
- * Makes the component that shows its children once the reader's language is loaded, and English if
- * it cannot be loaded.
- *
- * @param load requests the words of a language
+ * Creates the component that shows its children after the user's language is loaded, or in English
+ * if it cannot be loaded.
+ * @param load requests the texts of a language
  */
 export function makeSpeaking<Key extends string>(
   Context: Context<Speech<Key>>,
@@ -114,7 +112,7 @@ export function makeSpeaking<Key extends string>(
   };
 }
 
-/** The languages by their own names; the choice is remembered. */
+/** Selects a language by its own name, and remembers the choice. */
 export function LanguageSelect() {
   const { say, language } = useUiSpeech();
   const choose = (tag: string) => {

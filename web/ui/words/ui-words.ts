@@ -1,4 +1,4 @@
-// The words that every page has: the library's of an address, and those that the parts say.
+// The texts that every page has: those of the element, and of the components in ui/.
 
 import { elementWords, type LanguageTag, loadElementWords } from "executable-address-element/page";
 import en from "./en.json" with { type: "json" };
@@ -7,7 +7,7 @@ export const uiWords = { ...elementWords, ...en };
 export type UiKey = keyof typeof uiWords;
 
 export type Words<Key extends string> = Readonly<Record<Key, string>>;
-/** Fetches the words of a language; one whose catalogue lacks a sentence does not compile. */
+/** Loads the texts of a language. A language that lacks a text is a type error. */
 export type Catalogues<Key extends string> = Readonly<
   Record<LanguageTag, () => Promise<Words<Key>>>
 >;
@@ -21,10 +21,16 @@ const catalogues: Catalogues<keyof typeof en> = {
   zh: () => import("./zh.json").then((words) => words.default),
 };
 
-/** Loads the words of the parts without the element's. @throws if they cannot be fetched */
+/**
+ * Loads the texts of ui/ without the element's.
+ * @throws if they cannot be loaded
+ */
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
 
-/** Gives a room's words with those of the parts. @throws where they cannot be fetched */
+/**
+ * Returns the texts of a room with those of ui/.
+ * @throws if they cannot be loaded
+ */
 export const makeLoader =
   <Key extends string>(room: Catalogues<Key>) =>
   async (tag: LanguageTag): Promise<Words<UiKey | Key>> => {
