@@ -536,7 +536,7 @@ describe("an honest one", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
-    await page.getByText(`After you pay, Demo Shop can collect up to 25`).waitFor();
+    await page.getByText(`This payment lets Demo Shop collect up to 25`).waitFor();
     await page.getByText("Address verified").waitFor();
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
@@ -625,9 +625,11 @@ describe("whose the money is if something goes wrong", () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
-    await page.getByText(`After you pay, 25 ${token.symbol} goes to ${short}`).waitFor();
+    await page.getByText(`This payment sends 25 ${token.symbol} to ${short}`).waitFor();
     await page
-      .getByText(`If the payment can’t complete, the money goes to ${short}. Not yours?`)
+      .getByText(
+        `If the payment can’t complete, the money goes to the return address ${short}. Not yours?`,
+      )
       .waitFor();
   });
 
@@ -643,7 +645,7 @@ describe("whose the money is if something goes wrong", () => {
   test("from an exchange: chains on which it would be lost are named", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
-    await page.getByText("Sent on zkSync, another chain of its family, or Tron").waitFor();
+    await page.getByText("On zkSync, related networks, and Tron").waitFor();
   });
 });
 

@@ -310,7 +310,7 @@ test("every address in full has its picture: receivers, recovery, token, factory
   }
   await page.goto(urlOf(order));
   await page.getByRole("button", { name: "Exchange" }).click();
-  await page.getByText("Token contract").waitFor();
+  await page.getByText("Token contract", { exact: true }).waitFor();
   assert.deepEqual(await page.evaluate(bare), []);
 });
 

@@ -226,7 +226,7 @@ describe("what arrived is not what is asked for", () => {
     await says(`Received 1.5 ${symbol} instead of 25 ${token.symbol}`, page);
     const funds = { from: rich, to: record.address, value: "0x38d7ea4c68000" };
     await chain("eth_sendTransaction", funds);
-    await says(new RegExp(`0\\.0010 .+, 1\\.5 ${symbol} arrived`), page);
+    await says(new RegExp(`Received 0\\.0010 .+, 1\\.5 ${symbol} instead`), page);
     await says(/It stays here until .* goes to the return address/, page);
     assert.equal(await readCode(page), record.address);
     await assertSound(page, "another token arrived");

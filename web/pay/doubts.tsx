@@ -6,6 +6,7 @@ import {
 } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
+import { ShortParty } from "../shown/address-text.tsx";
 import { InertText } from "../shown/inert-text.tsx";
 import type { Key } from "../shown/words/languages.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
@@ -51,6 +52,7 @@ export function Doubts({ standing, hazards, children }: DoubtsProps) {
                 reason={<Reason standing={standing} />}
                 date={sayMoment(intent.expirationTimestamp, language)}
                 time={saySpan(Math.max(0, secondsLeft), say)}
+                address={<ShortParty address={intent.recovery} />}
               />
             </p>
           ))}

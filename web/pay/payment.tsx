@@ -121,6 +121,7 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
                 as="stuckText"
                 reason={<Reason standing={standing} />}
                 date={sayMoment(intent.expirationTimestamp, language)}
+                address={<ShortParty address={intent.recovery} />}
               />
             </p>
           </Notice>

@@ -219,6 +219,19 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
+  test("several transfers: the total, and the recipient or their number", () => {
+    const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
+    assert.deepEqual(sum(send(shop), send(other)), {
+      as: "sumTransfers",
+      values: { amount: "25 USDC", n: "2" },
+    });
+    assert.deepEqual(sum(send(shop), send(shop)), {
+      as: "sumTransfer",
+      values: { amount: "25 USDC", party: { address: shop } },
+    });
+    assert.equal(sum(send(shop), pay).as, "sumCalls");
+  });
+
   test("an approval and a call of the same contract: who can take how much", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",

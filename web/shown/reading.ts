@@ -141,16 +141,22 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   const token = findToken(intent, chains, intent.token);
   const amountOf = (amount: string) => sayAmount(amount, token, say);
   const [first, second] = intent.calls;
-  const isOfToken = (call: Call) => token !== undefined && isSame(call.target, intent.token);
-  const signature = writeSignature(splitFunction(first!.function));
-  if (intent.calls.length === 1) {
-    if (isOfToken(first!) && signature === "transfer(address,uint256)") {
-      const [to, amount] = first!.args as [string, string];
-      return { as: "sumTransfer", values: { amount: amountOf(amount), party: { address: to } } };
-    }
-    return { as: "sumOneCall", values: { party: { address: first!.target } } };
+  const isOf = (signature: string) => (call: Call) =>
+    token !== undefined &&
+    isSame(call.target, intent.token) &&
+    writeSignature(splitFunction(call.function)) === signature;
+  if (intent.calls.every(isOf("transfer(address,uint256)"))) {
+    const amount = amountOf(
+      `${intent.calls.reduce((sum, { args }) => sum + BigInt(args[1]!), 0n)}`,
+    );
+    const recipients = new Set(intent.calls.map(({ args }) => args[0]!.toLowerCase())).size;
+    return recipients === 1
+      ? { as: "sumTransfer", values: { amount, party: { address: first!.args[0]! } } }
+      : { as: "sumTransfers", values: { amount, n: `${recipients}` } };
   }
-  const isApproval = isOfToken(first!) && signature === "approve(address,uint256)";
+  if (intent.calls.length === 1)
+    return { as: "sumOneCall", values: { party: { address: first!.target } } };
+  const isApproval = isOf("approve(address,uint256)")(first!);
   const isPlainCall =
     intent.calls.length === 2 && isApproval && isSame(first!.args[0]!, second!.target);
   if (isPlainCall) {
