@@ -1,4 +1,4 @@
-// The SDK and the command line against the service itself, over a socket.
+// Tests the SDK and the command line with the service, over a socket.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -32,14 +32,14 @@ after(() => service.close());
 const intent = () => newIntent() as unknown as NewIntent;
 
 describe("executable-address/client, on the service", () => {
-  test("unauthorized without a credential, and with a wrong one", async () => {
+  test("returns unauthorized without a credential and with a wrong one", async () => {
     const isUnauthorized = { name: "ServiceError", status: 401, code: "unauthorized" };
     await assert.rejects(createClient({ baseUrl }).create(intent()), isUnauthorized);
     const wrong = createClient({ baseUrl, apiKey: `svc_sk_${"0".repeat(64)}` });
     await assert.rejects(wrong.create(intent()), isUnauthorized);
   });
 
-  test("invalid_request with the service's issues, for a token that is not listed", async () => {
+  test("returns invalid_request with issues for a token that is not listed", async () => {
     const client = createClient({ baseUrl, apiKey });
     const unlisted = { ...intent(), token: `0x${"3".repeat(40)}` as Hex };
     const error = await client.create(unlisted).catch((error) => error);
@@ -57,13 +57,13 @@ describe("executable-address/client, on the service", () => {
     assert.equal((await client.chains()).chains[0]?.chainId, 1);
   });
 
-  test("rides out rate_limited: more creates than the burst allows all end well", async () => {
+  test("retries after rate_limited until all creates succeed", async () => {
     const client = createClient({ baseUrl, apiKey, retriesMax: 10 });
     const made = await Promise.all(Array.from({ length: 130 }, () => client.create(intent())));
     assert.equal(new Set(made.map(({ address }) => address)).size, 130);
   });
 
-  test("references come back in the lists, and a client ID reads none", async () => {
+  test("returns references in lists, but not to a client ID", async () => {
     const mine = await service.newKey();
     const client = createClient({ baseUrl, apiKey: mine.apiKey });
     const { address } = await client.create(intent(), { reference: "order 42" });
@@ -74,7 +74,7 @@ describe("executable-address/client, on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("endpoints are kept by a key with the scope, each change sent once", async () => {
+  test("changes endpoints with a key that has the scope, and sends each change once", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
@@ -106,7 +106,7 @@ describe("executable-address/client, on the service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("a bound client ID creates what the server signed, by the library alone", async () => {
+  test("a bound client ID creates what the server signed, using only the library", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };

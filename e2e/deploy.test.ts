@@ -1,4 +1,4 @@
-// What deploy/ says of the service is true of it: metrics and their labels, settings, files.
+// Tests that the files in deploy/ match the service: metrics, labels, settings, and files.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, "..");
 const read = (name: string) => readFileSync(join(root, "deploy", name), "utf8");
 
 let service: TestApp;
-/** The labels of each metric that a process may show. */
+/** The possible labels of each metric. */
 const labelsOf = new Map<string, string[]>();
 before(async () => {
   const metrics = createMetrics();
@@ -27,12 +27,12 @@ after(() => service.close());
 
 type Known = ReturnType<Registry["getMetricsAsArray"]>[number] & { labelNames?: string[] };
 
-/** Prometheus adds these to each series by itself. */
+/** Labels that Prometheus adds to each series. */
 const added = ["instance", "job", "le"];
 const words = new Set(["by", "on", "and", "or", "sum", "min", "max", "rate", "increase", "absent"]);
 words.add("histogram_quantile");
 
-/** @returns what in a PromQL expression names no metric, or no label of the metrics named */
+/** @returns the names in a PromQL expression that are not metrics or labels of its metrics */
 function faultsOf(expression: string): string[] {
   const bare = expression.replaceAll(/"[^"]*"/g, '""');
   const names = [...bare.matchAll(/[a-z][a-z_]*[a-z0-9_]*(?=\s*[{[)>=*/ ]|$)/g)].map(([n]) => n);
@@ -50,13 +50,13 @@ function faultsOf(expression: string): string[] {
 }
 
 describe("alerts and dashboard", () => {
-  test("a metric or a label that is not there is found", () => {
+  test("finds an unknown metric or label", () => {
     assert.deepEqual(faultsOf("rate(http_answers_total[5m]) > 0"), ["http_answers_total"]);
     const expression = "sum by (color) (executor_leads) < 1";
     assert.deepEqual(faultsOf(expression), [`color in ${expression}`]);
   });
 
-  test("every alert asks for what the service shows, and says what it means", () => {
+  test("every alert uses existing metrics and explains itself", () => {
     const rules = read("alerts.yaml").split("- alert: ").slice(1);
     assert.ok(rules.length >= 12);
     for (const rule of rules) {
@@ -69,8 +69,8 @@ describe("alerts and dashboard", () => {
     }
   });
 
-  // promtool's unit tests showed it: increase() of a series that begins with 1 is 0.
-  test("an alert that counts events sees the first of a series too", () => {
+  // Found with promtool's unit tests: increase() of a series that begins with 1 is 0.
+  test("an alert that counts events also sees the first event of a series", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
     for (const [, expression, name] of counting)
@@ -78,7 +78,7 @@ describe("alerts and dashboard", () => {
         assert.match(expression!, new RegExp(`or \\(${name}.* unless ${name}.* offset `));
   });
 
-  test("every panel asks for what the service shows", () => {
+  test("every panel uses existing metrics", () => {
     const { panels } = JSON.parse(read("grafana.json")) as Dashboard;
     assert.ok(panels.length >= 12);
     for (const { title, targets } of panels)
@@ -89,7 +89,7 @@ describe("alerts and dashboard", () => {
 type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] };
 
 describe("image, composition and unit", () => {
-  test("name only files that there are", () => {
+  test("name only existing files", () => {
     const copied = [...read("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
       .flatMap(([, sources]) => sources!.split(" "))
       .filter((source) => !source.includes("*"));
@@ -97,7 +97,7 @@ describe("image, composition and unit", () => {
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
 
-  // The image is built from parts of contracts/, and of the other rooms whole.
+  // The image contains parts of contracts/, and the other rooms completely.
   test("the image has each file of contracts/ that the service imports", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),
@@ -119,7 +119,7 @@ describe("image, composition and unit", () => {
     );
   });
 
-  test("set only what the service reads", () => {
+  test("set only variables that the service reads", () => {
     const settings = readFileSync(join(root, "service/config.ts"), "utf8");
     const named = [
       ...read("compose.yaml").matchAll(/^ {2,6}([A-Z][A-Z_]+): /gm),
@@ -131,7 +131,7 @@ describe("image, composition and unit", () => {
     for (const name of own) assert.ok(settings.includes(`"${name}"`), name);
   });
 
-  test("Node is the process that is signalled: no shell and no npm before it", () => {
+  test("signals reach Node directly, without a shell or npm in between", () => {
     assert.match(read("Dockerfile"), /^CMD \["node", "service\/main.ts"\]$/m);
     assert.match(read("executable-address.service"), /^ExecStart=\/\S+\/node service\/main.ts$/m);
   });

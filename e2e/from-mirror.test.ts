@@ -1,5 +1,5 @@
-// The service is dead. What is left of it is a folder that web servers have; an executor that
-// names four, of which one lies, one is silent and one has no list, runs what pays it a tip.
+// Tests an executor without a service: it reads records from a folder on web servers, of which one
+// lies, one is silent, and one has no list, and runs addresses that pay it a tip.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -46,7 +46,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** The folder, by a server that knows ranges, and later by one that does not. */
+/** Serves the folder, first with range requests and later without. */
 const asked: string[] = [];
 let knowsRanges = true;
 const honest: RequestListener = ({ headers: { range }, url }, response) => {
@@ -61,7 +61,7 @@ const honest: RequestListener = ({ headers: { range }, url }, response) => {
   response.writeHead(206, { "Content-Range": part }).end(file.subarray(from));
 };
 
-/** Pays a tip and the shop, or the shop alone. */
+/** Returns an intent that pays a tip and the shop, or only the shop. */
 function recordOf(name: string, { tipped = true, secondsLeft = 86_400 } = {}): AddressRecord {
   const seed = keccak256(stringToHex(name));
   const token = getAddress(demoTokens[0]!.address);
@@ -98,7 +98,7 @@ describe("executor --from-mirror", () => {
   const again = recordOf("again");
   const expired = recordOf("expired", { secondsLeft: -60 });
 
-  /** Saves and mirrors records as the service did; `damage` has the terms of another. */
+  /** Saves and mirrors records like the service. `damage` has the terms of another address. */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
     await saveRecords(store, records);
@@ -133,7 +133,7 @@ describe("executor --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // What a liar has: others' terms, another recovery, no JSON, a line without an end.
+    // The lies: terms of others, another recovery, no JSON, and a line without an end.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),
@@ -141,7 +141,7 @@ describe("executor --from-mirror", () => {
       "<!doctype html>",
       "x".repeat(3_000_000),
     ].join("\n");
-    // The silent one takes the request and says nothing.
+    // Accepts the request but never responds.
     mirrors = await Promise.all([
       serve(honest),
       serve((_, response) => void response.writeHead(200).end(lies)),
@@ -159,7 +159,7 @@ describe("executor --from-mirror", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("a mirror that is no URL is refused in one sentence, and so is another flag", async () => {
+  test("rejects a mirror that is not a URL, and an unknown flag, with one sentence", async () => {
     for (const [args, sentence] of [
       [["--from-mirror", "ftp://a.example"], /^EXECUTOR_MIRRORS is .*; expected base URLs/],
       [["--from-mirrors", "https://a.example"], /^Unknown option '--from-mirrors'/],
@@ -172,13 +172,13 @@ describe("executor --from-mirror", () => {
     }
   });
 
-  test("runs what pays a tip; a liar, a silent one and a corrupt record cost nothing", async () => {
+  test("runs addresses that pay a tip, despite lying, silent, and corrupt mirrors", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);
     await pay([early, plain, corrupt]);
     await until("the first is executed", () => isExecuted(early), 60);
-    // The log has no path of a URL.
+    // The log contains no path of a URL.
     const [, liar, , bare] = mirrors.map((url) => new URL(url).origin);
     const isTold = (mirror: string, fault: string) => async () =>
       log.includes(`"mirror":"${mirror}","fault":"${fault}`);
@@ -188,7 +188,7 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(corrupt), false);
   });
 
-  test("what the mirror has later is run too, and so is what was mended", async () => {
+  test("runs records that a mirror adds or repairs later", async () => {
     await pay([late]);
     const store = await openStore({ dataDirectory: data });
     const [terms, address] = [Buffer.from(fromHex(corrupt.terms)), fromHex(corrupt.address)];
@@ -198,7 +198,7 @@ describe("executor --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("killed, it goes on where it was, by a server without ranges as well", async () => {
+  test("continues after kill -9, also with a server without range requests", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;
@@ -211,13 +211,13 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(plain), false);
   });
 
-  test("a list that was made anew is read from its beginning", async () => {
+  test("reads a replaced list from its beginning", async () => {
     await pay([again]);
     writeFileSync(list, `${JSON.stringify(again)}\n`);
     await until("it is executed", () => isExecuted(again), 60);
   });
 
-  test("it keeps what pays a tip and can still run, and no lie", async () => {
+  test("keeps valid records that pay a tip and can still run", async () => {
     await end(child, "SIGTERM");
     assert.equal(child.exitCode, 0);
     const store = await openStore({ dataDirectory: own });

@@ -1,5 +1,5 @@
-// The main job on a real chain: an intent becomes an address, is paid, and does what it says; all
-// other money comes back. The executor stays off: each step here is one that anyone may take.
+// Tests the main job on a real chain: an intent becomes an address, is paid, and runs its calls;
+// all other money is returned. The executor is off, because anyone can take each step.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -44,7 +44,7 @@ before(async () => {
 });
 after(() => running.stop());
 
-/** Creates an address that buys an order of its own, over HTTP, and verifies the answer. */
+/** Creates an address for a new order over HTTP, and verifies the response. */
 async function createOrder(expirySeconds = 3600) {
   const recovery = privateKeyToAccount(generatePrivateKey()).address;
   const orderId = nextOrder++;
@@ -103,7 +103,7 @@ const execute = async ({ intent }: Order) =>
     await executor.sendTransaction({ to: factoryAddress, data: toHex(encodeExecution(intent)) }),
   );
 
-/** The intent as the contract's ABI has it. */
+/** Returns the intent in the contract's ABI. */
 const structOf = (intent: Order["intent"]) => {
   const data = toHex(encodeExecution(intent));
   const call = decodeFunctionData({ abi: paymentFactoryAbi, data });
@@ -129,7 +129,7 @@ const balanceOf = (account: Hex, token = dollar) =>
     args: [account],
   });
 
-/** Sums what the shop says it received for the order. */
+/** Sums the amounts that the shop received for the order. */
 const paidFor = async (order: Order) => {
   const logs = await payer.getContractEvents({
     address: shopAddress,
@@ -147,7 +147,7 @@ const expire = async () => {
 };
 
 describe("a paid address", () => {
-  test("cannot execute before it holds the amount", async () => {
+  test("cannot execute before the full amount arrives", async () => {
     const order = await createOrder();
     await pay(order.address, amount - 1n);
     await assert.rejects(execute(order));
@@ -155,7 +155,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.address), amount - 1n);
   });
 
-  test("executes once, whoever sends it, and the shop has the money", async () => {
+  test("executes once, regardless of the sender, and the shop has the money", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     const { logs } = await execute(order);
@@ -166,7 +166,7 @@ describe("a paid address", () => {
     assert.equal(await paidFor(order), amount);
   });
 
-  test("gives surplus, late money and other tokens to recovery after it executed", async () => {
+  test("returns excess, late money, and other tokens to recovery after execution", async () => {
     const order = await createOrder();
     await pay(order.address, amount + 7n);
     await pay(order.address, 5n, coin);
@@ -181,7 +181,7 @@ describe("a paid address", () => {
     assert.equal(await paidFor(order), amount);
   });
 
-  test("keeps a wrong token until it executed or expired", async () => {
+  test("keeps a wrong token until execution or expiry", async () => {
     const order = await createOrder();
     await pay(order.address, 5n, coin);
     await assert.rejects(recover(order, [coin]));
@@ -190,7 +190,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.intent.recovery, coin), 5n);
   });
 
-  test("gives everything back once it expired, and never executes", async () => {
+  test("returns everything after expiry, and never executes", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     await expire();
@@ -206,13 +206,13 @@ describe("a paid address", () => {
 });
 
 describe("the record of a created address", () => {
-  test("404 not_found for an address nobody created", async () => {
+  test("returns 404 not_found for an unknown address", async () => {
     const response = await fetch(`${running.baseUrl}/address/${payerAccount.address}`);
     assert.equal(response.status, 404);
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, "not_found");
   });
 
-  test("is found by anyone, in any letter case, and agrees with the contract", async () => {
+  test("is returned to anyone, in any letter case, and matches the contract", async () => {
     const { address, terms } = await createOrder();
     const upper = `0x${address.slice(2).toUpperCase()}`;
     const response = await fetch(`${running.baseUrl}/address/${upper}`);

@@ -1,4 +1,4 @@
-// A chain with the demo on it and the service as a process of its own, on free ports, for tests.
+// Starts a chain with the demo and the service as a separate process, on free ports, for tests.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ export type Running = {
   accountId: string;
   apiKey: string;
   clientId: string;
-  /** The service's own, which an operator's command about it needs. */
+  /** The service's environment, for operators' commands. */
   env: NodeJS.ProcessEnv;
   stop(): Promise<void>;
 };
@@ -66,7 +66,7 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
   }
 }
 
-/** Adds an account for each email, as `account create` does, without a process of its own. */
+/** Adds an account for each email, like `account create` but in this process. */
 export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv, emails: string[]) {
   const store = await openStore({ dataDirectory: DATA_DIR!, databaseUrl: DATABASE_URL }, false);
   const by = { atMs: Date.now() };
@@ -76,7 +76,7 @@ export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv,
   return added;
 }
 
-/** Runs an operator's command and gives what it printed. */
+/** Runs an operator's command and returns its output. */
 export async function admin(
   env: NodeJS.ProcessEnv,
   ...args: string[]
@@ -86,7 +86,7 @@ export async function admin(
   return JSON.parse(stdout);
 }
 
-/** The last that `child` wrote, so far. */
+/** Returns the last output of `child` so far. */
 function listen({ stdout, stderr }: ChildProcess): () => string {
   let said = "";
   for (const stream of [stdout, stderr]) {

@@ -1,6 +1,7 @@
-// examples/shop as a merchant runs it: the packed library in its own folder, a customer in
-// Chromium, real webhooks, and the shop killed in the middle. SHOP_ORDERS=200: the whole measure.
-// npm run test:long: twelve orders for six, and its slowest answer too.
+// Tests examples/shop as a merchant runs it: the packed library in its own folder, a customer in
+// Chromium, real webhooks, and a shop that is killed in between. SHOP_ORDERS=200 runs the whole
+// measurement. npm run test:long runs twelve orders instead of six, and also measures the slowest
+// response.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -27,10 +28,12 @@ const root = resolve(import.meta.dirname, "..");
 const isLong = process.env.TESTS === "long";
 const count = Number(process.env.SHOP_ORDERS ?? (isLong ? 12 : 6));
 const price = 25_000_000n;
-/** The shop's settings name it. */
+/** The names in the shop's settings. */
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 
-/** How a customer pays: `paid` and, after the expiry, `late`; what has to come back of it. */
+/**
+ * How a customer pays: `paid` and, after the expiry, `late`; and the amount that must be returned.
+ */
 const customers = [
   { name: "exactly", paid: price, late: 0n, hasGoods: true, back: 0n },
   { name: "too much", paid: price + 7n, late: 0n, hasGoods: true, back: 7n },
@@ -72,7 +75,7 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true });
 });
 
-/** The example with the packages as they are published, and no others. */
+/** Installs the example with the published packages and no others. */
 function install(): string {
   const to = mkdtempSync(join(tmpdir(), "shop-"));
   cpSync(join(root, "examples/shop"), to, { recursive: true });
@@ -105,7 +108,7 @@ async function startShop(more: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
   return child;
 }
 
-/** All that `child` has said when it has said `text`. */
+/** Waits until `child` prints `text`, and returns its output. */
 function says(child: ChildProcess, text: string): Promise<string> {
   let said = "";
   return new Promise((found, failed) => {
@@ -121,7 +124,7 @@ function says(child: ChildProcess, text: string): Promise<string> {
 
 const shopUrl = () => `http://127.0.0.1:${env.PORT}`;
 
-/** Orders as a customer does: fills in the form, and reads the address that the element shows. */
+/** Orders like a customer: fills in the form, and reads the address from the element. */
 async function orderIn(page: Page, refund: Hex): Promise<{ id: number; address: Hex }> {
   await page.goto(shopUrl());
   await page.getByLabel("Your address").fill(refund);
@@ -140,7 +143,7 @@ const balanceOf = (owner: Hex) =>
     args: [owner],
   });
 
-/** Reads what the shop's own page says of an order. */
+/** Reads an order from the shop's own page. */
 async function pageOf({ id }: { id: number }): Promise<string> {
   const answer = await fetch(`${shopUrl()}/orders/${id}`);
   assert.equal(answer.status, 200);
@@ -156,7 +159,7 @@ async function until(what: string, isTrue: () => Promise<boolean>): Promise<void
 }
 
 describe("examples/shop", () => {
-  test("400 for a webhook that is not signed, and for an order without an address", async () => {
+  test("returns 400 for an unsigned webhook and for an order without an address", async () => {
     const post = (path: string, body: string) =>
       fetch(shopUrl() + path, { method: "POST", body, redirect: "manual" });
     assert.equal((await post("/webhooks", "{}")).status, 400);
@@ -167,7 +170,7 @@ describe("examples/shop", () => {
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
   });
 
-  test("a wallet fills in the address for what goes back, unless it may not", async () => {
+  test("a wallet fills in the return address, unless the user rejects", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const field = page.getByLabel("Your address");
@@ -220,7 +223,7 @@ describe("examples/shop", () => {
     await payAll(orders.slice(0, half));
     shop.kill("SIGKILL");
     await payAll(orders.slice(half));
-    // One that is done while nobody listens is told later all the same.
+    // An event during the shop's downtime is still delivered later.
     const silent = orders.findLast(({ hasGoods }) => hasGoods)!;
     const executed = (order: Order) => async () => {
       const answer = await fetch(`${service.baseUrl}/address/${order.address}/status`);
@@ -268,7 +271,7 @@ describe("examples/shop", () => {
     await page.context().close();
   });
 
-  test("100 % of what try-receiver puts it through, answers before its node's too", async () => {
+  test("passes every check of try-receiver, with responses before its node's", async () => {
     const [port, at] = [String(await freePort()), String(await freePort())];
     const origin = `http://127.0.0.1:${port}`;
     const asked = ["--order", `${origin}/orders`, "--form", `refund=${wallet}`];
@@ -287,7 +290,7 @@ describe("examples/shop", () => {
     await end(tried, "SIGTERM");
     const { percent, slowestMs } = JSON.parse(score);
     assert.equal(percent, 100, told);
-    // Only where no other test file runs beside it: the figure is a time.
+    // Only if no other test file runs, because the result is a time.
     if (isLong) assert.ok(slowestMs <= 200, `${slowestMs} ms to answer`);
     assert.match(told, /yes {2}answers before its node does/);
   });

@@ -1,5 +1,6 @@
-// Targets that go on where their inner work ran out of gas, under `npm start` as it is. Its
-// executor asks a node for the least limit at which nothing reverts: the work is done at that.
+// Tests targets that continue after their inner work ran out of gas, with `npm start` unchanged.
+// Its executor uses the lowest gas limit that a node reports without a revert, and the work is
+// still done.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -56,12 +57,12 @@ for (const [name, called] of Object.entries(functions)) targets.push(await bring
 describe("targets that go on where their inner work failed", () => {
   for (const [index, target] of targets.entries()) {
     test(`${target.name}: the factory refuses the least limit it is content with`, async () => {
-      // The service knows nothing of this address, so nobody else executes it.
+      // The service does not know this address, so only this test executes it.
       const record = makeRecord({ ...target.intent, salt: numberToHex(index, { size: 32 }) });
       await mint(record.address);
       await mint(payerAccount.address);
       const gas = await leastContent(target, record);
-      // The control: by itself the target takes the payment with so much gas, and does no work.
+      // Control: without the factory's check, the target takes the payment and does no work.
       for (const call of record.intent.calls) {
         assert.equal(await send(call.target, toHex(encodeCall(call)), gas), "success");
       }
@@ -92,7 +93,7 @@ describe("targets that go on where their inner work failed", () => {
   });
 });
 
-/** The target `name` on the chain, and an intent that pays it. */
+/** Deploys the target `name`, and returns an intent that pays it. */
 async function bring(name: string, called: string): Promise<Target> {
   const address = await deployOdd({ client }, name, "Tolerants");
   const worker = await client.readContract({ address, abi: inner, functionName: "worker" });
@@ -123,8 +124,8 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * The least limit, to 10,000 gas, that all calls succeed with: what estimators would find if the
- * factory did not look at the gas that is left.
+ * Returns the lowest gas limit, to 10,000 gas, with which all calls succeed, as an estimator would
+ * find it without the factory's check.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {
@@ -138,7 +139,7 @@ async function leastContent({ name, address }: Target, record: AddressRecord): P
   throw new Error(`${name} is never content`);
 }
 
-/** Reads the error of `call` as the node tells it; undefined where the call succeeds. */
+/** Reads the error of `call` from the node. Returns undefined if the call succeeds. */
 async function revertOf(call: object): Promise<Hex | undefined> {
   const question = { jsonrpc: "2.0", id: 1, method: "eth_call", params: [call, "latest"] };
   const headers = { "content-type": "application/json" };

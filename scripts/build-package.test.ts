@@ -1,5 +1,6 @@
-// The packages as users get them: packed, unpacked into an empty project, run on plain Node and
-// bundled for a page. Bundle sizes are pinned, so a change that makes one larger also changes this.
+// Tests the packages as users get them: packed, unpacked into an empty project, run on plain Node,
+// and bundled for a page. Bundle sizes are pinned, so a change that makes one larger also changes
+// this file.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -29,7 +30,7 @@ const root = dirname(import.meta.dirname);
 const record = makeRecord(sample);
 let project: string;
 
-/** The published packages, each with the dependencies that it may have. */
+/** The published packages with their permitted dependencies. */
 const packages = [
   { room: "address", name: "executable-address", dependencies: ["@noble/hashes"] },
   {
@@ -59,7 +60,10 @@ before(() => {
 });
 after(() => rmSync(project, { recursive: true, force: true }));
 
-/** Builds and packs as a release does. @returns the tarball's path, in `folder` */
+/**
+ * Builds and packs a package like a release.
+ * @returns the path of the tarball in `folder`
+ */
 function pack(room: string, folder: string): string {
   const dist = mkdtempSync(join(project, "dist-"));
   execFileSync(process.execPath, [join(root, "scripts/build-package.ts"), dist], {
@@ -71,7 +75,9 @@ function pack(room: string, folder: string): string {
   return join(folder, name.toString().trim());
 }
 
-/** Bundles `code` in the project, minified: its first file, and those that it loads or may load. */
+/**
+ * Bundles `code` in the project, minified. Returns its first file and the files that it can load.
+ */
 async function bundleFiles(code: string) {
   const input = join(project, "entry.js");
   writeFileSync(input, code);
@@ -81,7 +87,7 @@ async function bundleFiles(code: string) {
   return output.filter((file) => file.type === "chunk");
 }
 
-/** The first file of a bundle of `code`. */
+/** Returns the first file of a bundle of `code`. */
 const bundle = async (code: string): Promise<string> => (await bundleFiles(code))[0]!.code;
 
 /** Returns how much a page loads at first for `code`, and what it loads later, by module. */
@@ -146,7 +152,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("names nothing of Node outside its programs, so that it runs anywhere", () => {
+    test("uses nothing of Node outside its programs, so that it runs anywhere", () => {
       const files = readdirSync(unpackedAt(name), { recursive: true, encoding: "utf8" });
       for (const file of files.filter((each) => each.endsWith(".js"))) {
         if (room === "shop" && file.startsWith("try/")) continue;
@@ -197,7 +203,7 @@ describe("the packed packages", () => {
     assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
   });
 
-  test("types its tags in JSX and the properties of the component, and refuses others", () => {
+  test("declares its tags in JSX and the properties of the component, and rejects others", () => {
     const app = join(project, "jsx");
     mkdirSync(app);
     writeFileSync(

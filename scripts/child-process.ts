@@ -1,12 +1,12 @@
-// The service as a process of its own: waited for, and ended.
+// Starts, waits for, and ends the service as a separate process.
 
 import type { ChildProcess } from "node:child_process";
 
 const answerMsMax = 120_000;
 
 /**
- * Waits until `url` answers with success. Returns false if `child` ends first.
- * @throws {Error} if it does not answer within `answerMsMax`
+ * Waits until `url` responds successfully. Returns false if `child` ends first.
+ * @throws {Error} if it does not respond within `answerMsMax`
  */
 export async function isAnswering(url: string, child: ChildProcess): Promise<boolean> {
   const signal = AbortSignal.timeout(answerMsMax);
@@ -55,7 +55,7 @@ export async function untilPrinted(
   return printed;
 }
 
-/** Resolves when `child` is gone. One that ended before is left alone. */
+/** Resolves when `child` has ended. Does nothing if it already has. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (hasEnded(child)) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));

@@ -1,5 +1,5 @@
-// The names that each path of the published packages exports. Whoever adds or removes one changes
-// this list too.
+// The exported names of each path of the published packages. Change this list when you add or
+// remove an export.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

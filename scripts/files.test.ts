@@ -1,5 +1,4 @@
-// Rules about files as a reader meets them: a folder can be taken in at a glance, and a file has a
-// subject that is worth opening.
+// Rules that help readers: folders have few entries, and each file has a subject of its own.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,7 +9,7 @@ import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } f
 const production = sources.filter((path) => !isTest(path) && !path.startsWith("examples/"));
 const countLines = (path: string) => textOf.get(path)!.split("\n").length - 1;
 
-/** The production files that import each file. */
+/** Maps each file to the production files that import it. */
 const importers = Map.groupBy(
   production.flatMap((path) =>
     readSpecifiers(path)
@@ -23,8 +22,8 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * Files of at most 60 lines with one importer, and why a reader looks for each by name. Any other
- * is merged into its importer.
+ * Files of at most 60 lines with one importer, and why a reader looks for them by name. All others
+ * are merged into their importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
@@ -92,7 +91,7 @@ describe("files", () => {
     for (const path of files) {
       const parts = path.split("/");
       for (let depth = 0; depth < parts.length; depth++) {
-        // `ls` does not list what begins with a dot.
+        // `ls` does not list names that begin with a dot.
         if (parts[depth]!.startsWith(".")) break;
         const folder = parts.slice(0, depth).join("/");
         const entries = shown.get(folder) ?? new Set();
@@ -103,14 +102,14 @@ describe("files", () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("no file is named for nothing in particular", () => {
+  test("no file has a vague name", () => {
     const vague = files.filter((path) =>
       /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
     );
     assert.deepEqual(vague, []);
   });
 
-  test("no line is longer than 100 columns and none is a reminder", () => {
+  test("no line is longer than 100 columns, and none is a reminder", () => {
     const wrong = files
       .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
       .flatMap((path) =>

@@ -1,4 +1,4 @@
-// What package-lock.json holds is what `npm ci` brings, on machines that no test here runs on too.
+// Checks package-lock.json for machines on which no test runs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -16,7 +16,7 @@ type Locked = {
 };
 const { packages } = read("package-lock.json") as { packages: Record<string, Locked> };
 
-/** Finds `name` from the package at `path` as Node does. */
+/** Resolves `name` from the package at `path`, like Node. */
 function find(path: string, name: string): Locked | undefined {
   const place = path === "" ? `node_modules/${name}` : `${path}/node_modules/${name}`;
   if (packages[place] || path === "") return packages[place];
@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // npm leaves out what its registry lacked on the day that the lock was written, without a word,
-  // and npm ci then has nothing to bring where that is the machine's.
+  // npm silently omits packages that the registry lacked when the lock file was written, so npm ci
+  // could not install the programs of such a machine.
   test("has the programs of each system: Linux and macOS, x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
@@ -36,7 +36,7 @@ describe("package-lock.json", () => {
     assert.deepEqual(missing, []);
   });
 
-  // An optional package whose engines exclude the Node that npm runs on is left out as well.
+  // npm also omits an optional package whose engines exclude the running Node.
   test("the project asks for the Node that the native part of its builder asks for", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
@@ -59,8 +59,8 @@ describe("package-lock.json", () => {
     }
   });
 
-  // With --omit=dev npm leaves out whatever some workspace has as a devDependency too: 43 packages.
-  test("npm sbom lists what each workspace runs on, apart from what only its tests need", () => {
+  // With --omit=dev, npm also omits 43 packages that some workspace has as a devDependency.
+  test("npm sbom marks packages that only tests need", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);
       const options = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx", "-w", name];

@@ -1,5 +1,5 @@
-// A chain on this machine with the contracts, two tokens and a shop on it, for `npm start` and e2e.
-// Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
+// A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e. Everything is
+// deployed with CREATE2, so addresses are the same at every start and on every machine.
 
 import { demoShop, demoToken } from "executable-address-contracts";
 import { anvilChain, anvilKeys } from "executable-address-contracts/anvil";
@@ -28,12 +28,12 @@ const tokens = [
   { name: "Demo Coin", symbol: "DEMO", decimals: 18 },
 ] as const;
 
-/** Creation codes of the demo, in the order they are deployed. */
+/** Creation codes of the demo, in the order of deployment. */
 const tokenCodes = tokens.map(({ name, symbol, decimals }) =>
   encodeDeployData({ ...demoToken, args: [name, symbol, decimals] }),
 );
 
-/** The demo tokens as chains.json lists them. */
+/** The demo tokens, as in chains.json. */
 export const demoTokens = tokens.map(({ symbol, decimals }, i) => ({
   symbol,
   address: create2Address(tokenCodes[i]!),
@@ -42,21 +42,21 @@ export const demoTokens = tokens.map(({ symbol, decimals }, i) => ({
 
 const shopCode = encodeDeployData({ ...demoShop, args: [demoTokens[0]!.address] });
 
-/** Takes payments of the first demo token. */
+/** Receives payments of the first demo token. */
 export const shopAddress = create2Address(shopCode);
 
-/** A client that signs as one of the accounts above. */
+/** Returns a client that signs as one of the accounts above. */
 export const localWallet = (rpcUrl: string, account: Account) =>
   createWalletClient({ account, chain: anvilChain, transport: http(rpcUrl) }).extend(publicActions);
 
-/** Puts on the chain what is not there yet. Repeating it changes nothing. */
+/** Deploys missing contracts. Repeating it changes nothing. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
   await bring(rpcUrl, () => deployerKey);
   const wallet = localWallet(rpcUrl, deployerAccount);
   for (const code of [...tokenCodes, shopCode]) await deployOnce(wallet, code);
 }
 
-/** The content of `CHAINS_FILE` for the local chain. */
+/** Returns the content of `CHAINS_FILE` for the local chain. */
 export const localChains = (rpcUrl: string) => [
   {
     chainId: localChainId,

@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** One Ctrl-C comes from the terminal and from npm: within this time it is the same signal. */
+/** Ctrl-C arrives from the terminal and from npm. Within this time, both are the same signal. */
 const sameSignalMs = 1000;
 
 const door = fileURLToPath(import.meta.url);
@@ -18,8 +18,8 @@ const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
 if (args.includes("--test")) {
   args.unshift("--import", new URL("./whole-run.ts", import.meta.url).href);
-  // Test files and the programs they start load the same modules hundreds of times: what was
-  // compiled is kept for the next of them.
+  // Test files and the programs that they start load the same modules hundreds of times, so
+  // compiled code is cached.
   const cache = new URL("../node_modules/.cache/node", import.meta.url);
   process.env.NODE_COMPILE_CACHE ||= fileURLToPath(cache);
   const memory = memoryFolder();
@@ -27,7 +27,7 @@ if (args.includes("--test")) {
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
-// npm leaves out programs whose engines exclude the Node it runs on, and says nothing of it.
+// npm silently omits programs whose engines exclude the running Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
   fail("What builds the pages is left out by npm ci here.", "20.19, 22.12");
@@ -37,8 +37,8 @@ if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
 /**
- * Where databases of tests need no disk: a folder in memory that has room for them and lets
- * programs run. Undefined where there is none.
+ * Returns a folder in memory that has space for databases of tests and can run programs. Returns
+ * undefined if there is none.
  */
 function memoryFolder() {
   const folder = "/dev/shm";
@@ -50,10 +50,10 @@ function memoryFolder() {
   return runsPrograms && bavail * bsize > 4 * 2 ** 30 ? folder : undefined;
 }
 
-/** The program becomes this process, so that signals and the exit code need no passing on. */
+/** The program runs in this process, so that signals and exit codes need no forwarding. */
 async function runHere() {
   process.argv.splice(1, 2, resolve(args[0] ?? ""));
-  // Node 24.0 to 24.2 call it experimental at each start.
+  // Node 24.0 to 24.2 print a warning about an experimental feature at each start.
   const { emitWarning } = process;
   process.emitWarning = (/** @type {[string, ...never]} */ ...warning) => {
     if (!String(warning[0]).startsWith("Type Stripping")) emitWarning(...warning);
@@ -64,7 +64,8 @@ async function runHere() {
 
 /** @param {string} node runs in a session of its own: a terminal's signals come by us, once */
 function runChild(node) {
-  // First, since npm may be killed as soon as the program runs: then the shell has another parent.
+  // Registered first, because npm may be killed as soon as the program runs, and then the shell has
+  // another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
   // A program comes by this file again, which stops it when we are gone.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
@@ -94,9 +95,8 @@ function passSignals(child) {
 }
 
 /**
- * The shell between npm and us ends by the signal that npm passes on, and does not pass it on. When
- * npm is killed the shell hears nothing, so npm itself is watched too.
- *
+ * The shell between npm and this process ends on the signal that npm forwards, without forwarding
+ * it. If npm is killed, the shell gets no signal, so npm is also watched.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {
@@ -144,7 +144,7 @@ function findNode() {
     try {
       return createRequire(import.meta.url).resolve(`${packageName}/${file}`);
     } catch {
-      // The next one, or none.
+      // Tries the next package, if any.
     }
   }
   return fail(`No Node for ${name} lies in node_modules.`);

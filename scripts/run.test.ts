@@ -1,5 +1,5 @@
-// What stands between `npm run` and a program: the signal that ends npm ends the program, once and
-// in good order, and the program's exit code is npm's.
+// Tests the path of signals and exit codes between `npm run` and a program: a signal that ends npm
+// ends the program once and gracefully, and npm returns the program's exit code.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 
 const door = resolve(import.meta.dirname, "run.js");
 
-/** Counts the signals of 1.5 s from the first on, then leaves with 7. */
+/** Counts signals for 1.5 s from the first one, and then exits with 7. */
 const program = `
 let heard = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {
@@ -30,7 +30,7 @@ before(() => {
   const scripts = {
     program: `node ${door} program.ts one two`,
     "program-old": `${old} ${door} program.ts one two`,
-    // A shell with another command to come stays between npm and the program.
+    // With another command after the program, the shell stays between npm and the program.
     shelled: `node ${door} program.ts one two; exit $?`,
     "shelled-old": `${old} ${door} program.ts one two; exit $?`,
     quits: `node ${door} quits.ts`,
@@ -40,7 +40,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** In a process group of its own, as a terminal's foreground job is. */
+/** In its own process group, like a foreground job of a terminal. */
 function npmRun(script: string) {
   const npm = spawn("npm", ["run", "--silent", script], { cwd: folder, detached: true });
   let said = "";
@@ -51,14 +51,14 @@ function npmRun(script: string) {
       npm.stdout.on("data", look);
       look();
     });
-  // Closed by the last process that holds it, so after this no program is left behind.
+  // Closed by the last process that has it open, so no program is running afterwards.
   const ended = new Promise<string>((done) => npm.stdout.once("close", () => done(said)));
   return { npm, until, ended };
 }
 
 const exitOf = (npm: ChildProcess) => new Promise((done) => npm.once("exit", done));
 
-test("a Node with which npm ci left programs out is told which will do", () => {
+test("names a suitable Node if npm ci omitted programs for the running one", () => {
   const oldest = { "20.19.0": 5, "22.12.0": 5, "24.0.0": 5 };
   const tooOld = { "18.20.8": 1, "20.18.3": 1, "21.7.3": 1, "22.11.0": 1 };
   for (const [version, code] of Object.entries({ ...oldest, ...tooOld })) {
@@ -72,7 +72,7 @@ test("a Node with which npm ci left programs out is told which will do", () => {
   }
 });
 
-// A Node that strips no types stands for one that is too old to.
+// A Node that cannot strip types simulates an old one.
 for (const [machine, suffix] of [
   ["a Node that runs TypeScript", ""],
   ["an older Node", "-old"],

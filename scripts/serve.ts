@@ -1,4 +1,4 @@
-// npm run serve: the service as an operator runs it, with its pages built before it listens.
+// npm run serve: builds the pages and starts the service as an operator does.
 
 import { buildPages } from "./pages.ts";
 

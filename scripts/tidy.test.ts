@@ -1,5 +1,5 @@
-// The layout's own rules: who may import whom, no cycles, no dead files, no machinery by accident.
-// ARCHITECTURE.md explains the direction table; this file enforces it.
+// Rules of the layout: permitted imports, no cycles, and no dead files. ARCHITECTURE.md explains
+// the direction table, and this file enforces it.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } from "./tree.ts";
 
-/** A room may import these besides itself. Tests and benches may bring up anything. */
+/** A room may import these rooms. Tests and benches may import anything. */
 const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
@@ -108,11 +108,11 @@ const mayImport: Record<string, readonly string[]> = {
   "web/pay": ["address", "element", "web/ui", "web/shown"],
   web: [],
   scripts: ["address", "contracts", "service", "service/store", "service/chain"],
-  // Tests and what they share: no room may import it.
+  // Tests and their shared code, which no room may import.
   e2e: [],
 };
 
-/** The dashboard's pages import what its API answers, for the types alone. */
+/** The dashboard's pages import only types of the API's responses. */
 const answers = "service/http/dashboard/answers.ts";
 
 const packages: Record<string, string> = {
@@ -129,7 +129,7 @@ const roomOf = (path: string) => {
 
 type Import = { room: string | undefined; file?: string };
 
-/** The files and rooms a source file imports, as paths from the root. */
+/** Returns the files and rooms that a source file imports, as paths from the root. */
 const importsOf = (path: string): Import[] =>
   readSpecifiers(path).flatMap((specifier) => {
     if (specifier.startsWith(".")) {
@@ -143,7 +143,7 @@ const importsOf = (path: string): Import[] =>
   });
 
 describe("the direction table", () => {
-  test("no room imports one that stands above it", () => {
+  test("no room imports a room above it", () => {
     const wrong = sources
       .filter((path) => !isTest(path) && roomOf(path) !== undefined)
       .flatMap((path) => {
@@ -157,7 +157,7 @@ describe("the direction table", () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("the dashboard's pages take types of its answers alone, which are of the library", () => {
+  test("the dashboard's pages import only types of its responses", () => {
     const crossing = sources
       .filter((path) => path.startsWith("web/"))
       .flatMap((path) => textOf.get(path)!.match(/^(import|export)\b[^;]*answers\.ts"/gm) ?? []);
@@ -167,7 +167,7 @@ describe("the direction table", () => {
     assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
-  test("no arrow of the table is unused", () => {
+  test("every permission of the table is used", () => {
     const used = new Set(
       sources
         .filter((path) => !isTest(path))
@@ -194,16 +194,16 @@ describe("the direction table", () => {
     );
   });
 
-  test("no folder is in a circle with others", () => {
+  test("no folders import each other in a cycle", () => {
     assert.deepEqual(circlesOf(folderGraph()), []);
   });
 
-  test("the service takes of viem what its utils have: its clients slow each start", () => {
+  test("the service imports only viem's utilities: its clients slow down each start", () => {
     const loadsAll = /^import (?!type )[^;]*"viem";/m;
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
     );
-    // An operator's command, which talks to a node as viem does and is loaded by nothing else.
+    // An operator's command that needs viem's clients and is not loaded by anything else.
     assert.deepEqual(loading, ["service/chain/bring.ts"]);
   });
 
@@ -219,7 +219,7 @@ describe("the direction table", () => {
   });
 });
 
-/** A folder by its name; a file that lies beside folders counts by itself, for it may join them. */
+/** Returns the name of a folder, or of a file beside folders, which could be moved into them. */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
   const outer = new Set(own.map((path) => dirname(dirname(path))));
@@ -232,7 +232,7 @@ function folderGraph(): Map<string, Set<string>> {
   return graph;
 }
 
-/** The members of each circle reach each other; here named from the folder that has all of them. */
+/** Names each cycle by the folder that contains all its members. */
 function circlesOf(graph: Map<string, Set<string>>): string[] {
   const reachable = (from: string, found = new Set<string>()) => {
     for (const next of graph.get(from) ?? []) {
@@ -251,7 +251,7 @@ function circlesOf(graph: Map<string, Set<string>>): string[] {
 
 const makesTable = /\bcreate (?:unlogged )?(?:table|view) (?:if not exists )?(\w+)/g;
 
-/** Each table and view belongs to the room that makes it: no other one writes SQL on it. */
+/** Each table and view belongs to the room that creates it. No other room may use it in SQL. */
 const ownerOf = new Map(
   sources
     .filter((path) => /^service\/\w+\/(tables|migrate)\.ts$/.test(path))
@@ -264,7 +264,7 @@ const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
 describe("tables", () => {
-  test("each is named in its own room alone", () => {
+  test("each table is used only in its own room", () => {
     assert.ok(ownerOf.size > 35);
     const wrong = sources
       .filter((path) => path.startsWith("service/") && !isTest(path))

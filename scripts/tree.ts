@@ -1,4 +1,4 @@
-// The files of the repository and what they import, for the tests of the layout.
+// The files of the repository and their imports, for the tests of the layout.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -14,7 +14,7 @@ const walk = (folder: string): string[] =>
     return [path];
   });
 
-/** Every file, as a path from the root; without what is installed, built or a snapshot. */
+/** All files, as paths from the root, without installed files, build output, and snapshots. */
 export const files: readonly string[] = walk("");
 
 export const sources: readonly string[] = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
@@ -29,11 +29,14 @@ export const isTest = (path: string): boolean =>
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
 
-/** The module specifiers of a source file's imports, also of the programs that it opens by URL. */
+/**
+ * Returns the module specifiers of a source file's imports, and of the programs that it opens by
+ * URL.
+ */
 export const readSpecifiers = (path: string): string[] =>
   [...textOf.get(path)!.matchAll(importPattern)].map(([, imported, opened]) => imported ?? opened!);
 
-/** The file that a relative specifier of `path` names, as a path from the root. */
+/** Returns the file that a relative specifier of `path` names, as a path from the root. */
 export const resolveImport = (path: string, specifier: string): string =>
   relative(root, resolve(root, dirname(path), specifier))
     .split(sep)

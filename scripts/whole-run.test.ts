@@ -1,4 +1,4 @@
-// A test file that ends early is a failure, and so is an error in one that nothing catches.
+// Tests that a test file fails if it ends early or leaves an error that nothing catches.
 
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
@@ -11,7 +11,9 @@ import { after, describe, test } from "node:test";
 const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Runs a file as `npm test` does. This run's context would make the inner one a part of it. */
+/**
+ * Runs a file like `npm test`. The context of this run would make the inner run a part of it.
+ */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
   writeFileSync(file, `import { before, describe, test } from "node:test";\n${text}`);
@@ -36,24 +38,24 @@ const door = resolve(import.meta.dirname, "run.js");
 const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
 
 describe("a test file", () => {
-  test("fails that ends with 0 before its first test", () => {
+  test("fails a file that ends with 0 before its first test", () => {
     const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
     assert.equal(status, 1);
     assert.match(stdout, /ran less than it declares/);
   });
 
-  test("fails that ends with 0 in a hook of a suite, behind tests that passed", () => {
+  test("fails a file that ends with 0 in a hook of a suite, after tests that passed", () => {
     const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
     assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
   });
 
-  test("fails that leaves a rejection, and is told of it", () => {
+  test("fails a file with an unhandled rejection, and reports it", () => {
     const { status, stdout } = run(`test("one", () => void Promise.reject("nobody's"));`, door);
     assert.equal(status, 1);
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("has a suite's hooks run with the suite, when those of the file are done", () => {
+  test("runs a suite's hooks with the suite, after the hooks of the file", () => {
     const late = "before(async () => { await null; order.push('file'); });";
     const suite = (name: string) => `describe("${name}", () => {
       before(() => void order.push("hook ${name}"));
@@ -64,20 +66,20 @@ describe("a test file", () => {
     assert.match(run(text, door).stdout, /file, hook a, test a, hook b, test b/);
   });
 
-  // Older Nodes have no such option, so they refuse no value of it.
+  // Older Nodes lack this option.
   const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
-  test("has no promise followed, which Node's runner alone does", { skip }, () => {
+  test("does not track promises, unlike Node's runner", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";
       test("one", async () => { await null; console.log("in", executionAsyncId() > 0); });`;
     assert.match(run(text, door).stdout, /in false/);
     assert.match(run(text).stdout, /in true/);
   });
 
-  test("passes that ran all it declares", () => {
+  test("passes a file that runs all its tests", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("the control: Node's runner alone takes one that ended early for one that passed", () => {
+  test("control: Node's runner passes a file that ended early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

@@ -10,7 +10,7 @@
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";
 
-// Programs and threads that a test starts inherit the import, and are no tests.
+// Programs and threads that a test starts inherit the import, but are not tests.
 const isTestFile = isMainThread && /\.test\.ts$/.test(process.argv[1] ?? "");
 
 if (isTestFile && process.env.NODE_TEST_CONTEXT) {
@@ -22,7 +22,7 @@ if (isTestFile && process.env.NODE_TEST_CONTEXT) {
   Object.assign(hooks, { createHook });
 
   let isWhole = false;
-  // A hook of the file itself, which runs when its last test has ended.
+  // A hook of the file itself, which runs after its last test.
   after(() => {
     isWhole = true;
   });

@@ -1,5 +1,5 @@
-// The dashboard around its credentials: the account, the shell of every page, and that each page is
-// sound for eyes, keys and screen readers.
+// Tests the account page, the frame of every dashboard page, and that each page works for keyboards
+// and screen readers.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -46,7 +46,7 @@ before(async () => {
   await fillLists(String(apiKey));
 });
 
-/** One row in each list: an empty one cannot show all its faults. */
+/** Adds one row to each list, because an empty list cannot show all faults. */
 async function fillLists(apiKey: string): Promise<void> {
   const token = demoTokens[0]!.address;
   const created = await fetch(`${service.baseUrl}/address/create`, {
@@ -76,7 +76,7 @@ after(async () => {
 });
 
 describe("the account", () => {
-  test("a wrong present password is refused; the right one changes it", async () => {
+  test("rejects a wrong current password, and changes it with the right one", async () => {
     await page.goto(`${site}/account`);
     await page.getByLabel("Current password", { exact: true }).fill("wrong wrong wrong");
     await page.getByLabel("New password", { exact: true }).fill(newPassword);
@@ -87,7 +87,7 @@ describe("the account", () => {
     await page.getByText("Password changed").waitFor();
   });
 
-  test("a session elsewhere is listed, and ended at once", async () => {
+  test("lists a session elsewhere and signs it out immediately", async () => {
     const elsewhere = await browser.newContext({ userAgent: "Mozilla/5.0 (Windows) Firefox/150" });
     const other = await elsewhere.newPage();
     await other.goto(`${site}/account`);
@@ -105,7 +105,7 @@ describe("the account", () => {
     await elsewhere.close();
   });
 
-  test("all other sessions are ended by one press", async () => {
+  test("signs out all other sessions with one press", async () => {
     const others = await Promise.all([1, 2].map(() => browser.newContext()));
     for (const context of others) {
       const other = await context.newPage();
@@ -130,7 +130,7 @@ describe("the account", () => {
     await page.getByText("this device").waitFor();
   });
 
-  test("gas that was spent for it is shown by day and chain", async () => {
+  test("shows the gas spent for the account by day and chain", async () => {
     await page.getByText("No gas spent yet.").waitFor();
     await page.route("**/dashboard/api/account", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -146,7 +146,7 @@ describe("the account", () => {
     await page.unroute("**/dashboard/api/account");
   });
 
-  test("a session that ended leads to the sign-in form and back to the page", async () => {
+  test("after a session ends, shows the sign-in form and then the requested page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
@@ -156,12 +156,12 @@ describe("the account", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Incorrect email or password").waitFor();
     await page.getByLabel("Password", { exact: true }).fill(newPassword);
-    // By key alone, as a screen reader's user does.
+    // Uses only the keyboard, like a user of a screen reader.
     await page.keyboard.press("Enter");
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
 
-  test("a reset link of the operator sets a new password, once", async () => {
+  test("a reset link of the operator sets a new password once", async () => {
     const { resetUrl } = await admin(service.env, "account", "reset", "--email", email);
     const visitor = await browser.newPage();
     const holds = visitor.locator("h1:focus", { hasText: "Password changed" });
@@ -177,7 +177,7 @@ describe("the account", () => {
     }
     await visitor.close();
 
-    // A reset ends every session: this one too.
+    // A reset ends every session, including this one.
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
     await page.getByLabel("Email").fill(email);
@@ -186,7 +186,7 @@ describe("the account", () => {
     await page.getByRole("heading", { name: "Origins" }).waitFor();
   });
 
-  test("a server that takes no new accounts says so instead of showing a form", async () => {
+  test("a server with closed sign-up says so instead of showing a form", async () => {
     const visitor = await browser.newPage();
     await visitor.route("**/dashboard/api/config", async (route) => {
       const answer = await route.fetch();
@@ -200,7 +200,7 @@ describe("the account", () => {
 });
 
 describe("the shell", () => {
-  test("the first Tab offers to skip the menu; a page that arrives takes the focus", async () => {
+  test("the first Tab offers to skip the menu, and a new page takes the focus", async () => {
     await openPage(page, `${site}/account`);
     await page.keyboard.press("Tab");
     await page.locator(":focus", { hasText: "Skip to content" }).waitFor();
@@ -210,14 +210,14 @@ describe("the shell", () => {
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
 
-  test("the operator's documentation and the API's description are linked", async () => {
+  test("links to the documentation and the API description", async () => {
     const link = (name: string) => page.getByRole("link", { name }).getAttribute("href");
     assert.equal(await link("Documentation"), docsUrl);
     const path = await link("OpenAPI");
     assert.equal((await fetch(site + path)).status, 200);
   });
 
-  test("a chosen light outlives a reload, before the first paint", async () => {
+  test("applies the chosen color scheme before the first paint after a reload", async () => {
     await page.getByRole("button", { name: /^Theme: system/ }).click();
     await page.reload();
     await page.getByRole("button", { name: /^Theme: light/ }).click();
@@ -226,14 +226,14 @@ describe("the shell", () => {
     await page.getByRole("button", { name: /^Theme: dark/ }).click();
   });
 
-  test("being offline is said, and passes", async () => {
+  test("shows while it is offline that the page may be out of date", async () => {
     await context.setOffline(true);
     await page.getByText("You are offline").waitFor();
     await context.setOffline(false);
     await page.getByText("You are offline").waitFor({ state: "detached" });
   });
 
-  test("a server that fails is said in words, with a way to try again", async () => {
+  test("shows a server error with a retry button", async () => {
     await page.route("**/dashboard/api/activity*", (route) =>
       route.fulfill({
         status: 500,
@@ -253,7 +253,7 @@ const paths = [
   ...["/activity", "/account"],
 ];
 
-describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
+describe("every page passes the checks, in light and dark, at 1280 and 360 px", () => {
   test("signed in", async () => {
     const seen = await context.newPage();
     for (const path of paths) {
@@ -281,7 +281,7 @@ describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
   });
 });
 
-test("is English, from left to right, whatever language the reader prefers", async () => {
+test("is in English, from left to right, regardless of the browser's language", async () => {
   const storageState = await context.storageState();
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
@@ -298,7 +298,7 @@ test("is English, from left to right, whatever language the reader prefers", asy
   await reader.close();
 });
 
-test("signing out forgets the account", async () => {
+test("signing out deletes the account's data from the page", async () => {
   await page.goto(`${site}/account`);
   await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -307,4 +307,4 @@ test("signing out forgets the account", async () => {
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the policy or threw", () => assert.deepEqual(faults, []));

@@ -1,4 +1,5 @@
-// A real Chromium for e2e tests, small pages of other origins, and the checks every page must pass.
+// A real Chromium for e2e tests, small pages of other origins, and the checks that every page must
+// pass.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -12,7 +13,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { findNewerThanPages } from "../../scripts/pages.ts";
 
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
-/** In ASCII alone, which reaches a page and is compiled there in half the processor time. */
+/** In ASCII only, because the browser compiles it in half the processor time. */
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",
@@ -21,9 +22,8 @@ const axeSource = readFileSync(
 const launchesMax = 3;
 
 /**
- * Launches Chromium. On busy machines it sometimes ends by a signal before it is up, so a launch
- * that fails is tried again, with a line in the output.
- *
+ * Launches Chromium. On busy machines, Chromium sometimes ends with a signal at startup, so a
+ * failed launch is repeated, with a line in the output.
  * @throws if the pages that the service serves are older than their sources
  */
 export async function launchBrowser(): Promise<Browser> {
@@ -42,8 +42,7 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * Whole or not at all: test files start at the same time, and what one has begun to write is no
- * program yet for the others.
+ * Unpacks atomically, because test files start simultaneously and must not run a partial program.
  */
 async function unpackBrowser(): Promise<string> {
   const folder = join(cache, "chromium");
@@ -51,7 +50,7 @@ async function unpackBrowser(): Promise<string> {
   if (existsSync(program)) return program;
   mkdirSync(cache, { recursive: true });
   const { TMPDIR } = process.env;
-  // Where the package unpacks to.
+  // The folder into which the package unpacks.
   process.env.TMPDIR = mkdtempSync(`${folder}-`);
   const unpacked = dirname(await chromiumBinary.executablePath());
   if (TMPDIR === undefined) delete process.env.TMPDIR;
@@ -60,13 +59,13 @@ async function unpackBrowser(): Promise<string> {
     renameSync(unpacked, folder);
   } catch (error) {
     rmSync(unpacked, { recursive: true });
-    // Another was first.
+    // Another process unpacked it first.
     if (!existsSync(program)) throw error;
   }
   return program;
 }
 
-/** A page with nothing on it at `http://localhost:PORT`, an origin of its own. */
+/** Serves an empty page at `http://localhost:PORT`, which is an origin of its own. */
 export async function serveBlankPage(): Promise<{ origin: string; close: () => void }> {
   const server = createServer((_request, response) => {
     response.setHeader("content-type", "text/html").end("<!doctype html><title>shop</title>");
@@ -82,25 +81,25 @@ export async function serveBlankPage(): Promise<{ origin: string; close: () => v
   };
 }
 
-/** Everything the page's console and the policy complained of, while the test runs. */
+/** Collects everything that the page reports to the console, including policy violations. */
 export function listenForFaults(page: Page): string[] {
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // A refusal the page then explains is an error to the console, not to us.
+    // The console reports rejections that the page explains, which are not faults.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) faults.push(message.text());
   });
   return faults;
 }
 
-/** Waits until `path` shows what it loaded, its heading first. */
+/** Waits until `page` shows its loaded content, starting with the heading. */
 export async function openPage(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await untilShown(page);
 }
 
-/** Does the same for `path` of a dashboard that is open, without a load, as a link there does. */
+/** Opens `path` of an open dashboard without a reload, like a link there. */
 export async function followPath(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`);
   await untilDrawn(page);
@@ -112,19 +111,19 @@ async function untilShown(page: Page): Promise<void> {
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
-/** A page takes the width it was given when it is next drawn. */
+/** A page adapts to its width with the next drawing. */
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 
-/** The size of what is pressed is no part of what axe asks by itself. */
+/** axe does not check the size of buttons and links by default. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
-/** In the dark a page differs by its colours alone. */
+/** The dark page differs only in its colors. */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
 /**
- * Does {@link assertSound} in both lights and both widths, after which the page is as it was. It
- * has to reduce motion: colours in the middle of a transition have no contrast to speak of.
+ * Runs {@link assertSound} in both color schemes and both widths, and restores the page. Requires
+ * reduced motion, because colors in a transition have low contrast.
  */
 export async function assertSoundInAll(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()!;
@@ -139,13 +138,13 @@ export async function assertSoundInAll(page: Page, name: string): Promise<void> 
   await page.setViewportSize(before);
 }
 
-/** No finding of axe, and nothing that makes the page scroll sideways. */
+/** Checks that axe finds nothing, and that the page does not scroll sideways. */
 export async function assertSound(page: Page, name: string): Promise<void> {
   await assertRules(page, name, allRules);
   await assertFits(page, name);
   const viewport = page.viewportSize();
   if (viewport?.width !== 1280) return;
-  // Between a phone's width and a screen's.
+  // Between the widths of a phone and a screen.
   await page.setViewportSize({ ...viewport, width: 768 });
   await assertFits(page, `${name} at 768 px`);
   await page.setViewportSize(viewport);
@@ -154,7 +153,7 @@ export async function assertSound(page: Page, name: string): Promise<void> {
 async function assertRules(page: Page, name: string, rules: string): Promise<void> {
   await untilDrawn(page);
   if (!(await page.evaluate("Boolean(window.axe)"))) await page.evaluate(`${axeSource};0`);
-  // The whole answer takes as much processor time to pass on as the check itself.
+  // Passing on the whole result takes as much processor time as the check.
   const violations: AxeResults["violations"] = await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"], ...${rules} }).then((of) => of.violations)`,
   );

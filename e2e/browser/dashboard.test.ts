@@ -1,4 +1,4 @@
-// The dashboard as a person uses it, in a real browser, with real pages of other origins.
+// Tests the dashboard in a real browser, with real pages of other origins.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -54,7 +54,7 @@ const intent = {
 
 type Answer = { status: number; body: { address?: string; error?: { code: string } } };
 
-/** POST create from a page of `origin`, as that page's own script would. */
+/** Sends POST create from a page of `origin`, like a script of that page. */
 async function createFrom(origin: string, headers: Record<string, string>): Promise<Answer> {
   const shopping = await context.newPage();
   await shopping.goto(origin);
@@ -73,7 +73,7 @@ async function createFrom(origin: string, headers: Record<string, string>): Prom
   return answer;
 }
 
-/** POST create as a server does: without an Origin. */
+/** Sends POST create like a server, without an Origin. */
 async function createWithKey(key: string): Promise<number> {
   const answer = await fetch(`${service.baseUrl}/address/create`, {
     method: "POST",
@@ -86,7 +86,7 @@ async function createWithKey(key: string): Promise<number> {
 const newKeyShown = () => page.getByTestId("new-api-key").textContent();
 
 before(async () => {
-  // One after the other: `after` can end only what is named when a later one fails.
+  // Starts one after the other, so that `after` can end those that started if a later one fails.
   browser = await launchBrowser();
   shop = await serveBlankPage();
   stranger = await serveBlankPage();
@@ -104,8 +104,8 @@ after(async () => {
   await service?.stop();
 });
 
-describe("a stranger gets a credential", () => {
-  test("what a form lacks is said below the field, the first of which has the focus", async () => {
+describe("a new user gets a credential", () => {
+  test("shows below each field why the form cannot be sent, and focuses it", async () => {
     await page.goto(`${site}/sign-up`);
     const press = () => page.getByRole("button", { name: "Create account" }).click();
     await press();
@@ -125,7 +125,7 @@ describe("a stranger gets a credential", () => {
     assert.equal(await page.getByText("Enter an email address").count(), 0);
   });
 
-  test("signing up is refused with the reason, then leads to the overview", async () => {
+  test("rejects a sign-up with the reason, and then opens the overview", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("shop@example.com");
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -147,7 +147,7 @@ describe("a stranger gets a credential", () => {
     await assertSoundInAll(page, "the fresh overview");
   });
 
-  test("an address made here, without a credential, ends the first steps", async () => {
+  test("an address created in the dashboard completes the first steps", async () => {
     await page.getByLabel("Your wallet address").fill(shopAddress);
     await page.getByRole("button", { name: "Create address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
@@ -157,7 +157,7 @@ describe("a stranger gets a credential", () => {
     assert.equal(await page.getByText("Get started").count(), 0);
   });
 
-  test("the API key is shown once and works", async () => {
+  test("shows the API key once, and the key works", async () => {
     await page.getByRole("link", { name: "Set up: From a server" }).click();
     await page.getByRole("button", { name: "Create API key" }).click();
     apiKey = (await newKeyShown()) ?? "";
@@ -165,7 +165,7 @@ describe("a stranger gets a credential", () => {
     assert.equal(await createWithKey(apiKey), 200);
   });
 
-  test("Escape does not lose the key; after a reload only its beginning is shown", async () => {
+  test("Escape does not lose the key, and a reload shows only its prefix", async () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await newKeyShown(), apiKey);
@@ -183,7 +183,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  test("a bad origin is refused with the reason, as it is typed and when it is sent", async () => {
+  test("rejects an invalid origin with the reason, while typing and when it is sent", async () => {
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
     await page.getByText("anybody can have a name under co.uk").waitFor();
@@ -197,7 +197,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("what an entry matches is shown as it is typed, in its canonical form", async () => {
+  test("shows the canonical form of an entry, and what it allows, while typing", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -205,7 +205,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("https://example.com", { exact: true }).waitFor();
   });
 
-  test("an origin is added, and the test box agrees", async () => {
+  test("adds an origin, and the test field agrees", async () => {
     await page.getByLabel("Origin", { exact: true }).fill(shop.origin);
     await page.getByRole("button", { name: "Add origin" }).click();
     await page.getByText("1 of 20").waitFor();
@@ -222,10 +222,10 @@ describe("a page creates addresses with the client ID", () => {
     assert.match(createdAddress, /^0x[0-9a-fA-F]{40}$/);
   });
 
-  test("the examples of the overview work as they are pasted", async () => {
+  test("the examples of the overview work when pasted", async () => {
     await openPage(page, site);
     const example = page.getByRole("tabpanel");
-    // Closed on an account that has an address.
+    // Folded, because the account has an address.
     await page.locator("details summary").click();
     await page.getByLabel("Your wallet address").fill(shopAddress);
     const curl = (await example.textContent()) ?? "";
@@ -252,7 +252,7 @@ describe("a page creates addresses with the client ID", () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(shop.origin, headers);
     assert.deepEqual([status, body.error?.code], [403, "api_key_in_browser"]);
-    // Sightings are written in batches, a few seconds apart.
+    // Uses of a key in a browser are written in batches, a few seconds apart.
     const warning = page.getByText("Your API key was used in a browser");
     do await openPage(page, site);
     while ((await warning.count()) === 0);
@@ -260,7 +260,7 @@ describe("a page creates addresses with the client ID", () => {
 });
 
 describe("rotation", () => {
-  test("asks first, then the old key is dead and the new one works", async () => {
+  test("asks for confirmation, and then only the new key works", async () => {
     await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
@@ -276,7 +276,7 @@ describe("rotation", () => {
     assert.equal(await page.getByText("Used in a browser").count(), 0);
   });
 
-  test("a second window that shows the old key is told so, then shows the new", async () => {
+  test("a second window with the old key reports the conflict and shows the new key", async () => {
     const other = await context.newPage();
     await other.goto(`${site}/credentials`);
     await other.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
@@ -298,7 +298,7 @@ describe("rotation", () => {
 });
 
 describe("more credentials", () => {
-  test("a second key does what it may, is shown once, and is revoked alone", async () => {
+  test("a second key has only its scopes, is shown once, and is revoked separately", async () => {
     await page.goto(`${site}/credentials`);
     await page.getByRole("button", { name: "Create key" }).click();
     const form = page.getByRole("dialog", { name: "Create API key" });
@@ -321,7 +321,7 @@ describe("more credentials", () => {
     assert.equal(await createWithKey(apiKey), 200);
   });
 
-  test("a reference key is shown once; a bound client ID creates nothing unsigned", async () => {
+  test("shows a reference key once, and a bound client ID creates nothing unsigned", async () => {
     const card = page.getByRole("region", { name: "Reference key" });
     await card.getByRole("button", { name: "Create" }).click();
     await page.getByRole("button", { name: "Create reference key" }).click();
@@ -342,7 +342,7 @@ describe("more credentials", () => {
 });
 
 describe("lists", () => {
-  test("the 21st origin is refused with the reason", async () => {
+  test("rejects the 21st origin with the reason", async () => {
     await page.goto(`${site}/origins`);
     for (let number = 2; number <= 20; number++) {
       await page.getByLabel("Origin", { exact: true }).fill(`https://shop${number}.example.com`);
@@ -364,7 +364,7 @@ describe("lists", () => {
     await page.getByText("19 of 20").waitFor();
   });
 
-  test("addresses are found by how they begin", async () => {
+  test("finds addresses by their beginning", async () => {
     await page.getByRole("link", { name: "Addresses", exact: true }).click();
     await page.getByRole("cell", { name: createdAddress }).first().waitFor();
     await page.getByLabel("Address or reference").fill("0xffffffffff");
@@ -389,7 +389,7 @@ describe("lists", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  test("addresses are found by reference, state and day, and are a file", async () => {
+  test("finds addresses by reference, status, and day, and exports them", async () => {
     const reference = "order 42, the =first";
     await fetch(`${service.baseUrl}/address/create?reference=${encodeURIComponent(reference)}`, {
       method: "POST",
@@ -437,7 +437,7 @@ describe("lists", () => {
     assert.equal(await page.getByLabel("Status").inputValue(), "unfunded");
   });
 
-  test("a form makes an address for a simple payment, and the code for the next", async () => {
+  test("creates an address for a simple payment, and shows the code for the next one", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
     await page.getByRole("button", { name: "Create address" }).click();
@@ -495,7 +495,7 @@ describe("lists", () => {
     await page.getByRole("row").getByText("table 7").first().waitFor();
   });
 
-  test("Ctrl-K leads to a page, to an address and to what it finds", async () => {
+  test("Ctrl-K opens a page, an address, and a search", async () => {
     const go = async (text: string, path: RegExp) => {
       await page.keyboard.press("Control+k");
       const field = page.getByRole("combobox", { name: "Search pages, addresses, and references" });
@@ -517,7 +517,7 @@ describe("lists", () => {
     await page.keyboard.press("Escape");
   });
 
-  test("on a Mac the keys have their names there", async () => {
+  test("shows the names of the keys on a Mac", async () => {
     const shown = (at: Page) => at.locator("header kbd").innerText();
     assert.equal(await shown(page), "Ctrl K");
     const mac = await context.newPage();
@@ -529,9 +529,9 @@ describe("lists", () => {
     await mac.close();
   });
 
-  test("the overview says how much money was asked for, by day", async () => {
+  test("the overview shows requested amounts by day", async () => {
     const card = page.getByRole("region", { name: "Payments" });
-    // Counted some seconds after it was asked for.
+    // Counted some seconds after the request.
     for (;;) {
       await page.goto(site);
       const counted = card.getByRole("list", { name: "From creation to completion" });
@@ -544,7 +544,7 @@ describe("lists", () => {
       .getByText(/\d DUSD$/)
       .first()
       .waitFor();
-    // The newest column is read out by the keyboard.
+    // The keyboard reads the newest column.
     const chart = card.getByRole("img", { name: /DUSD on .* by day$/ });
     await chart.press("ArrowLeft");
     await card.getByText(/requested [\d.]+ DUSD, paid [\d.]+ DUSD, completed/).waitFor();
@@ -554,7 +554,7 @@ describe("lists", () => {
       .waitFor();
   });
 
-  test("a path that is none is a page that says so, and JSON for a program", async () => {
+  test("an unknown path returns a page, or JSON for a program", async () => {
     const answer = await page.goto(`${site}/adresses`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
@@ -563,11 +563,11 @@ describe("lists", () => {
     assert.match(await inApi.text(), /"unknown_path"/);
   });
 
-  test("the activity tells of every change", async () => {
+  test("the activity lists every change", async () => {
     await page.goto(`${site}/activity`);
     const events = ["Account created", "API key rotated", "Origin added", "Origin removed"];
     for (const event of events) await page.getByText(event, { exact: true }).first().waitFor();
   });
 });
 
-test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the policy or threw", () => assert.deepEqual(faults, []));

@@ -1,4 +1,5 @@
-// The documentation that the service serves, in a real browser under the policy of every page.
+// Tests the documentation that the service serves, in a real browser under the policy of every
+// page.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -24,7 +25,7 @@ after(async () => {
 });
 
 describe("the documentation", () => {
-  test("every link on every page leads somewhere, and to a heading of it", async () => {
+  test("every link leads to an existing page and heading", async () => {
     const pages = new Map<string, string>();
     const read = async (path: string) => {
       const known = pages.get(path);
@@ -54,7 +55,7 @@ describe("the documentation", () => {
     assert.ok(visited.size > 15, `${visited.size} pages`);
   });
 
-  test("is sound in both lights and widths, and finds and copies", async () => {
+  test("passes the checks in both color schemes and widths, and searches and copies", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs`);
@@ -72,7 +73,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("has the reference of every call, and tries one with the reader's key", async () => {
+  test("describes every operation, and tries one with the user's key", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs/openapi.html`);
@@ -112,7 +113,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("creates an address by the example as it stands, with a client ID", async () => {
+  test("creates an address with the example and a client ID", async () => {
     const page = await openFresh(browser, { viewport: { width: 360, height: 800 } });
     const faults = listenForFaults(page);
     const posted: string[] = [];
@@ -141,7 +142,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("reads the same from a folder, without a server", async () => {
+  test("works from a folder, without a server", async () => {
     const page = await openFresh(browser);
     const folder = new URL("../../web/dist/docs/index.html", import.meta.url);
     await page.goto(pathToFileURL(folder.pathname).href);
@@ -152,7 +153,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("is one text for machines too", async () => {
+  test("is also available as one text for machines", async () => {
     const text = await (await fetch(`${siteOf()}/llms-full.txt`)).text();
     assert.match(text, /^# Executable addresses$/m);
     assert.match(text, /^# Webhooks$/m);

@@ -1,4 +1,5 @@
-// The element in a shop's page on another origin, under a policy of its own, on a real chain.
+// Tests the element in a shop's page on another origin, with a strict policy of its own, on a real
+// chain.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -36,7 +37,7 @@ let shop: Server;
 let origin: string;
 let page: Page;
 
-/** Bundles `code` for a page, minified: the entry, and what it loads later. */
+/** Bundles `entry` for a page, minified. Returns the entry and the files that it loads later. */
 async function bundle(
   code: string,
   name = "entry",
@@ -79,7 +80,7 @@ const react = `
     words: { stateUnfunded: "En attente" }, onPaid: told("paid"), onExecuted: told("executed"),
   }));`;
 
-/** Strict, and without the service in anything but what may be asked. */
+/** Strict: permits the service only as a target of requests. */
 const policyOf = (serviceOrigin: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${serviceOrigin}`;
 
@@ -133,7 +134,7 @@ after(async () => {
 
 const part = (name: string) => page.locator(`executable-address [part~="${name}"]`);
 
-/** A page with the element alone, its events written down. */
+/** Opens a page that contains only the element and records its events. */
 async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): Promise<void> {
   await page.goto(`${origin}/bare`);
   await page.evaluate(`
@@ -162,7 +163,7 @@ describe("<executable-address>", () => {
       assert.doesNotMatch(text, /\beval\(|new Function\(|innerHTML/);
   });
 
-  test("shows nothing to pay by for what is not the address's own, held or reached", async () => {
+  test("offers no payment for an unverified, unknown, or unreachable record", async () => {
     page = await openFresh(browser);
     const [order, other] = [await createOrder(service), await createOrder(service)];
     await page.route(`**/v1/address/${order.address}`, (route) =>
@@ -181,7 +182,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("reads the record from a mirror where the service is dead and another lies", async () => {
+  test("reads the record from a mirror if the service is down", async () => {
     page = await openFresh(browser);
     const [order, other] = [await createOrder(service), await createOrder(service)];
     const asked: string[] = [];
@@ -196,14 +197,14 @@ describe("<executable-address>", () => {
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${origin}/lying/v1 ${origin}/honest/v1`);
     await page.getByText("25\u202f000\u202f000 base units").waitFor();
-    // The record proves itself; that nothing was paid yet is the dead service's to say.
+    // The record is verified, but only the service could say that nothing was paid yet.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     assert.equal(await part("qr").count(), 0);
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
     await page.context().close();
   });
 
-  test("shows amount, code and what a wallet must show, and is sound", async () => {
+  test("shows amount, QR code, and what the wallet must show; passes the checks", async () => {
     page = await openFresh(browser);
     const faults = listenForFaults(page);
     const { address } = await createOrder(service);
@@ -222,7 +223,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("a token that the service does not list offers no code", async () => {
+  test("shows no QR code for a token that the service does not list", async () => {
     page = await openFresh(browser);
     const { address } = await createOrder(service);
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
@@ -234,7 +235,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("says an amount in one reading", async () => {
+  test("formats an amount without ambiguity", async () => {
     page = await openFresh(browser);
     for (const [amount, said] of [
       ["1234000", "1.2340 DUSD"],
@@ -248,7 +249,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("says what is still to pay, and offers nothing that cannot run", async () => {
+  test("shows the amount due, and offers nothing that cannot complete", async () => {
     page = await openFresh(browser);
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
@@ -267,7 +268,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("tells the page once each: paid, then executed", async () => {
+  test("dispatches paid and executed, once each", async () => {
     page = await openFresh(browser);
     const order = await createOrder(service);
     await show(order.address);
@@ -282,7 +283,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("takes another address, and the page's own colours", async () => {
+  test("changes to another address, and uses the page's colors", async () => {
     page = await openFresh(browser);
     const [first, second] = [await createOrder(service), await createOrder(service)];
     await show(first.address);
@@ -305,7 +306,7 @@ describe("<executable-address>", () => {
 describe("the element and a wallet", () => {
   const payButton = () => page.getByRole("button", { name: "Pay with Test Wallet" });
 
-  test("a hazard that hands money over is named, and offers no code", async () => {
+  test("names a hazard that gives money away, and shows no QR code", async () => {
     page = await openFresh(browser);
     const record = await create(service, [approve((2n ** 256n - 1n).toString())]);
     await show(record.address);
@@ -316,7 +317,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("declined nothing is sent; then it pays once, also over a reload meanwhile", async () => {
+  test("sends nothing after a rejection, and then pays once, also after a reload", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
@@ -345,7 +346,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("what ran while the wallet asks is to be declined there", async () => {
+  test("asks the payer to reject the request if the address was executed meanwhile", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
@@ -366,7 +367,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("the same account pays by the code: the request is to be declined until it is", async () => {
+  test("after a payment by QR code, asks the payer to reject the request", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
@@ -391,7 +392,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("an account that cannot pay the fee is told in which coin", async () => {
+  test("names the coin if an account cannot pay the fee", async () => {
     page = await openFresh(browser);
     const broke = "0x00000000000000000000000000000000000b20ce";
     await announceWallet(page, service.anvil.rpcUrl, broke);
@@ -404,7 +405,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("a test run that fails later takes the code away", async () => {
+  test("hides the QR code if a later simulation fails", async () => {
     page = await openFresh(browser);
     const order = await createOrder(service);
     await show(order.address);
@@ -421,7 +422,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("speaks the language of the page around it", async () => {
+  test("uses the language of the page", async () => {
     page = await openFresh(browser, { locale: "fr-FR" });
     await show((await createOrder(service)).address);
     await page.evaluate("document.documentElement.lang = 'de'");
@@ -434,7 +435,7 @@ describe("the element and a wallet", () => {
 });
 
 describe("<executable-recovery>", () => {
-  test("puts the account of the customer's wallet into the field, once they agree", async () => {
+  test("fills the wallet's account into the field after the user agrees", async () => {
     page = await openFresh(browser);
     const faults = listenForFaults(page);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);
@@ -457,7 +458,7 @@ describe("<executable-recovery>", () => {
 });
 
 describe("the example of a shop", () => {
-  test("makes an address with a client ID, is paid and done", async () => {
+  test("creates an address with a client ID, is paid, and completes", async () => {
     page = await openFresh(browser);
     const faults = listenForFaults(page);
     const answered = page.waitForResponse("**/v1/address/create");
@@ -475,7 +476,7 @@ describe("the example of a shop", () => {
 });
 
 describe("the React wrapper", () => {
-  test("passes address, words and handlers on", async () => {
+  test("passes the address, words, and handlers on", async () => {
     page = await openFresh(browser);
     const order = await createOrder(service);
     const base = encodeURIComponent(service.baseUrl);

@@ -1,5 +1,5 @@
-// What the tests of the public page share: addresses of the demo shop, money, and a reader of QR
-// codes that sees only pixels.
+// Shared code of the tests of the payment page: addresses of the demo shop, payments, and a reader
+// of QR codes that sees only pixels.
 
 import assert from "node:assert/strict";
 import {
@@ -44,7 +44,7 @@ const pay = (order: string) => ({
   args: [order, "25000000"],
 });
 
-/** For 25 demo dollars unless told otherwise, an hour from now. */
+/** Creates an address for 25 demo dollars by default, which expires in an hour. */
 export async function create(
   { baseUrl, apiKey }: Running,
   calls: Intent["calls"],
@@ -67,14 +67,14 @@ export async function create(
   return (await answer.json()) as AddressRecord;
 }
 
-/** An order of the demo shop, each time another address. */
+/** Creates an order of the demo shop, each time with another address. */
 let orders = 1000;
 export const createOrder = (service: Running, secondsLeft?: number): Promise<AddressRecord> =>
   create(service, [approve("25000000"), pay(`${orders++}`)], secondsLeft);
 
 const chainOf = ({ anvil }: Running) => localWallet(anvil.rpcUrl, payerAccount);
 
-/** New demo dollars for `to`, which is a payment like any other. */
+/** Mints demo dollars for `to`, which counts as a payment. */
 export async function mint(
   service: Running,
   to: Hex,
@@ -91,7 +91,7 @@ export async function mint(
   await chain.waitForTransactionReceipt({ hash });
 }
 
-/** A payment by `account` itself, which is given the money first. */
+/** Pays from `account`, after minting the money for it. */
 export async function payFrom(
   service: Running,
   account: Account,
@@ -117,7 +117,7 @@ export async function execute(service: Running, { intent }: AddressRecord): Prom
   return hash;
 }
 
-/** The chain's clock goes on by so much, and what the addresses hold goes back. */
+/** Advances the chain's clock, and returns the balances of the addresses. */
 export async function expire(service: Running, seconds: number, records: AddressRecord[]) {
   const chain = chainOf(service);
   await chain.request({ method: "evm_increaseTime" as never, params: [seconds] as never });
@@ -129,7 +129,7 @@ export async function expire(service: Running, seconds: number, records: Address
   }
 }
 
-/** A fresh page without cookies, as a payer has it. */
+/** Opens a new page without cookies. */
 export async function openFresh(
   browser: Browser,
   options: BrowserContextOptions = {},
@@ -138,12 +138,12 @@ export async function openFresh(
   return context.newPage();
 }
 
-/** Reads as a camera in front of the screen does: only the pixels of the code that is shown. */
+/** Reads the QR code on the screen like a camera, from its pixels. */
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * A page of its own decodes the pictures: the one under test lets no script in. A browser needs one
- * for all, since each takes a process that starts.
+ * A separate page decodes the pictures, because the tested page allows no scripts. One page serves
+ * each browser, because each starts a process.
  */
 const decoders = new WeakMap<Browser, Promise<Page>>();
 function decoderOf(browser: Browser): Promise<Page> {
@@ -152,7 +152,7 @@ function decoderOf(browser: Browser): Promise<Page> {
   return decoder;
 }
 
-/** The same of a code that another page shows. */
+/** Reads a QR code that another page shows. */
 export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   await code.first().waitFor();
   assert.equal(await code.count(), 1, "one code at a time");
@@ -173,5 +173,5 @@ export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   return decodeQr({ width, height, data: new Uint8ClampedArray(Buffer.from(pixels, "base64")) });
 }
 
-/** A wallet or an exchange that takes the first address it finds. */
+/** Reads the first address in a text, like a wallet or an exchange. */
 export const naively = (text: string): string | undefined => /0x[0-9a-fA-F]{40}/.exec(text)?.[0];

@@ -1,5 +1,5 @@
-// The public page of an address as a payer meets it: honest, hostile and forged records, in a real
-// browser, against the real service and a real chain.
+// Tests the payment page with honest, hostile, and forged records, in a real browser, with the real
+// service and a real chain.
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
@@ -38,9 +38,9 @@ let labels: string;
 let service: Running;
 let site: string;
 let browser: Browser;
-/** Most tests look at this page: a second load costs half of the first of a new context. */
+/** Most tests use this page, because a second load costs half of the first one in a new context. */
 let page: Page;
-/** They are faults of `page`, in any test. */
+/** Collects faults of `page` in all tests. */
 let faults: string[];
 let honest: AddressRecord;
 let hostile: AddressRecord;
@@ -96,7 +96,7 @@ after(async () => {
   rmSync(dirname(labels), { recursive: true });
 });
 
-describe("what is not the address's own is never shown", () => {
+describe("unverified data is never shown", () => {
   const forgeries: [string, (record: AddressRecord) => unknown][] = [
     [
       "another recovery",
@@ -109,7 +109,7 @@ describe("what is not the address's own is never shown", () => {
     ["no JSON object", () => null],
   ];
   for (const [name, forge] of forgeries) {
-    test(`a server that answers ${name} is refused, loudly and without its data`, async () => {
+    test(`rejects ${name} from a server, with a warning and without its data`, async () => {
       await page.route(`**/v1/address/${honest.address}`, (route) =>
         route.fulfill({ json: forge(honest) }),
       );
@@ -121,14 +121,14 @@ describe("what is not the address's own is never shown", () => {
     });
   }
 
-  test("an address that the service does not hold says so", async () => {
+  test("says if the service does not know the address", async () => {
     await page.goto(`${site}/a/${stranger}`);
     await page.getByText("Payment not found").waitFor();
     await page.goto(`${site}/a/0x1234`);
     await page.getByText("This link isn’t valid").waitFor();
   });
 
-  test("a server that does not answer is no reason to pay", async () => {
+  test("does not offer payment if the server does not respond", async () => {
     await page.route("**/v1/address/**", (route) => route.abort());
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Couldn’t load this payment").waitFor();
@@ -139,7 +139,7 @@ describe("what is not the address's own is never shown", () => {
 });
 
 describe("a hostile intent cannot mislead", () => {
-  test("text is inert, what would not show is written out, permissions called out", async () => {
+  test("shows inert text, escapes hidden characters, and warns of permissions", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.getByText("Step 1 allows unlimited spending").waitFor();
     await page.getByText("Step 2 contains hidden characters").waitFor();
@@ -150,7 +150,7 @@ describe("a hostile intent cannot mislead", () => {
     await page.getByText("in a contract that this page doesn’t know").waitFor();
   });
 
-  test("a token that the service does not list is called unknown, amounts bare", async () => {
+  test("shows an unlisted token as unknown, and its amounts in base units", async () => {
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
@@ -161,7 +161,7 @@ describe("a hostile intent cannot mislead", () => {
   });
 });
 
-describe("whatever reads the page pays the address itself", () => {
+describe("every way to read the page pays the address itself", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
@@ -169,7 +169,7 @@ describe("whatever reads the page pays the address itself", () => {
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
 
-  test("waiting for payment: code and text, and the payment link only when chosen", async () => {
+  test("waiting for payment: shows the QR code, and the link only if selected", async () => {
     await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await readCode(page)), honest.address);
@@ -185,7 +185,7 @@ describe("whatever reads the page pays the address itself", () => {
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
   });
 
-  test("partly paid: the headline is what is still to pay, and so is the link", async () => {
+  test("underpaid: the headline and the payment link have the remaining amount", async () => {
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
     await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
@@ -195,10 +195,10 @@ describe("whatever reads the page pays the address itself", () => {
     assert.equal(await readCode(page), linkOf(partly, "15000000"));
   });
 
-  test("without any server: still the address", async () => {
+  test("without a server: shows the address", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
-    // Without a server nobody can say whether it is paid.
+    // Without a server, it is unknown whether the address is paid.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     await page.getByText("Unknown token").waitFor();
     assert.equal(await page.locator(".qr").count(), 0);
@@ -207,7 +207,7 @@ describe("whatever reads the page pays the address itself", () => {
     assert.equal(naively(await atTop(page).innerText()), honest.address);
   });
 
-  test("a chain that does not answer: an executed address is not shown as to be paid", async () => {
+  test("does not offer payment for an executed address if the chain does not respond", async () => {
     for (const path of ["status*", "events*"])
       await page.route(`**/v1/address/*/${path}`, (route) =>
         route.fulfill({ status: 503, json: { error: { code: "chain_unavailable" } } }),
@@ -220,7 +220,7 @@ describe("whatever reads the page pays the address itself", () => {
     assert.equal(await page.locator(".qr").count(), 0);
   });
 
-  test("the laptop slept: nothing to pay by until a fresh status arrives", async () => {
+  test("after sleep, offers no payment until a new status arrives", async () => {
     const page = await open();
     await page.addInitScript(`
       const now = Date.now.bind(Date);
@@ -243,7 +243,7 @@ describe("whatever reads the page pays the address itself", () => {
     await page.context().close();
   });
 
-  test("from right to left, no value breaks within a line of the other direction", async () => {
+  test("breaks no value within a line in right-to-left languages", async () => {
     for (const width of [360, 1280]) {
       const arabic = await open({ locale: "ar", viewport: { width, height: 800 } });
       for (const { address } of [honest, hostile, executed]) {
@@ -258,7 +258,7 @@ describe("whatever reads the page pays the address itself", () => {
     }
   });
 
-  test("executed with more than was asked for: the amount paid, in one reading", async () => {
+  test("executed with an excess: shows the amount paid without ambiguity", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("Every step ran exactly once.").waitFor();
     const paid = page
@@ -267,7 +267,7 @@ describe("whatever reads the page pays the address itself", () => {
     assert.equal(await paid.innerText(), `30 ${token.symbol}`);
   });
 
-  test("executed: no way to pay, not even folded", async () => {
+  test("executed: offers no payment, not even folded", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("Every step ran exactly once.").waitFor();
     for (const folded of await page.locator("details").all())
@@ -289,7 +289,7 @@ describe("whatever reads the page pays the address itself", () => {
     ["paid and unable to run", () => stuck, "The full amount has already arrived"],
   ];
   for (const [name, record, text] of doubtful) {
-    test(`${name}: said, and no way to pay before a deliberate press`, async () => {
+    test(`${name}: explains it, and hides payment options behind a button`, async () => {
       await page.goto(`${site}/a/${record().address}`);
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
@@ -303,7 +303,7 @@ describe("whatever reads the page pays the address itself", () => {
 });
 
 describe("what is known, and since when", () => {
-  test("paid and unable to run: why, the day it goes back, and nothing green", async () => {
+  test("paid but unable to run: shows the reason and the date of the return", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page.getByText("can’t complete now: step 2: “no contract is there”").waitFor();
     await page
@@ -315,7 +315,7 @@ describe("what is known, and since when", () => {
     assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
   });
 
-  test("the chain's clock decides, not the payer's", async () => {
+  test("uses the chain's clock, not the payer's", async () => {
     const page = await open();
     for (const days of [-400, 400]) {
       await page.clock.setSystemTime(Date.now() + days * 86_400_000);
@@ -326,7 +326,7 @@ describe("what is known, and since when", () => {
     await page.context().close();
   });
 
-  test("a server that falls silent shows within 30 s, and its return too", async () => {
+  test("shows within 30 s that a server is silent, and when it is back", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -349,7 +349,7 @@ describe("what is known, and since when", () => {
     await page.context().close();
   });
 
-  test("surplus: how much, and where it can go", async () => {
+  test("shows an excess and its destination", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page
@@ -360,7 +360,7 @@ describe("what is known, and since when", () => {
 });
 
 describe("money that is not the payment", () => {
-  test("is said in units: the coin by its name, an unlisted token in groups", async () => {
+  test("names the coin, and shows an unlisted token in base units", async () => {
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
@@ -382,7 +382,7 @@ describe("what would happen now", () => {
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";
 
-  test("a server that cannot simulate changes nothing else, and can be asked again", async () => {
+  test("works if the server cannot simulate, and can retry", async () => {
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
@@ -394,7 +394,7 @@ describe("what would happen now", () => {
     await card.getByText("with these balance changes").waitFor();
   });
 
-  test("another address's simulation, or one that is none, is not shown", async () => {
+  test("does not show another address's simulation, or malformed data", async () => {
     await page.route(simulated, async (route) => {
       const other = route.request().url().replace(honest.address, hostile.address);
       return route.fulfill({ response: await route.fetch({ url: other }) });
@@ -404,7 +404,7 @@ describe("what would happen now", () => {
     await section().getByText("The result couldn’t be tested").waitFor();
   });
 
-  test("a call that fails opens it, with its reason, and a hostile reason is inert", async () => {
+  test("opens for a failing call, with its reason as inert text", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await section().getByText("Step 2 fails: “no contract is there”").waitFor();
     await page.route(simulated, async (route) => {
@@ -418,7 +418,7 @@ describe("what would happen now", () => {
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
 
-  test("before it is paid: the changes, that payment is assumed, and at which block", async () => {
+  test("before payment: shows the changes, the assumption of payment, and the block", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
@@ -434,7 +434,7 @@ describe("what would happen now", () => {
 describe("who asks", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
-  test("is named by the operator only where all of the money goes to that contract", async () => {
+  test("the operator's label names a contract only if it gets all the money", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
@@ -443,7 +443,7 @@ describe("who asks", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("is an account that the operator has named, but not for its client ID", async () => {
+  test("names a confirmed account, but not for addresses of its client ID", async () => {
     const account = ["--email", "shop@example.com"];
     const origin = "https://shop.example.com";
     await admin(service.env, "origins", "set", "--account", service.accountId, origin);
@@ -473,7 +473,7 @@ describe("who asks", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("stands in the preview of a link, with amount and state, before any script", async () => {
+  test("appears in link previews with amount and status, without scripts", async () => {
     const text = await headOf(honest.address.toLowerCase());
     assert.match(text, /<title>25 DUSD on Local<\/title>/);
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
@@ -508,7 +508,7 @@ describe("a shop that a link names", () => {
   const linkOf = ({ address }: AddressRecord) =>
     signShopLink(`${site}/a/${address}`, { shop, order: "No. 77", privateKey });
 
-  test("and that does not agree is a reason not to pay, and its name is not shown", async () => {
+  test("warns if the shop does not confirm the link, and does not show its name", async () => {
     const stolen = new URL(await linkOf(honest));
     stolen.pathname = `/a/${hostile.address}`;
     await page.goto(stolen.href);
@@ -516,14 +516,14 @@ describe("a shop that a link names", () => {
     assert.equal(await page.getByText("Ada's Shoes").count(), 0);
   });
 
-  test("is shown by its domain, with name, logo and order, once its origin agreed", async () => {
+  test("shows a confirmed shop with its domain, name, logo, and order", async () => {
     await page.goto(await linkOf(honest));
     await page.locator(".shop", { hasText: `${shop} · Ada's Shoes · order No. 77` }).waitFor();
     assert.match((await page.locator(".shop img").getAttribute("src")) ?? "", /^data:image\/svg/);
     await assertSound(page, "a named shop");
   });
 
-  test("and that is silent is not shown; the page works as ever", async () => {
+  test("ignores a shop that does not respond", async () => {
     await page.goto((await linkOf(honest)).replace(shop.replace(":", "%3A"), "localhost%3A9"));
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     assert.equal(await readCode(page), honest.address);
@@ -532,7 +532,7 @@ describe("a shop that a link names", () => {
 });
 
 describe("an honest one", () => {
-  test("is said in words, call by call when unfolded", async () => {
+  test("describes the payment in words, and each call when opened", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
@@ -541,7 +541,7 @@ describe("an honest one", () => {
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
 
-  test("opens from its terms alone, with no API at all, and no mangled terms do", async () => {
+  test("opens from its terms without an API, and rejects invalid terms", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.getByText("Address verified").waitFor();
@@ -549,7 +549,7 @@ describe("an honest one", () => {
     await page.getByText("Don’t pay this address").waitFor();
   });
 
-  test("from an exchange: at least so much, and what is typed there can be copied", async () => {
+  test("exchange: shows the minimum amount and values to copy", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
@@ -566,7 +566,7 @@ describe("an honest one", () => {
   });
 });
 
-/** No service made it and each run has the same, so that tests can spell out its address. */
+/** A fixed record that no service created, so that tests can contain its address. */
 const fixed = (amount: string) =>
   makeRecord({
     chainId: localChainId,
@@ -579,7 +579,7 @@ const fixed = (amount: string) =>
   });
 
 describe("what a payer compares and types has one reading", () => {
-  test("two ends and the middle of the address, as the wallet is to show them", async () => {
+  test("shows the ends and the middle of the address, like the wallet", async () => {
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);
@@ -604,7 +604,7 @@ describe("what a payer compares and types has one reading", () => {
 });
 
 describe("whose the money is if something goes wrong", () => {
-  test("is said above the code on a phone, beside it elsewhere, and read before it", async () => {
+  test("is above the QR code on a phone, beside it on a desktop, and read first", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
@@ -621,7 +621,7 @@ describe("whose the money is if something goes wrong", () => {
     }
   });
 
-  test("is an address and no role: label, else the address", async () => {
+  test("is a label or an address, not a role", async () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
@@ -633,7 +633,7 @@ describe("whose the money is if something goes wrong", () => {
       .waitFor();
   });
 
-  test("is not asked of a wallet that it belongs to", async () => {
+  test("is hidden if the return address belongs to the payer's wallet", async () => {
     const page = await open();
     await announceWallet(page, service.anvil.rpcUrl, stranger);
     await page.goto(`${site}/a/${honest.address}`);
@@ -642,7 +642,7 @@ describe("whose the money is if something goes wrong", () => {
     await page.context().close();
   });
 
-  test("from an exchange: chains on which it would be lost are named", async () => {
+  test("exchange: names networks on which money is lost", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText("On zkSync, related networks, and Tron").waitFor();
@@ -650,7 +650,7 @@ describe("whose the money is if something goes wrong", () => {
 });
 
 describe("a browser that is not as most are", () => {
-  test("with site data blocked the page works all the same", async () => {
+  test("works with blocked storage", async () => {
     const page = await open();
     const faults = listenForFaults(page);
     await page.addInitScript(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])
@@ -665,7 +665,7 @@ describe("a browser that is not as most are", () => {
     await page.context().close();
   });
 
-  test("a wallet that is only window.ethereum is a wallet", async () => {
+  test("supports a wallet that is only window.ethereum", async () => {
     const page = await open();
     await page.addInitScript(`window.ethereum = { request: async ({ method }) =>
       method === "eth_accounts" ? [] : "0x7a69" };`);
@@ -676,7 +676,7 @@ describe("a browser that is not as most are", () => {
 });
 
 describe("an explorer that the operator names", () => {
-  test("is linked, for the address and its transaction, unless it is no plain page", async () => {
+  test("links the address and its transaction, unless the URL is unsafe", async () => {
     let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
@@ -699,7 +699,7 @@ describe("an explorer that the operator names", () => {
   });
 });
 
-test("every state of the page is sound", async () => {
+test("every state of the page passes the checks", async () => {
   const records = [honest, hostile, partly, soon, paid, stuck, executed];
   for (const path of [...records.map(({ address }) => address), stranger, "0x12"]) {
     await assertSoundAt(page, path);
@@ -718,11 +718,11 @@ async function assertSoundAt(page: Page, path: string) {
   await assertSoundInAll(page, `${path} unfolded`);
 }
 
-// Last: the chain's clock is moved on for it.
+// Last, because it advances the chain's clock.
 describe("an address that is over without having run", () => {
   before(() => expire(service, 600, [returned]));
 
-  test("says so, offers no payment, and is sound in light and dark", async () => {
+  test("says so, offers no payment, and passes the checks in light and dark", async () => {
     for (const [record, sentence] of [
       [soon, "This payment expired before it completed."],
       [returned, "so the money was sent to the return address"],
@@ -733,7 +733,7 @@ describe("an address that is over without having run", () => {
     }
   });
 
-  test("is shared by the browser's own means where it has them", async () => {
+  test("uses the browser's share dialog if there is one", async () => {
     const page = await open();
     await page.addInitScript("navigator.share = async (what) => { window.shared = what; };");
     await page.goto(`${site}/a/${returned.address}`);

@@ -1,5 +1,5 @@
-// What an account sees of its payments in the dashboard: one address from its creation to the end
-// of its money, and the way to find it again.
+// Tests the pages of payments in the dashboard: an address from its creation to its end, and the
+// ways to find it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -39,7 +39,7 @@ after(async () => {
   await service?.stop();
 });
 
-/** An address of the signed-in account for 25 demo dollars. */
+/** Creates an address of the signed-in account for 25 demo dollars. */
 async function make(reference: string): Promise<Hex> {
   const intent = {
     chainId: localChainId,
@@ -64,20 +64,20 @@ async function make(reference: string): Promise<Hex> {
   return made.address;
 }
 
-describe("one address has a page of its own", () => {
+describe("an address has its own page", () => {
   let address: Hex;
   before(async () => {
     address = await make("order 42, table 7");
   });
 
-  test("what is no address, or not of this account, is said to be so", async () => {
+  test("says if the text is not an address of this account", async () => {
     await page.goto(`${site}/addresses/0x12`);
     await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);
     await page.getByText("No address of this account matches").waitFor();
   });
 
-  test("it is reached from the list, and the way back finds the list as it was", async () => {
+  test("opens from the list, and going back restores the list", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("order 42, table 7");
     await page.getByRole("link", { name: address, exact: true }).click();
@@ -91,7 +91,7 @@ describe("one address has a page of its own", () => {
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
   });
 
-  test("its calls are in token units, its times in order, its flow before it runs", async () => {
+  test("shows calls in token units, times in order, and the flow before execution", async () => {
     await mint(service, address, 5_000_000n);
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByText("Address verified").waitFor();
@@ -108,7 +108,7 @@ describe("one address has a page of its own", () => {
     await page.getByText("Underpaid").waitFor();
   });
 
-  test("it tells by itself what came, and where it went", async () => {
+  test("updates automatically when money arrives and leaves", async () => {
     await page.getByText("Underpaid").waitFor();
     await mint(service, address, 20_000_000n);
     await page.getByText("Paid", { exact: true }).waitFor();
@@ -125,11 +125,11 @@ describe("one address has a page of its own", () => {
     await flow.getByText(shortAddress(receiver)).waitFor();
   });
 
-  test("it is sound in both lights and widths", async () => {
+  test("passes the checks in both color schemes and widths", async () => {
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByRole("list", { name: "When" }).waitFor();
     await assertSoundInAll(page, "an address");
   });
 });
 
-test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the policy or threw", () => assert.deepEqual(faults, []));

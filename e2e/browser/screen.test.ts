@@ -1,4 +1,5 @@
-// What a payer sees without scrolling, in every language; the receipt; and the way back to a shop.
+// Tests what a payer sees without scrolling, in every language; the receipt; and the link back to a
+// shop.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -35,7 +36,7 @@ const screens = [
 
 let service: Running;
 let browser: Browser;
-/** Two pages for most tests, since a second load costs half of the first of a new context. */
+/** Two pages for most tests, because a second load costs half of the first one in a new context. */
 let page: Page;
 let pageWithWallet: Page;
 let order: AddressRecord;
@@ -60,7 +61,7 @@ before(async () => {
 });
 
 let visitors = 0;
-/** Each test is another client, which may simulate 30 times at once. */
+/** Each test uses another client address, because a client may simulate 30 times in a burst. */
 beforeEach(async () => {
   const headers = { "x-forwarded-for": `198.51.100.${++visitors}` };
   for (const each of [page, pageWithWallet]) {
@@ -84,19 +85,19 @@ const transfers = (count: number) =>
     args: [receiverOf(at + 1), "1000"],
   }));
 
-/** How far down the page an element ends, in pixels. */
+/** Returns how far down the page an element ends, in pixels. */
 const bottomOf = async (page: Page, selector: string): Promise<number> => {
   const box = await page.locator(selector).first().boundingBox();
   assert.ok(box, selector);
   return box.y + box.height;
 };
 
-describe("everything to pay by stands on one screen", () => {
+describe("everything needed to pay is on one screen", () => {
   for (const language of languages) {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`1280 x 800 and 360 x 740, ${language}, ${calls}`, async () => {
-      // Only three calls are unfolded, so 32 take the room of three in every language.
+      // Only three calls are unfolded, so 32 calls need the space of three in every language.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -113,7 +114,7 @@ describe("everything to pay by stands on one screen", () => {
             await assertSound(pageWithWallet, `${language}, ${viewport.width} px`);
         }
       }
-      // Without a wallet the card names apps in place of the button, which takes more lines.
+      // Without a wallet, the card lists apps instead of a button, which needs more lines.
       await page.goto(urlOf(order, `lang=${language}`));
       await page.getByRole("link", { name: "Rainbow" }).waitFor();
       for (const viewport of screens) {
@@ -130,7 +131,7 @@ describe("everything to pay by stands on one screen", () => {
   }
 });
 
-test("what comes late moves nothing: the flow has its place before it is simulated", async () => {
+test("late content does not move the page: the flow has its space from the start", async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
@@ -146,7 +147,7 @@ test("what comes late moves nothing: the flow has its place before it is simulat
   assert.equal((await below.boundingBox())?.y, early.y);
 });
 
-/** The sum of what moved by itself, as Core Web Vitals count it, since the page was opened. */
+/** Returns the layout shift of Core Web Vitals since the page was opened. */
 const shiftOf = (page: Page) =>
   page.evaluate<number>(`new Promise((resolve) => {
     let sum = 0;
@@ -158,16 +159,16 @@ const shiftOf = (page: Page) =>
   })`);
 
 describe("the first view", () => {
-  test("moves nothing of what is there already", async () => {
+  test("content that loads later does not move existing content", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
-    // Parts that are loaded later come in any order.
+    // Parts that load later arrive in any order.
     for (const [at, part] of ["money-flow", "simulation-card", "calls"].entries())
       await page.route(`**/${part}-*.js`, async (route) => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // A receipt takes the place of what is asked for: 0.1 is what counts as good.
+    // The receipt replaces the payment options; 0.1 counts as good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },
       { record: executed, shows: ".pay-card .timeline", most: 0.1 },
@@ -186,7 +187,7 @@ describe("the first view", () => {
     await page.context().close();
   });
 
-  test("draws what is folded once it is opened, and keeps it for a search", async () => {
+  test("draws the details when they are opened, and keeps them for a search", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -207,7 +208,7 @@ describe("the first view", () => {
   });
 });
 
-test("without its pictures, which are loaded apart, it is paid by as well", async () => {
+test("can be paid without the charts, which load separately", async () => {
   await page.route("**/money-flow-*.js", (route) => route.abort());
   await page.goto(urlOf(order));
   assert.equal(await readCode(page), order.address);
@@ -219,7 +220,7 @@ describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
   const narrow = { width: 360, height: 740 };
 
-  test("are folded after three, counted, and all there in their order", async () => {
+  test("are folded after three, counted, and complete in their order", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
@@ -240,7 +241,7 @@ describe("32 calls", () => {
     await assertSound(page, "32 calls");
   });
 
-  test("of which the last is hazardous are all open, and a notice names it", async () => {
+  test("are all open if the last is hazardous, and a notice names it", async () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
     await page.goto(urlOf(record));
@@ -248,7 +249,7 @@ describe("32 calls", () => {
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
   });
 
-  test("of which none is hazardous stay folded", async () => {
+  test("stay folded if none is hazardous", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     await readCode(page);
@@ -257,7 +258,7 @@ describe("32 calls", () => {
   });
 });
 
-describe("a narrow screen with text of twice the size", () => {
+describe("a narrow screen with text of double size", () => {
   for (const language of ["en", "de", "ar"]) {
     test(`does not scroll sideways, ${language}`, async () => {
       await pageWithWallet.setViewportSize({ width: 360, height: 740 });
@@ -273,7 +274,7 @@ describe("a narrow screen with text of twice the size", () => {
 });
 
 describe("the picture beside an address", () => {
-  test("is drawn of its address alone, one half the mirror of the other", async () => {
+  test("depends only on the address, and is symmetric", async () => {
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));
       await page.locator(".ask-words .identicon").waitFor();
@@ -296,13 +297,13 @@ describe("the picture beside an address", () => {
   });
 });
 
-/** Addresses in full that stand without their picture. */
+/** Full addresses without their identicon. */
 const bare = `[...document.querySelectorAll("main code")]
   .map((code) => [code.textContent, code.previousElementSibling])
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
   .map(([text]) => text)`;
 
-test("every address in full has its picture: receivers, recovery, token, factory", async () => {
+test("every full address has its identicon: recipients, recovery, token, factory", async () => {
   for (const record of [order, executed]) {
     await page.goto(urlOf(record));
     await page.locator("figure.flow").waitFor();
@@ -315,7 +316,7 @@ test("every address in full has its picture: receivers, recovery, token, factory
 });
 
 describe("the rail of four steps", () => {
-  test("stands from the start where there is room, and tells how long each step took", async () => {
+  test("is visible from the start if there is space, and shows the time of each step", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
     const startMs = Date.now();
@@ -323,7 +324,7 @@ describe("the rail of four steps", () => {
     await page.goto(urlOf(record));
     const rail = page.locator(".rail");
     const steps = rail.locator("li");
-    // The first state begins the first step.
+    // The first state starts the first step.
     await page.getByText("Waiting for payment").first().waitFor();
     assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Received", "Completed"]);
     await page.clock.setFixedTime(startMs + 7_000);
@@ -350,7 +351,7 @@ describe("where the money goes", () => {
       { ...transferTo(receiverOf(2) as Hex), args: [receiverOf(2), "10000000"] },
     ]);
 
-  test("is drawn and listed: what each receives before, what came back after", async () => {
+  test("is drawn and listed: recipients before execution, returns after it", async () => {
     const record = await split();
     await page.goto(urlOf(record));
     const flow = page.getByRole("figure", { name: "Where the money goes" });
@@ -376,7 +377,7 @@ describe("where the money of an open address comes from", () => {
     return { record, paid };
   };
 
-  test("is each payer and what is still to pay, with transactions; dust is counted", async () => {
+  test("lists each payment and the remaining amount, and counts dust", async () => {
     const { record, paid } = await partly();
     await page.setViewportSize({ width: 360, height: 740 });
     let asked = 0;
@@ -405,7 +406,7 @@ describe("where the money of an open address comes from", () => {
     await assertSound(page, "an open address with payments");
   });
 
-  test("is no name where the proof does not verify", async () => {
+  test("lists no names if the proof is invalid", async () => {
     const { record, paid } = await partly();
     const forged = receiverOf(7);
     await page.route("**/proof", async (route) => {
@@ -414,7 +415,7 @@ describe("where the money of an open address comes from", () => {
       await route.fulfill({ json: proof });
     });
     await page.goto(urlOf(record));
-    // It is asked for so often: a server may be a block behind.
+    // The number of requests: a server may be a block behind.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("Amount remaining").waitFor();
@@ -431,7 +432,7 @@ describe("where the money went", () => {
   const flowOf = (page: Page) => page.getByRole("figure", { name: "Where the money goes" });
   const shop = shortAddress(shopAddress);
 
-  test("is drawn from the logs: the shop by address, each payer as wide as he paid", async () => {
+  test("is drawn from the logs: the shop by address, each payer by the amount", async () => {
     const record = await createOrder(service);
     await payFrom(service, payerAccount, record.address, 10_000_000n);
     await payFrom(service, executorAccount, record.address, 20_000_000n);
@@ -472,7 +473,7 @@ describe("where the money went", () => {
     ],
     ["is missing", (route: Route) => route.fulfill({ status: 503, json: {} })],
   ] as const) {
-    test(`is told by the calls alone where the proof ${name}`, async () => {
+    test(`is read from the calls if the proof ${name}`, async () => {
       await page.route("**/proof", answer);
       await page.goto(urlOf(executed));
       await flowOf(page).getByText("Used by the steps").waitFor();
@@ -496,7 +497,7 @@ describe("the language", () => {
 });
 
 describe("the receipt", () => {
-  test("has amount, receiver, time and zone, transaction, proof, and no countdown", async () => {
+  test("has amount, recipient, time and zone, transaction, proof, and no countdown", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
     await page.getByText("Every step ran exactly once.").waitFor();
@@ -510,7 +511,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("is printed alone, without buttons", async () => {
+  test("is printed without other content and buttons", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
     await page.getByText("Every step ran exactly once.").waitFor();
@@ -525,7 +526,7 @@ describe("the receipt", () => {
 });
 
 describe("the receipt on paper", () => {
-  test("is the mark and the receipt, with payer, both transactions and pictures", async () => {
+  test("has the mark, payers, both transactions, and charts", async () => {
     const record = await createOrder(service);
     const paid = await payFrom(service, payerAccount, record.address, 30_000_000n);
     const executed = await execute(service, record);
@@ -550,7 +551,7 @@ describe("the receipt on paper", () => {
 describe("return_to", () => {
   const shop = encodeURIComponent("https://shop.example/orders/7?paid=1");
 
-  test("is opened by a press and only when the state is final, named by its host", async () => {
+  test("opens only on a press and in a final state, and shows its host", async () => {
     await page.goto(urlOf(order, `return_to=${shop}`));
     await page.getByText("After you pay, you can go back to shop.example.").waitFor();
     assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
@@ -560,7 +561,7 @@ describe("return_to", () => {
     assert.equal(await back.getAttribute("rel"), "noreferrer");
   });
 
-  test("is ignored unless it is https, without a name or password in it", async () => {
+  test("is ignored unless it is an https URL without credentials", async () => {
     for (const wrong of [
       "javascript:alert(1)",
       "http://shop.example/",

@@ -1,5 +1,5 @@
-// Paying with a wallet of the browser, from the button to the receipt, with everything that wallets
-// and their people do in between, on a real chain.
+// Tests payments with a browser wallet, from the button to the receipt, including everything that
+// wallets and users do in between, on a real chain.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -16,14 +16,14 @@ import { announceWallet, ask, newWallet, type TestWallet } from "../wallets/test
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
 
-/** Two accounts of the demo chain: one has demo dollars, and one has none. */
+/** Two accounts of the demo chain: one with demo dollars, and one without. */
 const rich = payerAccount.address as Hex;
 const poor = executorAccount.address as Hex;
 
 let service: Running;
 let browser: Browser;
 let record: AddressRecord;
-/** One for most tests, since a second load costs half of the first of a new context. */
+/** One page for most tests, because a second load costs half of the first one in a new context. */
 let page: Page;
 let wallet: TestWallet;
 /** Of `page`. */
@@ -42,7 +42,7 @@ async function openPayer(): Promise<void> {
 
 const show = () => page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
 
-/** A fresh address, opened with a fresh wallet of `account`. */
+/** Opens a new address with a new wallet of `account`. */
 async function start(account = rich, secondsLeft?: number): Promise<void> {
   record = await createOrder(service, secondsLeft);
   Object.assign(wallet, newWallet(account));
@@ -68,8 +68,8 @@ after(async () => {
   await service?.stop();
 });
 
-describe("what became of it, by the wallet's own node", () => {
-  test("a server that says it has run, though it has not, is refuted", async () => {
+describe("the outcome, according to the wallet's own node", () => {
+  test("contradicts a server that claims an execution that did not happen", async () => {
     record = await createOrder(service);
     const other = await createOrder(service);
     await mint(service, other.address, 25_000_000n);
@@ -85,7 +85,7 @@ describe("what became of it, by the wallet's own node", () => {
     await says("Your wallet’s node doesn’t confirm this result");
   });
 
-  test("an outcome is borne out; a wallet on another chain says nothing", async () => {
+  test("confirms an outcome; a wallet on another chain shows nothing", async () => {
     record = await createOrder(service);
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
@@ -98,14 +98,14 @@ describe("what became of it, by the wallet's own node", () => {
     const proved = page.waitForResponse((answer) => answer.url().endsWith("/proof"));
     await show();
     await says("Completed");
-    await proved; // by the flow of money, which asks no wallet
+    await proved; // The chart of the money uses no wallet.
     while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
     assert.ok(!wallet.asked.includes("eth_getBlockByNumber"));
     assert.equal(await page.getByText("Your wallet’s node").count(), 0);
   });
 });
 
-describe("nothing is sent, and it says why", () => {
+describe("nothing is sent, and the page says why", () => {
   const nothingSent = async () => {
     assert.equal(wallet.sent, undefined);
     assert.equal(await readCode(page), record.address);
@@ -124,7 +124,7 @@ describe("nothing is sent, and it says why", () => {
     await says("Paid, processing");
   });
 
-  test("the wallet stays on another chain although it agreed to change", async () => {
+  test("the wallet stays on another chain although it agreed to switch", async () => {
     await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
@@ -132,7 +132,7 @@ describe("nothing is sent, and it says why", () => {
     await nothingSent();
   });
 
-  test("the wallet does not know the chain, and nobody can tell it", async () => {
+  test("the wallet lacks the chain, and the page has no data to add it", async () => {
     await start();
     await page.goto(`${new URL(page.url()).origin}/a/#terms=${record.terms}`);
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
@@ -141,7 +141,7 @@ describe("nothing is sent, and it says why", () => {
     await nothingSent();
   });
 
-  test("the account holds too little of the token", async () => {
+  test("the account has too little of the token", async () => {
     await start(poor);
     await payButton().click();
     await says(`This account has 0 ${token.symbol} and needs 25 ${token.symbol}.`);
@@ -157,13 +157,13 @@ describe("nothing is sent, and it says why", () => {
     await nothingSent();
   });
 
-  test("somebody else has paid a part meanwhile", async () => {
+  test("another payer has paid a part in the meantime", async () => {
     await start();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    // A person takes some time over the first question.
+    // A user takes some time for the first request.
     await page.exposeFunction("waits", () => held);
     await page.evaluate(`dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: {
       info: { uuid: "510e", name: "Slow Wallet", icon: "", rdns: "example.slow" },
@@ -183,8 +183,8 @@ describe("nothing is sent, and it says why", () => {
   });
 });
 
-describe("a payment to its end", () => {
-  test("from a wallet that does not know the chain to the receipt", async () => {
+describe("a payment from start to end", () => {
+  test("from a wallet that lacks the chain to the receipt", async () => {
     await start();
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
     const started = Date.now();
@@ -202,7 +202,7 @@ describe("a payment to its end", () => {
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
   });
 
-  test("it may run out of gas: said, and offered again", async () => {
+  test("runs out of gas: the page reports it and offers payment again", async () => {
     await start();
     wallet.fault = "reverts";
     await payButton().click();
@@ -215,8 +215,8 @@ describe("a payment to its end", () => {
   });
 });
 
-describe("what arrived is not what is asked for", () => {
-  test("without a wallet: another token, then the coin, by name and with its fate", async () => {
+describe("money that does not count", () => {
+  test("without a wallet: another token, then the coin, with its destination", async () => {
     record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -235,7 +235,7 @@ describe("what arrived is not what is asked for", () => {
   });
 });
 
-describe("one intention is one payment, while the wallet still asks", () => {
+describe("one payment per intention, while the wallet request is open", () => {
   let answer = () => {};
   const asks = () => {
     wallet.asking = new Promise((resolve) => {
@@ -252,7 +252,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
   const sendsOf = (of: TestWallet) =>
     of.asked.filter((method) => method === "eth_sendTransaction").length;
   const sends = () => sendsOf(wallet);
-  /** Nothing asks for a payment any more. */
+  /** Nothing requests a payment anymore. */
   const settled = async (at: Page) => {
     const locks = "navigator.locks.query().then(({ held }) => held.length)";
     while ((await at.evaluate(locks)) !== 0) await at.waitForTimeout(20);
@@ -263,7 +263,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     return resolve;
   };
 
-  test("a second tab before the wallet has said who pays: only the first asks", async () => {
+  test("a second tab before the connection is approved: only the first tab requests", async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -278,7 +278,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
-  test("it ran while the wallet had not said who pays: nothing is asked for", async () => {
+  test("executed before the connection is approved: nothing is requested", async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -291,7 +291,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.equal(sends(), 0);
   });
 
-  test("it ran while the wallet asks: the request is to be declined", async () => {
+  test("executed while the request is open: the payer is asked to reject it", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -325,7 +325,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await gone("Reject the request in your wallet");
   });
 
-  test("paid another way meanwhile: the request is to be declined", async () => {
+  test("paid another way in the meantime: the payer is asked to reject the request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -346,7 +346,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.ok(result, JSON.stringify(error));
   };
 
-  test("the same account pays by the code: the request stays until it is answered", async () => {
+  test("the same account pays by QR code: the request stays until it is answered", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -359,7 +359,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await execute(service, record);
     await says("Every step ran exactly once.");
     await other.getByText("Every step ran exactly once.").waitFor();
-    // The watcher looks every two seconds at what the chain shows of the account.
+    // The watcher checks the account on the chain every two seconds.
     await page.waitForTimeout(6_000);
     for (const at of [page, other]) {
       await says("Reject the request in your wallet", at);
@@ -374,7 +374,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("after a reload, what the same account paid is shown with a last warning", async () => {
+  test("after a reload, shows a payment of the same account with a last warning", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -390,7 +390,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await nothingOffered(page);
   });
 
-  test("the wallet's node is silent: canceled by a press, and another tab can pay", async () => {
+  test("the wallet's node is silent: the payer can cancel, and another tab can pay", async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -405,7 +405,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
   });
 
-  test("the wallet's node is silent for 15 seconds: nothing is sent, and it says so", async () => {
+  test("the wallet's node is silent for 15 seconds: nothing is sent", async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -415,7 +415,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await says("Paid, processing");
   });
 
-  test("the wallet pays from another account: its answer ends the request", async () => {
+  test("the wallet pays from another account: its response ends the request", async () => {
     await mint(service, poor, 25_000_000n);
     await start();
     await asks();
@@ -430,7 +430,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
   });
 
-  test("the wallet changes its chain while it asks: it pays on no other", async () => {
+  test("the wallet switches its chain during the request: it pays on no other chain", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -440,7 +440,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("after a reload, a part that came another way asks for the same", async () => {
+  test("after a reload, a partial payment changes the amount of the request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -454,7 +454,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
   });
 });
 
-describe("while no block holds it yet", () => {
+describe("before a block contains the payment", () => {
   beforeEach(async () => {
     await start();
     await chain("evm_setAutomine", false);
@@ -487,7 +487,7 @@ describe("while no block holds it yet", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("nothing to pay by is shown, also after a reload, until a block holds it", async () => {
+  test("offers no payment, also after a reload, until a block contains it", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -499,14 +499,14 @@ describe("while no block holds it yet", () => {
     await gone("Payment pending");
   });
 
-  test("sped up in the wallet it is the same payment, also after a reload", async () => {
+  test("a payment with a higher fee is the same payment, also after a reload", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});
     await says("Paid, processing");
   });
 
-  test("cancelled in the wallet: said, and offered again", async () => {
+  test("canceled in the wallet: reports it, and offers payment again", async () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
@@ -515,14 +515,14 @@ describe("while no block holds it yet", () => {
     await payButton().waitFor();
   });
 
-  test("another transaction took its place: said, and offered again", async () => {
+  test("replaced by another transaction: reports it, and offers payment again", async () => {
     await resend({ to: poor, data: "0x" });
     await says("Your wallet sent a different transaction instead");
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().waitFor();
   });
 
-  test("dropped by the network: said after a minute, and offered only by a press", async () => {
+  test("dropped by the network: reports it after a minute", async () => {
     await page.clock.install();
     await page.reload();
     await says("Payment pending");
@@ -533,12 +533,12 @@ describe("while no block holds it yet", () => {
     await assertSound(page, "dropped");
     await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
     await payButton().waitFor();
-    // The clock of its context stays the one that the test moves.
+    // The clock of the other page's context remains the one that the test advances.
     await page.context().close();
     await openPayer();
   });
 
-  test("the wallet that sent it is gone: only the server can tell, and does", async () => {
+  test("the wallet that sent it is missing: the server confirms the payment", async () => {
     const other = await page.context().newPage();
     await other.goto(page.url());
     await other.getByText("The wallet that sent it isn’t available here").waitFor();
@@ -547,7 +547,7 @@ describe("while no block holds it yet", () => {
     await other.getByText("Paid, processing").waitFor();
   });
 
-  test("the wallet changed to another chain for good: the service's payments end it", async () => {
+  test("the wallet stays on another chain: the service's payments end the wait", async () => {
     wallet.chainId = 1;
     await says("Your wallet is on another network, so this page can’t check the payment there.");
     await chain("evm_mine");
@@ -559,7 +559,7 @@ describe("while no block holds it yet", () => {
     await gone("Your wallet is on another network");
   });
 
-  test("the wallet changed to another chain meanwhile: said, until it is back", async () => {
+  test("the wallet is temporarily on another chain: says so until it is back", async () => {
     wallet.chainId = 1;
     await says("Your wallet is on another network, so this page can’t check the payment there.");
     await nothingOffered();
@@ -569,8 +569,8 @@ describe("while no block holds it yet", () => {
   });
 });
 
-describe("where there is no wallet", () => {
-  test("apps that open this very page in their own browser are linked", async () => {
+describe("without a wallet", () => {
+  test("links to apps that open this page in their own browser", async () => {
     const page = await openFresh(browser);
     const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
     await page.goto(url);
@@ -588,9 +588,9 @@ describe("where there is no wallet", () => {
   });
 });
 
-// Last: the chain's clock is moved on for it.
-describe("one intention, of which the time runs out while the wallet asks", () => {
-  test("the request is to be declined", async () => {
+// Last, because it advances the chain's clock.
+describe("an address that expires while the request is open", () => {
+  test("asks the payer to reject the request", async () => {
     await start(rich, 900);
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;

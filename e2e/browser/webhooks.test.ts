@@ -1,4 +1,4 @@
-// The dashboard's webhooks as a person sets them up, in a real browser, with a real receiver.
+// Tests the dashboard's webhooks in a real browser, with a real receiver.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -47,7 +47,7 @@ async function untilTaken(count: number): Promise<void> {
 }
 
 describe("webhooks in the dashboard", () => {
-  test("an endpoint is added, and its secret is shown until it is kept", async () => {
+  test("adds an endpoint, and shows its secret until the user has saved it", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -69,7 +69,7 @@ describe("webhooks in the dashboard", () => {
     assert.ok(!(await page.content()).includes("whsec_"));
   });
 
-  test("a test is delivered, signed with that secret, and its answer shown", async () => {
+  test("delivers a signed test event, and shows the response", async () => {
     await press("Send test event");
     await untilTaken(1);
     const [{ body, headers }] = receiver.taken as [(typeof receiver.taken)[0]];
@@ -78,7 +78,7 @@ describe("webhooks in the dashboard", () => {
     await endpoint().getByText("taken, thank you").waitFor();
   });
 
-  test("confirmations of a chain are chosen, and given up", async () => {
+  test("sets and resets the confirmations of a chain", async () => {
     const depths = page.getByRole("region", { name: "Confirmations" });
     await depths.getByLabel("Local").fill("3");
     await depths.getByRole("button", { name: "Save" }).click();
@@ -93,7 +93,7 @@ describe("webhooks in the dashboard", () => {
     await page.getByText("Local: 0 confirmations").waitFor();
   });
 
-  test("what happens is delivered; one event and a span of them are sent again", async () => {
+  test("delivers events, and replays one event and a time range", async () => {
     const { accountId } = await admin(service.env, "account", "show", "--email", email);
     const { apiKey } = await admin(service.env, "key", "create", "--account", String(accountId));
     const { address } = await createOrder({ ...service, apiKey: String(apiKey) });
@@ -120,13 +120,13 @@ describe("webhooks in the dashboard", () => {
     await page.emulateMedia({ colorScheme: null });
   });
 
-  test("the overview says what was paid, executed and sent to the recovery address", async () => {
+  test("the overview shows paid, completed, and returned amounts", async () => {
     const late = /0x[0-9a-fA-F]{40}/.exec(receiver.taken.map(({ body }) => body).join())![0];
     await mint(service, late as `0x${string}`, 5_000_000n);
     const other = await page.context().newPage();
     const sums = other.getByRole("region", { name: "Payments" }).locator("dl").first();
     let text = "";
-    // What is paid and returned is counted as the executor sees it.
+    // Payments and returns are counted when the executor sees them.
     while (!/Returned\s+5 DUSD/.test(text)) {
       await other.goto(site);
       text = await sums.innerText();
@@ -136,7 +136,7 @@ describe("webhooks in the dashboard", () => {
     await other.close();
   });
 
-  test("410 disables it, and the page says why; it is resumed, rotated, paused", async () => {
+  test("410 disables it with a reason; it can be resumed, rotated, and paused", async () => {
     isGone = true;
     await press("Send test event");
     await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();

@@ -1,10 +1,10 @@
-// The text of a PDF as Chromium writes it: each run of glyphs by its font's ToUnicode map. It reads
-// left-to-right text in the fonts of the page, and no other writer's files.
+// Extracts the text of a PDF that Chromium wrote, using each font's ToUnicode map. Supports only
+// left-to-right text in the fonts of the page.
 
 import { inflateSync } from "node:zlib";
 import type { Page } from "playwright-core";
 
-/** Reads the text that a page prints, without white space, with ligatures as their letters. */
+/** Returns the printed text without white space, with ligatures as letters. */
 export const readPrint = async (page: Page): Promise<string[]> =>
   readPdf(await page.pdf())
     .map(squeeze)
@@ -14,7 +14,7 @@ export const squeeze = (text: string): string => text.normalize("NFKC").replaceA
 
 type Numbered = { readonly head: string; readonly body: string };
 
-/** The runs of text of all pages, as they were drawn. */
+/** Returns the text runs of all pages in drawing order. */
 function readPdf(pdf: Buffer): string[] {
   const objects = readObjects(pdf);
   const maps = new Map<string, Map<string, string>>();

@@ -1,5 +1,5 @@
-// The receipt that a person keeps: made on the service's page, checked by nodes and a wallet of the
-// reader's, and as one file that asks nobody.
+// Tests receipts: created on the service's page, checked by the user's nodes and wallet, and saved
+// as one file that makes no requests.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ const openReceipt = async (page: Page) => {
 };
 
 describe("the receipt", () => {
-  test("is refused, and nothing of it shown, where the service proves another", async () => {
+  test("is rejected without showing data if the service proves something else", async () => {
     const page = await openFresh(browser);
     await page.route("**/proof", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -87,7 +87,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("has payer, amounts, calls, both transactions and the blocks it rests on", async () => {
+  test("has payer, amounts, calls, both transactions, and the blocks it relies on", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const text = await page.locator("main").innerText();
@@ -107,7 +107,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("is pictured: who paid, who received, and when", async () => {
+  test("draws who paid, who received, and when", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const flow = page.getByRole("figure", { name: "Where the money went" });
@@ -124,7 +124,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("on paper is the receipt alone, with its mark and pictures", async () => {
+  test("on paper, only the receipt is printed, with its mark and charts", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await openReceipt(page);
     const text = (await readPrint(page)).join("");
@@ -135,7 +135,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("in the reader's language, and from right to left", async () => {
+  test("is in the user's language, also from right to left", async () => {
     const page = await openFresh(browser, { locale: "de-AT" });
     await page.goto(urlOf(`/receipt/${record.address}`));
     await page.getByText("Abgeschlossen. Jeder Schritt").waitFor();
@@ -148,7 +148,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("endpoints that the reader names have its blocks, or say why not", async () => {
+  test("checks the blocks with the user's endpoints, and explains failures", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const { rpcUrl } = service.anvil;
@@ -160,7 +160,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("the reader's wallet is a witness, without being connected", async () => {
+  test("checks the blocks with the user's wallet, without connecting", async () => {
     const page = await openFresh(browser);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, account);
     await openReceipt(page);
@@ -173,7 +173,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("one file checks itself without a request, and is refused when tampered with", async () => {
+  test("a saved file verifies itself offline, and is rejected after tampering", async () => {
     const page = await openFresh(browser, { acceptDownloads: true });
     await openReceipt(page);
     const path = await keep(page, "Save");
@@ -214,7 +214,7 @@ describe("the receipt", () => {
     await alone.context().close();
   });
 
-  test("a file of either kind is checked as well, and refused with the reason", async () => {
+  test("also checks files of both kinds, and rejects them with the reason", async () => {
     const page = await openFresh(browser);
     await page.goto(urlOf("/receipt"));
     const path = join(folder, `receipt-${record.address}.json`);

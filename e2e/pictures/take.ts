@@ -1,7 +1,8 @@
-// node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: pictures every state of the payer's
-// page, of receipts, dashboard and docs, for people to look at: three widths in both lights, the
-// narrowest and the widest in Arabic, and paper. With PART only states that have it in their name.
-// FOLDER/index.html shows all of them side by side. It is no test: no program tells what is ugly.
+// node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: takes screenshots of every state of the
+// payment page, receipts, dashboard, and docs, for people to look at: three widths in light and
+// dark, the narrowest and widest in Arabic, and on paper. With PART, only states whose name
+// contains it. FOLDER/index.html shows all of them. This is not a test, because no program can
+// judge looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -136,7 +137,7 @@ async function signUp(browser: Browser, service: Running) {
   return { page, session: await context.storageState() };
 }
 
-/** The account that is signed in makes two addresses, of which one is paid and executed. */
+/** Creates two addresses of the signed-in account, of which one is paid and executed. */
 async function dashboardStates(service: Running, page: Page): Promise<State[]> {
   const make = async (reference: string): Promise<AddressRecord> => {
     const { intent } = await createOrder(service, 5 * hourSeconds);
@@ -169,7 +170,7 @@ async function dashboardStates(service: Running, page: Page): Promise<State[]> {
   }));
 }
 
-/** The public pages are seen without a session, as payers see them. */
+/** The public pages are opened without a session. */
 async function takeAll(states: readonly State[], look: Look, session: Session) {
   const { name, isPaper, ...options } = look;
   for (const isSignedIn of [false, true]) {
@@ -183,7 +184,7 @@ async function takeAll(states: readonly State[], look: Look, session: Session) {
       await page.goto(siteOf(service) + state.path);
       await page.locator("main :is(h1, [role=alert])").first().waitFor();
       await page.locator(".skeleton, .place").first().waitFor({ state: "detached" });
-      // What is drawn when the state, a test run and a proof are there; nothing waits for it.
+      // Waits for the status, the simulation, and the proof.
       await page.waitForTimeout(settleMs);
       if (isPaper) await page.emulateMedia({ media: "print" });
       await page.screenshot({ path: join(folder, fileOf(state.name, name)), fullPage: true });

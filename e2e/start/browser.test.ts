@@ -1,5 +1,5 @@
-// `npm start` as a newcomer meets it in a browser: from sign-up to an executed address by presses
-// alone, without a wallet and without a terminal.
+// Tests `npm start` in a browser: from sign-up to an executed address with the mouse only, without
+// a wallet or a terminal.
 
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
@@ -38,7 +38,7 @@ after(async () => {
 });
 
 describe("npm start, in a browser", () => {
-  test("an address is made by one press and waits for its payment", async () => {
+  test("creates an address with one press, which waits for payment", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
@@ -50,7 +50,7 @@ describe("npm start, in a browser", () => {
     await assertSound(page, "an address to pay");
   });
 
-  test("where the browser does not reach the chain, the terminal's line is shown", async () => {
+  test("shows the terminal command if the browser cannot reach the chain", async () => {
     await page.route(`${node}/**`, (route) => route.abort());
     await page.getByRole("button", { name: "Pay on the local chain" }).click();
     await page.getByText("The payment failed").waitFor();
@@ -60,7 +60,7 @@ describe("npm start, in a browser", () => {
     faults.length = 0;
   });
 
-  test("one press pays it, and the page follows until it is executed", async () => {
+  test("pays with one press, and follows the status until it is completed", async () => {
     await page.getByRole("button", { name: "Pay on the local chain" }).click();
     const said = page.getByRole("status").filter({ hasText: "The calls ran as written." });
     await said.waitFor();
@@ -74,5 +74,5 @@ describe("npm start, in a browser", () => {
     assert.equal(new URL((await receipt).url()).pathname, `/receipt/${address}`);
   });
 
-  test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
+  test("no page violated the policy or threw", () => assert.deepEqual(faults, []));
 });

@@ -1,4 +1,4 @@
-// `npm start` as a process of its own, for the tests of it.
+// Starts `npm start` as a separate process for its tests.
 
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { untilPrinted } from "../../scripts/child-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Free ports, and `dataDir`. */
+/** Returns free ports and `dataDir`. */
 export const environment = async (dataDir: string) => ({
   ...process.env,
   PORT: String(await freePort()),
@@ -15,10 +15,10 @@ export const environment = async (dataDir: string) => ({
   DATA_DIR: dataDir,
 });
 
-/** The pages are built first, which takes minutes on a machine with other work. */
+/** The first start builds the pages, which takes minutes on a busy machine. */
 const startMsMax = 300_000;
 
-/** Starts as `npm start` does and waits for what it prints, or for its end. */
+/** Starts like `npm start`, and waits for its output or its end. */
 export async function start(env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
     env,
@@ -27,7 +27,7 @@ export async function start(env: NodeJS.ProcessEnv) {
   return { child, said };
 }
 
-/** Whether a stream of events comes to tell that its address executed. */
+/** Whether the stream of events reports that its address was executed. */
 export async function executedAt(events: string): Promise<boolean> {
   const { body } = await fetch(events);
   const decoder = new TextDecoder();

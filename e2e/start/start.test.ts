@@ -1,4 +1,4 @@
-// `npm start` as a newcomer meets it: the lines it prints work when pasted into a shell.
+// Tests that the commands that `npm start` prints work when pasted into a shell.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** The printed commands, each as pasted. */
+/** The printed commands, as pasted. */
 const commandsOf = (said: string) =>
   said
     .replaceAll("\\\n", "")
@@ -31,7 +31,7 @@ const commandsOf = (said: string) =>
     .filter((line) => /^(EXPIRY=|DATA_DIR=|npm run|curl)/.test(line));
 
 describe("npm start", () => {
-  test("says in a sentence that a port is taken", async () => {
+  test("reports a port that is in use", async () => {
     const env = await environment(join(folder, "taken"));
     const taken = createServer().listen(Number(env.PORT), "127.0.0.1");
     const { child, said } = await start(env);
@@ -40,7 +40,7 @@ describe("npm start", () => {
     assert.match(said, /^Port \d+ of 127\.0\.0\.1 is taken: .* set PORT\.\n$/);
   });
 
-  test("says in a sentence that its folder cannot be written", async () => {
+  test("reports a folder that is not writable", async () => {
     const { child, said } = await start(await environment("/dev/null/data"));
     assert.equal(child.exitCode, 1);
     assert.match(said, /cannot be written \(ENOTDIR\): set DATA_DIR/);
@@ -61,7 +61,7 @@ describe("npm start, three times in one folder", () => {
     return stderr;
   };
 
-  test("prints lines that work as pasted", async () => {
+  test("prints commands that work when pasted", async () => {
     env = await environment(join(folder, "data"));
     running = await start(env);
     key = keyIn(running.said);
@@ -69,7 +69,7 @@ describe("npm start, three times in one folder", () => {
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", pasted], { env, cwd: root });
     address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)![0];
     assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
-    // The answers end with a newline each, the state before the terms.
+    // Each response ends with a newline: first the state, then the terms.
     assert.match(stdout, /^\{"address":.*"state":".*\}\n\{"address":.*"terms":"0x[0-9a-f]+"\}\n$/m);
     const events = `http://127.0.0.1:${env.PORT}/v1/address/${address}/events`;
     assert.equal(await executedAt(events), true);
@@ -77,7 +77,7 @@ describe("npm start, three times in one folder", () => {
     assert.equal(running.child.exitCode, 0);
   });
 
-  test("keeps its data, and goes by the ports of this start", async () => {
+  test("keeps its data, and uses the ports of this start", async () => {
     env = { ...env, ...(await environment(env.DATA_DIR)) };
     running = await start(env);
     const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
@@ -85,7 +85,7 @@ describe("npm start, three times in one folder", () => {
     const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
     assert.equal(keyIn(running.said), key);
-    // What it prints is true of this start, and so is what `npm run pay` goes by.
+    // The output and the file for `npm run pay` have the values of this start.
     assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain id 31337`));
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 
@@ -113,14 +113,14 @@ describe("npm start, three times in one folder", () => {
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
   });
 
-  test("says in a sentence that another uses its folder, and leaves that one alone", async () => {
+  test("reports a folder that another process uses, without changing it", async () => {
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
     assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR .*\.\n$/);
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
   });
 
-  test("pay says in a sentence what is wrong", async () => {
+  test("pay reports invalid input in one sentence", async () => {
     assert.match(await refused(address, "-5"), /^The amount is -5; expected a whole number/);
     assert.match(await refused(address, `${2n ** 256n}`), /^The amount is 1157.*below 2\^256/);
     assert.match(await refused(address, `${2n ** 256n - 1n}`), /reverted/);
@@ -163,7 +163,7 @@ describe("npm start, three times in one folder", () => {
     assert.deepEqual(new Set(methods), new Set(["eth_chainId"]));
   });
 
-  test("draws another key where the file of the first is gone", async () => {
+  test("creates another key if the file with the first one is missing", async () => {
     await rm(join(env.DATA_DIR, "demo.json"));
     running = await start(env);
     const drawn = keyIn(running.said);
@@ -178,7 +178,7 @@ describe("npm start, three times in one folder", () => {
   });
 });
 
-/** Never throws: what was refused is in `stderr`. */
+/** Never throws: errors are in `stderr`. */
 const pay = (env: NodeJS.ProcessEnv, ...args: string[]) =>
   run(process.execPath, [join(root, "scripts/pay.ts"), ...args], { env }).catch(
     (error: { stdout: string; stderr: string }) => error,

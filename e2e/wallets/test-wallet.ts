@@ -1,37 +1,37 @@
-// A wallet for tests: EIP-6963 and EIP-1193 in the page, and behind it an account of the local
-// chain. What it does wrong is what real wallets and their people do.
+// A wallet for tests: EIP-6963 and EIP-1193 in the page, with an account of the local chain. Its
+// faults are those of real wallets and users.
 
 import type { Hex } from "executable-address";
 import type { Page } from "playwright-core";
 import { localChainId } from "../../scripts/local-chain.ts";
 
 export type Fault =
-  /** Its person declines. */
+  /** The user rejects. */
   | "rejects"
-  /** Its person lets no page have an account. */
+  /** The user gives no page access to an account. */
   | "hides"
-  /** Its person has lowered the gas limit, so that the payment fails in its block. */
+  /** The user lowered the gas limit, so the payment fails in its block. */
   | "reverts"
-  /** It agrees to change the chain and does not. */
+  /** Agrees to change the chain, but does not. */
   | "stays";
 
 export type TestWallet = {
   account: Hex;
   chainId: number;
-  /** Chains it can change to; any other is 4902. */
+  /** Chains to which it can change. Others return 4902. */
   knows: Set<number>;
   fault: Fault | undefined;
-  /** It was asked these, the oldest first. */
+  /** The received requests, oldest first. */
   asked: string[];
-  /** While it is set, its person has not answered whether the page may have the account. */
+  /** If set, the user has not answered the connection request. */
   connecting: Promise<void> | undefined;
-  /** While it is set, the wallet asks its person, who has not answered yet. */
+  /** If set, the wallet waits for the user. */
   asking: Promise<void> | undefined;
-  /** Its person chose another account in the wallet's own window. */
+  /** The user chose another account in the wallet's window. */
   sendsFrom: Hex | undefined;
-  /** Its node answers nothing. */
+  /** The node does not respond. */
   isNodeSilent: boolean;
-  /** The last transaction that it sent. */
+  /** The last transaction that was sent. */
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;
 };
 
@@ -42,7 +42,7 @@ const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>',
 )}`;
 
-/** Puts a wallet with `account` into every page that `page` loads from here on. */
+/** Adds a wallet with `account` to every page that `page` loads from now on. */
 export async function announceWallet(
   page: Page,
   rpcUrl: string,
@@ -100,7 +100,7 @@ async function answer(
     case "eth_sendTransaction": {
       await wallet.asking;
       if (wallet.fault === "rejects") return { error: { code: 4001, message: "declined" } };
-      // As wallets do, it compares the request with the network that it is on by then.
+      // Compares the request with the current network, like real wallets.
       if (Number(params[0]?.chainId) !== wallet.chainId)
         return { error: { code: -32602, message: "the request is for another chain" } };
       const from = wallet.sendsFrom && { from: wallet.sendsFrom };
@@ -122,7 +122,7 @@ function changeChain(wallet: TestWallet, chainId: number): Answer {
   return { result: null };
 }
 
-/** Asks a chain's node, and gives whatever it answers. */
+/** Sends a request to a node, and returns its response. */
 export async function ask(rpcUrl: string, method: string, params: unknown[]): Promise<Answer> {
   const answer = await fetch(rpcUrl, {
     method: "POST",
