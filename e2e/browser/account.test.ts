@@ -228,9 +228,9 @@ describe("the shell", () => {
 
   test("shows while it is offline that the page may be out of date", async () => {
     await context.setOffline(true);
-    await page.getByText("You are offline").waitFor();
+    await page.getByText("You’re offline").waitFor();
     await context.setOffline(false);
-    await page.getByText("You are offline").waitFor({ state: "detached" });
+    await page.getByText("You’re offline").waitFor({ state: "detached" });
   });
 
   test("shows a server error with a retry button", async () => {
