@@ -107,6 +107,7 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       keep: (anchor, payments, isGap) =>
         ledger.savePayments(fence, { anchor, payments, isGap }, number),
+      wake: async () => {},
       undoAbove: (above) => ledger.forgetAbove(fence, above),
     },
   });

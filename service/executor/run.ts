@@ -159,7 +159,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
   // Last, so that a failure here delays no known payment.
-  const isLooked = await lookAtNew(pass);
+  const isLooked = await lookAtNew(pass, blocksBehind);
   memory.rest.lookedMs = parts.clock();
   memory.rest.looks = 0;
   memory.last.isQuiet =

@@ -9,6 +9,7 @@ import {
   blockCall,
   blockOf,
   type Call,
+  type CallError,
   ChainUnavailable,
   hexData,
   parseLog,
@@ -16,6 +17,7 @@ import {
   resultOf,
   unlike,
 } from "../chain/rpc/json-rpc.ts";
+import { statedLogRange } from "../chain/rpc/log-range.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
@@ -24,12 +26,21 @@ import { type Form, formsFor, noteLogs } from "./recipients.ts";
 /**
  * `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are.
  * `refused`: the endpoint answers, but not this query; `isSlow` if that took it long, `isLimited`
- * if it wants fewer calls. `absent`: it does not answer, or does not have the blocks.
+ * if it wants fewer calls, `statedBlocks` if it says how many blocks it allows. `absent`: it does
+ * not answer, or does not have the blocks.
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
-  | { kind: "refused"; message: string; isSlow: boolean; isLimited: boolean }
+  | Refusal
   | { kind: "absent" };
+
+type Refusal = {
+  kind: "refused";
+  message: string;
+  isSlow: boolean;
+  isLimited: boolean;
+  statedBlocks?: number | undefined;
+};
 
 const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "answers, but not this, or not in time";
@@ -72,14 +83,22 @@ function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<Logs
     const [hash = head.hash] = hashes;
     if (hashes.size > 1 || (isHead && hash !== head.hash)) return absent;
     if (!list || "error" in list) {
-      const message = list?.error.message ?? "";
-      const isLimited = list && classifyError("eth_getLogs", list.error) === "rate_limited";
-      return { kind: "refused", message, isSlow: false, isLimited: isLimited ?? false };
+      return refusalOf(list?.error ?? { code: 0, message: "" }, range);
     }
     const transfers = transfersIn(list.result, turn.chain.tokens, range);
     noteLogs(turn.memory, form, range, transfers.length);
     return { kind: "shown", end: { number: to, hash }, transfers, isHeavy: false };
   });
+}
+
+function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
+  return {
+    kind: "refused",
+    message: error.message,
+    isSlow: false,
+    isLimited: classifyError("eth_getLogs", error) === "rate_limited",
+    statedBlocks: statedLogRange(error, to - from + 1),
+  };
 }
 
 /**

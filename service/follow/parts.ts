@@ -57,6 +57,8 @@ type FollowStore = {
    * @param isGap too few show the blocks up to the anchor: all records are to be looked at again
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
+  /** Makes addresses due whose payments are kept later. */
+  wake(addresses: readonly Hex[]): Promise<void>;
   /** Takes back what rests on blocks above `number`, and forgets their anchors. */
   undoAbove(number: number): Promise<void>;
 };
@@ -82,6 +84,8 @@ export type FollowMemory = {
   turn: number;
   /** The head up to which all is read. */
   readHead: Hex | undefined;
+  /** The newest block that was read before the history below it. */
+  tip: number;
   /** The block that nobody shows, and in how many turns it was asked for. */
   refused: { number: number; turns: number } | undefined;
   /** The newest block that had to be asked for by itself: it is not read again. */
@@ -101,6 +105,7 @@ export type FollowMemory = {
 export const freshFollowMemory = (): FollowMemory => ({
   turn: 0,
   readHead: undefined,
+  tip: -1,
   refused: undefined,
   heavyBlock: -1,
   shown: new Map(),

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { toQuantity } from "executable-address/status";
-import { openRecord, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
+import { topicOf, toQuantity, transferTopic } from "executable-address/status";
+import { openRecord, recordLogsShown, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../chain/rpc/json-rpc.ts";
 import type { Asker, View } from "../chain/rpc/view.ts";
 import { type Anchor, freshFollowMemory, type Turn } from "./parts.ts";
@@ -19,8 +19,19 @@ const blockAt = (number: number, hash = hashOf(number)): Answer => ({
   },
 });
 
+const vault: Hex = `0x${"0a".repeat(20)}`;
+const transferLog = (number: number) => ({
+  ...{ address: token, data: `0x${"01".padStart(64, "0")}`, logIndex: "0x0" },
+  topics: [transferTopic, topicOf(token), topicOf(vault)],
+  ...{ blockNumber: toQuantity(number), blockHash: hashOf(number), transactionHash: hashOf(1) },
+});
+
 /** A turn at block 100, all read up to 10. */
-function turnOf(answers: readonly ((call: Call) => Answer)[], kept: unknown[] = []): Turn {
+function turnOf(
+  answers: readonly ((call: Call) => Answer)[],
+  kept: unknown[] = [],
+  woken: Hex[] = [],
+): Turn {
   const askers = answers.map((answer, index): Asker => {
     const name = `${index}`;
     const ask = async (calls: readonly Call[]) => calls.map(answer);
@@ -46,6 +57,7 @@ function turnOf(answers: readonly ((call: Call) => Answer)[], kept: unknown[] = 
       findOldestCreation: async () => 0,
       findAnchor: async (before = 1000) => (before > 10 ? anchor : undefined),
       keep: async (...args) => void kept.push(args),
+      wake: async (addresses) => void woken.push(...addresses),
       undoAbove: async () => {},
     },
   };
@@ -105,4 +117,135 @@ describe("sweep", () => {
       assert.ok(kept.length > 0, "the blocks that it shows are read");
     });
   }
+
+  /** An endpoint that shows at most so many blocks per query, and notes each query. */
+  const limitedTo = (blocksMax: number, asked: [number, number][], logs: unknown[] = []) => {
+    return ({ method, params }: Call): Answer => {
+      if (method !== "eth_getLogs") return blockAt(Number(params[0]));
+      const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+      const [from, to] = [Number(fromBlock), Number(toBlock)];
+      asked.push([from, to]);
+      const message = `exceed maximum block range: ${blocksMax}`;
+      if (to - from >= blocksMax) return { error: { code: -32701, message } };
+      const isIn = (log: unknown) => {
+        const number = Number((log as { blockNumber: Hex }).blockNumber);
+        return number >= from && number <= to;
+      };
+      return { result: logs.filter(isIn) };
+    };
+  };
+
+  test("asks for the blocks that a refusal states, and does not exceed them 16 times", async () => {
+    const asked: [number, number][] = [];
+    const turn = turnOf([limitedTo(3, asked)]);
+    turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
+    await sweep(turn);
+    const widths = asked.map(([from, to]) => to - from + 1);
+    assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
+  });
+
+  test("asks an endpoint last whose limit is below the range", async () => {
+    const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
+    const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
+    turn.view.quorum = 2;
+    const [first] = turn.view.askers(0);
+    shrinkLogRange(first!.record, 2000, 3);
+    await sweep(turn);
+    assert.deepEqual(narrow, []);
+    assert.deepEqual(wide, [
+      [11, 99],
+      [11, 99],
+    ]);
+  });
+
+  test("reads the newest blocks first, and wakes what they pay without keeping it", async () => {
+    const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
+    const log = transferLog(98);
+    const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
+    turn.store.matchAddresses = async (addresses) => [...addresses];
+    shrinkLogRange(turn.view.askers(0)[0]!.record, 2000, 10);
+    await sweep(turn);
+    assert.deepEqual(asked, [
+      [90, 99],
+      [80, 89],
+      [70, 79],
+      [11, 20],
+    ]);
+    assert.deepEqual(woken, [vault]);
+    assert.deepEqual(kept, [[{ number: 20, hash: hashOf(20) }, [], false]]);
+    assert.equal(turn.memory.tip, 99);
+  });
+
+  test("control: does not read the newest blocks first if one query reaches them", async () => {
+    const asked: [number, number][] = [];
+    await sweep(turnOf([limitedTo(1000, asked)]));
+    assert.deepEqual(asked, [[11, 99]]);
+  });
+
+  test("reads nothing more in a turn whose newest blocks are refused for a rate", async () => {
+    let queries = 0;
+    const turn = turnOf([
+      ({ method, params }) => {
+        if (method !== "eth_getLogs") return blockAt(Number(params[0]));
+        queries++;
+        return { error: { code: 429, message: "Too Many Requests" } };
+      },
+    ]);
+    shrinkLogRange(turn.view.askers(0)[0]!.record, 2000, 10);
+    assert.deepEqual(await sweep(turn), { upTo: 10, isOld: false });
+    assert.equal(queries, 1);
+  });
+
+  test("makes a gap of a block whose logs are refused for a rate in three turns", async () => {
+    const kept: unknown[] = [];
+    const refused = { error: { code: 429, message: "Too Many Requests" } };
+    const turn = turnOf([showing(refused, refused)], kept);
+    shrinkLogRange(turn.view.askers(0)[0]!.record, 2);
+    for (let turns = 0; turns < 3; turns++) await sweep(turn);
+    assert.deepEqual(kept, [[{ number: 11, hash: hashOf(11) }, [], true]]);
+  });
+});
+
+describe("the range of an endpoint's log queries", () => {
+  const opened = () => openRecord({ name: "one", ask: async () => [] });
+  const shown = (record: ReturnType<typeof opened>, times: number) => {
+    for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
+  };
+
+  test("returns to the longest that was shown, and stays for 16, 32 … 256 ranges", () => {
+    const record = opened();
+    shrinkLogRange(record, 20);
+    const waits: number[] = [];
+    for (let refusals = 0; refusals < 7; ) {
+      let wait = 0;
+      for (; record.logs.rangeBlocks <= 10; wait++) shown(record, 1);
+      waits.push(wait);
+      shrinkLogRange(record, record.logs.rangeBlocks);
+      assert.equal(record.logs.rangeBlocks, 10);
+      refusals++;
+    }
+    assert.deepEqual(waits, [1, 17, 33, 65, 129, 257, 257]);
+  });
+
+  test("does not grow by ranges that are shorter than its limit", () => {
+    const record = opened();
+    shrinkLogRange(record, 20);
+    for (let i = 0; i < 100; i++) recordLogsShown(record, 1, 5000);
+    assert.equal(record.logs.rangeBlocks, 10);
+  });
+
+  test("recovers from a stated limit of one block", () => {
+    const record = opened();
+    shrinkLogRange(record, 2000, 1);
+    assert.equal(record.logs.rangeBlocks, 1);
+    shown(record, 100);
+    assert.equal(record.logs.rangeBlocks, 5000);
+  });
+
+  test("is halved if a range is refused that was shown before", () => {
+    const record = opened();
+    shown(record, 1);
+    shrinkLogRange(record, 2000);
+    assert.equal(record.logs.rangeBlocks, 1000);
+  });
 });

@@ -7,9 +7,12 @@
 // each part that was shown is kept. A block that nobody shows in any way becomes a gap: the cursor
 // moves over it, and all records are looked at by their balances. So do blocks that one endpoint
 // alone shows while the others refuse: what it shows is acted on, what it leaves out is found.
+//
+// While one query does not reach from the cursor to the head, the newest blocks are read first, so
+// that a new payment does not wait until the history below it is read. What they show makes
+// addresses due and nothing else: the cursor stays, and the blocks are read again in their turn.
 
 import {
-  growLogRange,
   recordAllLogsRefused,
   recordLogsShown,
   recordLogsSlow,
@@ -28,6 +31,8 @@ const uncorroboratedBlocksMax = 256;
 const tipBlocksMax = 32;
 /** A head further below the cursor is no lag: the chain was set back, or the cursor was a lie. */
 const lagBlocksMax = 64;
+/** Queries for the newest blocks in one turn, before the history below them is read. */
+const tipRangesMax = 3;
 /** Turns in which nobody shows a block before it becomes a gap: nodes have bad moments. */
 const refusalsMax = 3;
 /**
@@ -49,13 +54,14 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   memory.turn++;
   // At the tip the endpoint that has shown least is asked, so that two have soon shown each block.
   const count = target - cursor <= tipBlocksMax ? 1 : view.quorum;
+  if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   for (let ranges = 0; ranges < tuning.rangesPerPass && next <= target; ranges++) {
     const range = { from: next, to: Math.min(target, next + rangeBlocks(turn) - 1) };
-    const { shown, refusal } = await readRange(turn, range, count);
+    const { shown, refused, refusal } = await readRange(turn, range, count);
     const transfers = shown.flatMap((each) => each.transfers);
     if (refusal && range.from < range.to) {
       await keep(turn, undefined, transfers, false);
-      shrinkRange(turn, shown, range);
+      shrinkRange(turn, shown, refused, range);
       if (refusal.isSlow || refusal.isLimited) break;
       continue;
     }
@@ -66,9 +72,6 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
     const isUnshown = refusal !== undefined && isGapNow(turn, shown, range.to);
     if (refusal && !isUnshown) break;
     if (isUnshown || shown.some(({ isHeavy }) => isHeavy)) memory.heavyBlock = range.to;
-    if (!isUnshown) {
-      for (const { record } of view.askers(0)) growLogRange(record, tuning.rangeBlocksMax);
-    }
     const end = shown[0]?.end ?? (await readAnchor(turn, range.to));
     const message = refusal?.message ?? (range.to > cursor ? aloneBy(turn) : undefined);
     const isGap = message !== undefined;
@@ -85,11 +88,41 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   return { upTo: next - 1, isOld: below > 0 && below <= lagBlocksMax };
 }
 
+/**
+ * Reads the newest blocks if one query does not reach them from the cursor: those since the last
+ * turn, and a few below them whose logs an endpoint may have indexed late.
+ *
+ * @returns whether the turn can go on: false if an endpoint wants fewer calls
+ */
+async function readTip(turn: Turn, cursor: number, target: number): Promise<boolean> {
+  const { memory, store, tuning, view } = turn;
+  const width = rangeBlocks(turn);
+  if (target - cursor <= width) return true;
+  const unread = Math.max(memory.tip + 1 - tuning.resweepBlocks, cursor + 1);
+  const lowest = Math.max(unread, target + 1 - tipRangesMax * Math.min(width, tipBlocksMax));
+  for (let to = target; to >= lowest; ) {
+    const range = { from: Math.max(lowest, to - width + 1), to };
+    const { shown, refused, refusal } = await readRange(turn, range, view.quorum);
+    const paid = new Set(shown.flatMap(({ transfers }) => transfers.map((each) => each.address)));
+    const known = await store.matchAddresses([...paid]);
+    if (known.length > 0) await store.wake(known);
+    if (refusal) {
+      // A single block that is refused in any words becomes a gap in its turn.
+      if (range.from === to) return true;
+      shrinkRange(turn, shown, refused, range);
+      return !refusal.isSlow && !refusal.isLimited;
+    }
+    to = range.from - 1;
+  }
+  memory.tip = target;
+  return true;
+}
+
 type Shown = Extract<LogsAnswer, { kind: "shown" }> & { asker: Asker };
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { asker: Asker };
 
-/** `refusal`: why the range is not read, if it is not. */
-type RangeReading = { shown: Shown[]; refusal: Refused | undefined };
+/** `refused`: the endpoints that refuse it. `refusal`: why it is not read, if it is not. */
+type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
  * Asks endpoints one after the other until `count` have shown the range, if so many do.
@@ -99,12 +132,15 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Range
   const shown: Shown[] = [];
   const refused: Refused[] = [];
   let absent = 0;
-  for (const asker of askersOf(turn)) {
+  const blocks = range.to - range.from + 1;
+  for (const asker of askersFor(turn, blocks)) {
     const answer = await askRange(asker, turn, range);
     if (answer.kind === "absent") absent++;
     else if (answer.kind === "shown") shown.push({ ...answer, asker });
     else refused.push({ ...answer, asker });
-    if (answer.kind === "shown") recordLogsShown(asker.record);
+    if (answer.kind === "shown") {
+      recordLogsShown(asker.record, blocks, turn.tuning.rangeBlocksMax);
+    }
     if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(asker.record, turn.memory.turn);
     if (shown.length === count) break;
   }
@@ -115,7 +151,7 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Range
   const isRead =
     shown.length > 0 && !(await doRefusalsCount(turn, range, refused, absent + refused.length));
   const refusal = refused.findLast(({ isSlow }) => isSlow) ?? refused[0];
-  return { shown, refusal: isRead ? undefined : refusal };
+  return { shown, refused, refusal: isRead ? undefined : refusal };
 }
 
 function assertOneEnd(shown: readonly Shown[]): void {
@@ -156,6 +192,12 @@ function askersOf(turn: Turn): Asker[] {
   return (willing.length > 0 ? willing : all).toSorted((a, b) => shown(a) - shown(b));
 }
 
+/** Puts those last that allow fewer blocks: a range beyond its limit costs a call for nothing. */
+const askersFor = (turn: Turn, blocks: number): Asker[] => {
+  const isNarrow = ({ record }: Asker) => Number(record.logs.rangeBlocks < blocks);
+  return askersOf(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
+};
+
 const isSlow = ({ memory }: Turn, { record }: Asker): boolean =>
   record.logs.slowUntilTurn > memory.turn;
 
@@ -169,11 +211,21 @@ function rangeBlocks(turn: Turn): number {
   return limits[Math.min(turn.view.quorum, limits.length) - 1]!;
 }
 
-/** Halves the range of every endpoint that did not show it, whatever the refusal says. */
-function shrinkRange(turn: Turn, shown: readonly Shown[], { from, to }: Range): void {
+/**
+ * Shortens the range of every endpoint that did not show it, whatever the refusal says: to what it
+ * says that it allows, or by half.
+ */
+function shrinkRange(
+  turn: Turn,
+  shown: readonly Shown[],
+  refused: readonly Refused[],
+  { from, to }: Range,
+): void {
   const names = new Set(shown.map(({ asker }) => asker.name));
   for (const { name, record } of turn.view.askers(0)) {
-    if (!names.has(name)) shrinkLogRange(record, to - from + 1);
+    if (names.has(name)) continue;
+    const own = refused.find(({ asker }) => asker.name === name);
+    shrinkLogRange(record, to - from + 1, own?.statedBlocks);
   }
 }
 

@@ -50,6 +50,11 @@ type Mutable = {
 type LogLimits = {
   /** Blocks to ask for in one query. */
   rangeBlocks: number;
+  /** The longest range that it has shown and not refused since. */
+  shownBlocks: number;
+  /** Ranges to show before a longer one is asked for: now, and after the next refusal. */
+  growIn: number;
+  growInNext: number;
   /** Until this turn it is not asked, because it was slow. */
   slowUntilTurn: number;
   /** It refuses all logs: until when it is not asked, for how many turns, and its message. */
@@ -102,6 +107,9 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
     score: { points: 0, sinceMs: 0 },
     logs: {
       rangeBlocks: firstRangeBlocks,
+      shownBlocks: 0,
+      growIn: 0,
+      growInNext: growInFirst,
       slowUntilTurn: 0,
       refusing: undefined,
       isByTokens: false,
@@ -220,22 +228,42 @@ const slowTurns = 16;
 const refusingTurnsMax = 64;
 /** Ranges grow slowly again after a refusal. */
 const rangeGrowth = 1.1;
+/**
+ * Ranges after which a longer one than the known limit is tried, doubled with each refusal up to
+ * the second number: a limit that never changes costs one refusal in 256 ranges then.
+ */
+const [growInFirst, growInMax] = [16, 256];
 
-/** Records that it showed logs. */
-export function recordLogsShown(record: EndpointRecord): void {
-  write(record).logs.refusing = undefined;
+/** Records that it showed the logs of a range; one as long as its limit lets the limit grow. */
+export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMax: number): void {
+  const { logs } = write(record);
+  logs.refusing = undefined;
+  if (blocks < logs.rangeBlocks) return;
+  if (blocks > logs.shownBlocks && logs.growIn === 0) logs.growInNext = growInFirst;
+  logs.shownBlocks = Math.max(logs.shownBlocks, blocks);
+  if (logs.growIn > 0) logs.growIn--;
+  else logs.rangeBlocks = Math.min(blocksMax, Math.ceil(logs.rangeBlocks * rangeGrowth));
 }
 
-/** Records that a range as long as its limit was read, so that the next may be longer. */
-export function growLogRange(record: EndpointRecord, blocksMax: number): void {
+/**
+ * Records that it did not show the logs of so many blocks. The next range is the longest that it
+ * has shown before, if that is more than half.
+ *
+ * @param statedBlocks how many it says that it allows, less than `blocks`
+ */
+export function shrinkLogRange(
+  record: EndpointRecord,
+  blocks: number,
+  statedBlocks?: number,
+): void {
   const { logs } = write(record);
-  logs.rangeBlocks = Math.min(blocksMax, Math.ceil(logs.rangeBlocks * rangeGrowth));
-}
-
-/** Records that it did not show the logs of so many blocks, in whatever words. */
-export function shrinkLogRange(record: EndpointRecord, blocks: number): void {
-  const { logs } = write(record);
-  logs.rangeBlocks = Math.max(1, Math.min(logs.rangeBlocks, Math.floor(blocks / 2)));
+  const half = Math.floor(blocks / 2);
+  if (logs.shownBlocks >= blocks) logs.shownBlocks = 0;
+  const isLimitKnown = statedBlocks !== undefined || logs.shownBlocks > half;
+  const next = statedBlocks ?? Math.max(half, logs.shownBlocks);
+  logs.rangeBlocks = Math.max(1, Math.min(logs.rangeBlocks, next));
+  logs.growIn = isLimitKnown ? logs.growInNext : 0;
+  if (isLimitKnown) logs.growInNext = Math.min(logs.growInNext * 2, growInMax);
 }
 
 export function recordLogsSlow(record: EndpointRecord, turn: number): void {

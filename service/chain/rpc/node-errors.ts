@@ -108,6 +108,7 @@ const rowsOfLogs: readonly Row[] = [
     kind: "log_range",
     text: /\brange\b|more than \d+ |response size|too many (logs|results)|max results/i,
   },
+  { said: "dRPC, Avalanche", kind: "log_range", text: /\branges over \d|too many blocks/i },
 ];
 
 /** Infura uses one code for the size of a log query and for its daily limit, which has words. */

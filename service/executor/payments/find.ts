@@ -9,6 +9,9 @@
 //
 // A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
 // them. A flood of records takes many passes and delays nothing else.
+//
+// While the loop is many blocks behind, the walk begins again at the first open address, so that
+// payments in blocks that are not read yet are found by balance.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -46,6 +49,14 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
         await ledger.savePayments(fence, { anchor, payments, isGap }, dueSeconds);
         memory.looks.isOutdated ||= isGap;
       },
+      async wake(addresses) {
+        const block = { number: view.head.number, timestamp: dueSeconds };
+        const hints = addresses.map((address) => ({ address, block, isEnough: true }));
+        const woken = await ledger.saveLook(fence, hints, undefined);
+        for (const { address } of woken) {
+          report({ kind: "detected", address, blockNumber: block.number });
+        }
+      },
       async undoAbove(number) {
         for (const { address } of signers) {
           for (const each of await ledger.findConfirmedAbove(chainId, address, number)) {
@@ -77,6 +88,9 @@ const keepEveryMs = 10_000;
  */
 const beginEveryMs = 60_000;
 
+/** Blocks that are not read yet before open addresses are looked at by their balances. */
+const behindBlocksMax = 100;
+
 /** How far new records were looked at. Times are of the process's clock. */
 type Looks = {
   /**
@@ -99,6 +113,8 @@ type Looks = {
   isOutdated: boolean;
   /** Records of one step: fewer while endpoints do not answer for more. */
   stepMax: number;
+  /** Records up to this one are closed, by the chain's clock at that time. */
+  closed: { seq: number; seconds: number };
 };
 
 export type LooksMemory = { looks: Looks };
@@ -116,19 +132,22 @@ const newWalk = (): Looks => ({
   isAtEnd: true,
   isOutdated: false,
   stepMax: holdersMax,
+  closed: { seq: 0, seconds: 0 },
 });
 
 /**
  * One step: at most `tuning.looksPerPass` records, new ones before those asked about again.
+ * @param blocksBehind that the sweep has not read yet
  * @returns whether those were all new ones
  */
-export async function lookAtNew(pass: LooksPass): Promise<boolean> {
+export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<boolean> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
   if (tuning.looksPerPass === 0) return true;
   memory.looks = begunAnew(memory.looks, parts.clock());
   const { looks } = memory;
   looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
+  if (blocksBehind > behindBlocksMax) await goBackToOpen(pass);
   const stepMax = Math.min(looks.stepMax, tuning.looksPerPass);
   const read = await ledger.findCreated(looks.seq, rowsMax);
   const fresh = read.filter(({ chainId }) => chainId === chain.chainId).slice(0, stepMax);
@@ -154,6 +173,20 @@ export async function lookAtNew(pass: LooksPass): Promise<boolean> {
 function begunAnew(looks: Looks, nowMs: number): Looks {
   const isDue = looks.isAtEnd && nowMs - looks.beganMs >= beginEveryMs;
   return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
+}
+
+/** Begins the walk again at the first open address, once it has ended and at most every minute. */
+async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<void> {
+  const { looks } = memory;
+  const nowMs = parts.clock();
+  if (!looks.isAtEnd || nowMs - looks.beganMs < beginEveryMs) return;
+  const { chainId } = parts.chain;
+  // A clock that goes back was wrong, and so was what had expired by it.
+  const seq = nowSeconds < looks.closed.seconds ? 0 : looks.closed.seq;
+  const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
+  looks.closed = { seq: closed.seq, seconds: nowSeconds };
+  looks.seq = Math.min(looks.seq!, closed.seq);
+  looks.beganMs = nowMs;
 }
 
 /** Puts what has to be asked about again behind the others. */
