@@ -27,7 +27,7 @@ const payment = document.createElement("executable-address");
 payment.setAttribute("address", record.address);
 payment.setAttribute("base-url", baseUrl);
 
-// A page can be told anything: goods leave when the shop's server has proved the payment itself.
+// Anyone can forge what a page receives: deliver after the shop's server has proved the payment.
 const outcome = document.querySelector("#outcome");
 payment.addEventListener("paid", () => {
   outcome.textContent = "Paid. Your order is on its way through the chain.";
