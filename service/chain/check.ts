@@ -1,5 +1,5 @@
-// Checks that a chain is what the file says: its id, the factory's code, each token's decimals; and
-// that it runs the instructions that the factory needs.
+// Checks that a chain matches the operator's file (its ID, the factory's code, each token's
+// decimals) and supports the instructions that the factory needs.
 
 import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
@@ -11,15 +11,18 @@ import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
 
 export type Verdict =
   | { kind: "right" }
-  /** The chain contradicts the file; each fault is one sentence. */
+  /** The chain contradicts the file. Each fault is one sentence. */
   | { kind: "wrong"; faults: string[] }
-  /** No RPC answered, so nothing is known. `reason` names no URL: those may hold keys. */
+  /**
+   * No endpoint answered, so nothing is known. `reason` names no URL, because URLs can contain
+   * keys.
+   */
   | { kind: "unknown"; reason: string };
 
 /** `codeHash` is keccak-256 of the factory's deployed code. */
 export type Factory = { address: Hex; codeHash: Hex };
 
-/** @param factory undefined if it need not be there */
+/** @param factory undefined if the factory is not required */
 export async function checkChain(
   chain: Chain,
   rpc: ChainRpc,
@@ -45,16 +48,18 @@ export async function checkChain(
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
- * The factory copies memory by MCOPY (EIP-5656, Cancun). Without it the factory cannot be created,
- * and a copy of its code that got there by other means could execute and never recover.
+ * The factory copies memory with MCOPY (EIP-5656, Cancun). Without it the factory cannot be
+ * created, and a copy of its code that got there in another way could execute but never recover.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
-  // A node that runs no creation code at all cannot tell.
+  // A node that runs no creation code at all cannot answer this.
   if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
   return "the chain does not run MCOPY (EIP-5656): it needs Ethereum's Cancun fork";
 }
 
-/** Creation code. PUSH0 three times, MCOPY; and what any fork runs: PUSH1 0, POP. */
+/**
+ * Creation code: PUSH0 three times, MCOPY. For comparison, code that any fork runs: PUSH1 0, POP.
+ */
 const [copyNothing, doNothing] = ["0x5f5f5f5e", "0x600050"] as const;
 
 async function runs(rpc: ChainRpc, data: Hex): Promise<boolean> {
@@ -78,7 +83,7 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
 
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 
-/** The small contracts beside the factory that the chain lacks. Only intents that call them do. */
+/** The periphery contracts that the chain lacks. Only intents that call them need them. */
 export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
   const isThere = await Promise.all(
     peripheryNames.map(async (name) => {

@@ -1,5 +1,5 @@
-// Proofs of one chain's addresses for many requests: those for the same address and block share
-// one, and only a few are made at once, since each may read a whole block.
+// Proves addresses of one chain for many requests. Requests for the same address and block share
+// one proof, and only a few proofs are made simultaneously, because each can read a whole block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
 import {
@@ -24,19 +24,19 @@ import { openGate } from "../flow/wait.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
 
-/** A block of the chain, by a name of JSON-RPC or by its number. */
+/** A block of the chain: a tag of JSON-RPC or a number. */
 export type ProofBlock = "latest" | "finalized" | number;
 
 /**
- * @throws {ProofError} `unproved` where the node gives no proof that verifies
- * @throws {ChainUnavailable} where the chain cannot be read
+ * @throws {ProofError} `unproved` if the node returns no valid proof
+ * @throws {ChainUnavailable} if the chain cannot be read
  */
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
-/** A proof, who paid, and how many transactions more the node told of. */
+/** A proof, who paid, and the number of further transactions that the node reported. */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
-/** A proof that was dropped is made again when it is asked for again. Each may have 300 kB. */
+/** An evicted proof is made again when it is requested. A proof can have 300 kB. */
 const answersMax = 250;
 const runningMax = 4;
 
@@ -71,7 +71,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
         if (!(error instanceof ProofError) || chainFault(error)) throw error;
         return { payments: [], omitted: 0, disputed: true };
       });
-      // The node may have more of them later.
+      // The node may find more later.
       if (paid.disputed) forget();
       const { payments, omitted } = paid;
       return { ...proof, payments, paymentsOmitted: omitted };
@@ -83,7 +83,9 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
     return made;
   };
 
-  /** Keeps what was found, so that ten thousand small payments are read once, not at each block. */
+  /**
+   * Stores found payments, so that ten thousand small payments are read once and not at each block.
+   */
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
     const since = paid.get(record.address);
     const found = await findPayments(record, block, options, since);
@@ -105,7 +107,7 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
   };
 }
 
-/** Finds that the chain could not be read, which is no fault of the proof. */
+/** Reports that the chain could not be read, which is not a fault of the proof. */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof ChainUnavailable) return each;

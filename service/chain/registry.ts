@@ -1,7 +1,7 @@
-// Keeps which of the known chains are listed: all but those that were found to contradict the file.
+// Keeps the list of listed chains: every known chain except those that contradict the file.
 //
-// A chain whose RPC does not answer stays listed: an address is computed without the chain, so an
-// RPC that is down must not stop creates. It is asked again until it answers.
+// A chain whose endpoint does not answer stays listed. Deriving an address needs no chain, so an
+// endpoint that is down must not stop creates. The registry asks it again until it answers.
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
@@ -20,14 +20,14 @@ export type Chains = {
   /** A known chain, listed or not: an address outlives its chain's listing. */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
-  /** How a known chain is asked. Throws for an unknown one. */
+  /** Returns how a known chain is called. Throws for an unknown chain. */
   rpcOf(chainId: number): ChainRpc;
-  /** Stops asking. */
+  /** Stops all calls. */
   close(): void;
 };
 
 /**
- * Returns what `open` makes for a chain, opened at the first call and kept.
+ * Returns the result of `open` for a chain, called once per chain.
  *
  * @throws {ChainUnavailable} if the chain is not configured: its addresses remain, but it may have
  *   been removed from the file
@@ -48,12 +48,12 @@ export function perChain<Opened>(
   };
 }
 
-/** Chains that are right are asked again too: a token may be upgraded to other decimals. */
+/** Chains that match are checked again too, because a token can be upgraded to other decimals. */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 
 /**
- * Resolves when each chain was asked once, or after `waitMs`, whichever is first.
- * @param waitMs how long the start may wait for RPCs
+ * Resolves when each chain was checked once, or after `waitMs`.
+ * @param waitMs how long the start can wait for endpoints
  */
 export async function openChains(
   known: Chain[],

@@ -1,5 +1,5 @@
-// What the service publishes about itself: GET /chains and GET /openapi.json of the API, the probes
-// of supervisors and load balancers, and the contact for reports of weaknesses.
+// What the service publishes about itself: GET /chains and GET /openapi.json of the API, probes for
+// supervisors and load balancers, and the contact for security reports.
 
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
@@ -19,7 +19,7 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
   };
 }
 
-/** Leaves out what the operator's file says for the executor. */
+/** Omits the fields that only the executor needs. */
 export function showChain({ chainId, name, tokens }: Chain) {
   const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
   return { chainId, name, tokens: fields };
@@ -36,7 +36,9 @@ export function openapi(): Route {
   };
 }
 
-/** Alive: the event loop runs. Ready: not draining, and the store reads and has lost no commit. */
+/**
+ * Live: the event loop runs. Ready: not draining, and the store is readable and has lost no commit.
+ */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {
     GET: { handler: async () => ({ status: "ok" }) },
@@ -52,7 +54,10 @@ export function mountProbes(app: FastifyInstance, { store, draining, metrics }: 
   });
 }
 
-/** The RFC asks for less than a year. The text is made anew each day, so it does not run out. */
+/**
+ * The RFC requires an expiry of less than a year. The text is generated each day, so it does not
+ * expire.
+ */
 const daysValid = 180;
 
 export const securityTxtPath = "/.well-known/security.txt";

@@ -1,7 +1,7 @@
-// The HTTP service: which route answers which path, and what is true of every answer.
+// The HTTP service: which route answers which path, and what applies to every response.
 //
-// Every /v1 answer, whatever its status, carries CORS `*` and X-Request-Id; every refusal, the
-// framework's own included, has the shape of spec/service.md §7.
+// Every /v1 response, regardless of its status, has CORS `*` and X-Request-Id. Every refusal,
+// including the framework's own, has the form of spec/service.md §7.
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -35,10 +35,10 @@ import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { openStatuses, type Statuses, status } from "./status/status.ts";
 
-/** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
+/** No valid intent needs more, even with every character escaped twice in JSON. */
 export const bodyBytesMax = 192 * 1024;
 
-/** Called for a route with a schema of the framework's. */
+/** Called for a route with a schema of the framework. */
 const noSchema = () => {
   throw new Error("routes have no schemas of the framework's");
 };
@@ -53,17 +53,18 @@ export function buildApp(parts: Parts): FastifyInstance {
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
-    // A request that is on its way when a drain begins is served.
+    // A request that has started when a drain begins is still served.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    // Bodies are checked by our own schemas, so the framework's compilers need not be loaded.
+    // Our own schemas check bodies, so the framework's compilers need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
-    // The router would answer 404 beyond it; a path that is not an address is 400 at any length.
+    // The router would return 404 for longer paths; a path that is not an address is 400 at any
+    // length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError,
   });
-  // Known to the router, every method is told 405 and what the path takes.
+  // If the router knows the path, other methods get 405 with the allowed methods.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
@@ -86,7 +87,7 @@ export function buildApp(parts: Parts): FastifyInstance {
 
 type Work = { statuses: Statuses; intents: Intents; creates: Admission };
 
-/** spec/service.md §4. A GET of a public operation ignores credentials and its query altogether. */
+/** spec/service.md §4. A GET of a public operation ignores credentials and its query. */
 function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   api.addHook("onRequest", apiHeaders);
   const routes = openRoutes(parts, work);
@@ -104,7 +105,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   }
 }
 
-/** How each operation is answered. */
+/** The handler of each operation. */
 function openRoutes(
   parts: Parts,
   { statuses, intents, creates }: Work,
@@ -127,7 +128,7 @@ function openRoutes(
   };
 }
 
-/** An API key with the scope opens what the dashboard's session opens. */
+/** An API key with the scope can do the same as the dashboard's session. */
 function webhookRoutes(parts: Parts): Record<keyof WebhookHandlers, Route> {
   const before = [apiKeyOnly(parts, "webhooks")];
   const routes = Object.entries(openWebhooks(parts)).map(([id, handler]) => [

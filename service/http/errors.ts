@@ -1,4 +1,4 @@
-// Every refusal: one table from code to status, and one function from any error to an answer.
+// All refusals: one table from code to status, and one function from any error to a response.
 // spec/service.md §7.
 
 import { InvalidError, type Issue } from "executable-address";
@@ -47,7 +47,10 @@ export const statuses = {
 export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
-/** A request that is not served, and why. `headers` go with the answer, names in any case. */
+/**
+ * A request that is refused, and why. `headers` are sent with the response; their names can have
+ * any case.
+ */
 export class Refusal extends Error {
   override name = "Refusal";
   readonly code: Code;
@@ -95,12 +98,12 @@ export const errorDetails = object({
 /** The body of every error. */
 export const errorBody = object({ error: errorDetails });
 
-/** `body` is the JSON text; `isOurs` marks a fault to log, of which a 500 shows nothing. */
+/** `body` is the JSON text. `isOurs` marks a fault to log; the response shows no details. */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 
-/** @param request where there is one: it tells what of it the framework refused */
+/** @param request if there is one: it shows what the framework refused */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
@@ -124,7 +127,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
       headers: { "retry-after": "1" },
     });
   }
-  // A node's error may name its host, so the answer has none of it.
+  // A node's error may name its host, so the response does not include it.
   if (error instanceof ChainUnavailable) {
     const message = "the chain cannot be read now, so nothing is said of the address";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
@@ -135,7 +138,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   return new Refusal("internal_error", "something failed on our side; it has been logged");
 }
 
-/** The reason as far as it is in the library's words: what a node said may name it. */
+/** The reason, if it is in the library's words. A node's text may name the node. */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
   const reason = isOurs ? error.message : "its node gives none of this block";
@@ -153,7 +156,7 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** Fastify and Node refuse these before a route is asked. */
+/** Fastify and Node refuse these before a route is called. */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
   FST_ERR_BAD_URL: () => ["invalid_request", "the path is not valid percent-encoded UTF-8"],
   FST_ERR_MAX_PARAM_LENGTH: () => ["invalid_request", "the path is too long"],
@@ -173,21 +176,24 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
   ERR_HTTP_REQUEST_TIMEOUT: () => ["request_timeout", "the request did not arrive in time"],
 };
 
-/** The refusal of a route whose body is an intent. What has a type is parsed, empty or not. */
+/**
+ * The refusal of a route whose body is an intent. A body with a type is parsed, even if it is
+ * empty.
+ */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
   return new Refusal("unsupported_media_type", `${wanted}, found neither`);
 }
 
 /**
- * Names in a refusal what a caller sent: in quotes where it is short and plain, else by its length.
- * No text that may be a secret is given to it.
+ * Describes input of a caller in a refusal: in quotes if it is short and plain, otherwise by its
+ * length. Never pass text that may be secret.
  */
 export function foundText(text: unknown): string {
   if (typeof text !== "string") return text === undefined ? "nothing" : "several";
   return /^[ -~]{0,200}$/.test(text) ? `"${text}"` : `${text.length} characters`;
 }
 
-/** Names the `Origin` of a request, of which there should be one. */
+/** Describes the `Origin` of a request, which should have exactly one. */
 export const foundOrigin = (origins: readonly string[]) =>
   origins.length === 1 ? foundText(origins[0]) : `${origins.length || "no"} Origin headers`;

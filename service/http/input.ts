@@ -1,5 +1,5 @@
-// Parses what a request carries: the address of its path, its query, and its body. Each has one
-// reading, and every fault is reported with its path.
+// Parses the parts of a request: the address in its path, its query, and its body. Each has one
+// interpretation, and every fault is reported with its path.
 
 import { isUtf8 } from "node:buffer";
 import {
@@ -15,7 +15,7 @@ import { foundText, Refusal } from "./errors.ts";
 /** The text of the path at `:address`. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
-/** The 40 digits in lower case: any letter case names the same address. */
+/** The 40 digits in lowercase, because any letter case names the same address. */
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
@@ -26,8 +26,8 @@ export function addressDigits(text: string | undefined): string {
 }
 
 /**
- * @returns what the schema makes of `value`; a text with a NUL is refused, because PostgreSQL takes
- *   none and would fail all that shares the statement
+ * @returns the result of the schema for `value`; text with a NUL is refused, because PostgreSQL
+ *   does not accept it, and it would fail everything in the same statement
  * @throws {InvalidError} in the words of the schema
  */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown) {
@@ -48,8 +48,8 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 /**
  * Parses a request's query.
  *
- * @throws {InvalidError} as {@link parseInput}, and for escapes that are not UTF-8: the framework
- *   would take them as they stand
+ * @throws {InvalidError} as {@link parseInput}, and for escapes that are not UTF-8, which the
+ *   framework would pass on unchanged
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;
@@ -66,8 +66,7 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
 const noFields = z.strictObject({});
 
 /**
- * A preHandler hook that refuses every field of the query, the body or both, if none is
- * described.
+ * A preHandler hook that refuses every field of the query, the body, or both, if none is described.
  */
 export const refuseFields =
   ({ query, body }: { query?: unknown; body?: unknown }) =>
@@ -76,7 +75,7 @@ export const refuseFields =
     if (!body && request.body !== undefined) parseInput(noFields, request.body);
   };
 
-/** Recurses as deep as the schema that was parsed. */
+/** The recursion is as deep as the schema. */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
     if (!value.includes("\0")) return [];
@@ -88,7 +87,7 @@ function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   );
 }
 
-/** An integer of a query, in digits alone: `Number` would take `1e1`, `0x10`, `10.0` and ` 10 `. */
+/** An integer of a query, only digits: `Number` would accept `1e1`, `0x10`, `10.0`, and ` 10 `. */
 export const integerInput = (min: number, max: number) =>
   z
     .string()
@@ -97,7 +96,7 @@ export const integerInput = (min: number, max: number) =>
     .pipe(z.int().min(min).max(max))
     .meta({ type: "integer", minimum: min, maximum: max });
 
-/** ISO 8601 with its offset, as Unix milliseconds. */
+/** ISO 8601 with an offset, as Unix milliseconds. */
 export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 /** Fastify's parser for application/json. */
@@ -124,14 +123,14 @@ export function parseJsonBody(
 }
 
 /**
- * Fields of a whole body. An intent has 7, and 3 in each of at most 32 calls. Each unknown field
- * costs time to parse and to name, and others wait for it.
+ * The most fields of a whole body. An intent has 7, and 3 in each of at most 32 calls. Parsing and
+ * naming unknown fields takes time, during which others wait.
  */
 const membersMax = 200;
 
 /**
- * Commas and opening brackets of a whole body. Terms of 24,576 bytes hold 768 arguments at most.
- * Each more costs time to parse and to name, as a field does.
+ * The most commas and opening brackets of a whole body. Terms of 24,576 bytes contain at most 768
+ * arguments. More of them take time to parse and to name, as fields do.
  */
 const marksMax = 2_000;
 
@@ -161,18 +160,18 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const point = 0x2e;
 const comma = 0x2c;
-/** The opening ones; closing ones are as many where the text is JSON. */
+/** Only opening brackets; valid JSON has as many closing ones. */
 const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
-/** An `e` or `E` behind a digit; outside of strings others stand in `true` and `false` alone. */
+/** An `e` or `E` after a digit. Outside strings, other ones occur only in `true` and `false`. */
 const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
 
 /**
- * Counts in a JSON text, outside its strings, before it is parsed: the members of all its objects,
- * which are the colons; commas and opening brackets, more than which it has values at most by one;
- * and whether all its numbers are plain integers. @param bytes UTF-8
+ * Counts in a JSON text, outside its strings, before it is parsed: the members of all objects (the
+ * colons); commas and opening brackets (the number of values is at most one more); and whether all
+ * numbers are plain integers. @param bytes UTF-8
  */
 function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean } {
   let members = 0;
@@ -191,7 +190,7 @@ function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean
   return { members, marks, isExact };
 }
 
-/** `31337.0` and `3133.7e1` are the integer 31337 once they are parsed: other readers differ. */
+/** Parsers read `31337.0` and `3133.7e1` as the integer 31337, but other readers may not. */
 function inexactNumbers(text: string): Issue[] {
   const issues: Issue[] = [];
   JSON.parse(text, function (this: unknown, key, value, context?: { source?: string }) {

@@ -1,4 +1,4 @@
-// Metrics in Prometheus' format, on a port of their own (METRICS_PORT).
+// Metrics in Prometheus format, on a separate port (METRICS_PORT).
 
 import { createServer, type Server } from "node:http";
 import type { Logger } from "pino";
@@ -19,7 +19,7 @@ export function createMetrics() {
   const registers = [registry];
 
   return {
-    /** Other rooms register theirs here. */
+    /** Other modules register their metrics here. */
     registry,
     corruptRecords: new Counter({
       name: "corrupt_records_total",
@@ -47,7 +47,7 @@ export function createMetrics() {
   };
 }
 
-/** What the providers of the chains' endpoints allow, read whenever the metrics are. */
+/** The limits of the chains' providers, read whenever the metrics are. */
 function providerMetrics(registry: Registry) {
   const shared = { labelNames: ["chain", "rpc"], registers: [registry] };
   const labels = ({ chainId, name }: { chainId: number; name: string }) => ({
@@ -87,7 +87,10 @@ function providerMetrics(registry: Registry) {
   };
 }
 
-/** Gives what counts the answers of a route: `countResponses("/v1/chains")(200, 0.4)`. */
+/**
+ * Returns a function that counts the responses of a route: `countResponses("/v1/chains")(200,
+ * 0.4)`.
+ */
 function responseMetrics(registry: Registry) {
   const registers = [registry];
   const answers = new Counter({
@@ -115,22 +118,22 @@ function responseMetrics(registry: Registry) {
 
 type MetricsAddress = { metricsHost: string; metricsPort: number };
 
-/** Serves the registry, at any path; resolves when it listens. Node's own figures included. */
+/** Serves the registry at any path, including Node's own metrics; resolves when it listens. */
 export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger): Promise<Server> {
   collectDefaultMetrics({ register: registry });
   return serve(registry.contentType, () => registry.metrics(), at, log);
 }
 
-/** Serves what the workers of this process report, added up. */
+/** Serves the sums of the metrics of this process's workers. */
 export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Server> {
   const registry = new AggregatorRegistry();
   return serve(registry.contentType, () => registry.clusterMetrics(), at, log);
 }
 
-/** Gives a worker's metrics to the process that started it, Node's own included. */
+/** Sends a worker's metrics, including Node's own, to the process that started it. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
-  // The maximum of all workers, or one slow worker would vanish in the average.
+  // The maximum of all workers, because an average would hide one slow worker.
   Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();

@@ -1,4 +1,4 @@
-// Sends refusals: through a reply where there is one, else straight into the socket.
+// Sends refusals: with a reply if there is one, otherwise directly into the socket.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -10,11 +10,11 @@ import { foundText, Refusal, statuses, toAnswer } from "./errors.ts";
 import type { Parts } from "./parts.ts";
 import { corsHeaders, jsonType, preflight } from "./routes.ts";
 
-/** Any error of any path becomes its answer here. */
+/** Converts every error of every path to its response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
   const logLimited = limitLogs();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    // The client closed the connection in the middle of its body: no answer can reach it.
+    // The client closed the connection while it sent its body, so no response can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
     const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error, request);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
@@ -37,7 +37,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
   };
 };
 
-/** Errors of one outage share a kind: numbers and hex in their text are left out. */
+/** Errors of one outage share a kind: numbers and hex in their text are removed. */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CorruptError) return error.message;
@@ -48,11 +48,12 @@ function kindOfError(error: unknown): string {
 const restBytesMax = 8 * 2 ** 20;
 
 /**
- * A client that writes its whole body before it reads would get a reset in place of the answer, if
- * the connection were closed at once: what is left of the body is read and dropped, to a bound.
+ * A client that writes its whole body before it reads would get a reset instead of the response if
+ * the connection closed immediately. So the rest of the body is read and discarded, up to a limit.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // Node closes with the answer where the request asked for a close: here it is done at the end.
+  // If the request asked to close the connection, Node closes it with the response; here it closes
+  // at the end.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -63,7 +64,10 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/** onRequest, before the body: else its media type would be refused and not the path. */
+/**
+ * onRequest runs before the body is parsed; otherwise the media type would be refused instead of
+ * the path.
+ */
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   if (!request.is404) return done();
   if (request.method !== "OPTIONS" || !isApi(request.url)) {
@@ -79,7 +83,7 @@ export const unknownPath = () =>
 
 const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
-/** Node's own answer to an Expect it does not know has no body. */
+/** Node's own response to an unknown Expect has no body. */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = foundText(request.headers.expect);
   refuseRaw(
@@ -89,7 +93,7 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
   );
 }
 
-/** Before the framework, which takes the first of two. */
+/** Runs before the framework, which would use the first of two. */
 export function refuseHost(_request: IncomingMessage, response: ServerResponse): void {
   refuseRaw(response, "invalid_request", "expected one Host header: a name, and perhaps a port");
 }
@@ -103,7 +107,7 @@ function refuseRaw(
   response.end(body);
 }
 
-/** Headers of answers that no route and no hook sets. */
+/** Headers of responses that no route and no hook sets. */
 const socketHeaders = {
   "content-type": jsonType,
   "cache-control": "no-store",
@@ -112,10 +116,10 @@ const socketHeaders = {
   ...corsHeaders,
 };
 
-/** How long a client may take to read a last answer and to close. */
+/** How long a client can take to read a last response and to close. */
 const lingerMs = 1000;
 
-/** Answers what Node's HTTP parser refuses, for which there is no request object. */
+/** Answers requests that Node's HTTP parser refuses, for which there is no request object. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const isKnown = error.code === "HPE_HEADER_OVERFLOW" || error.code === "ERR_HTTP_REQUEST_TIMEOUT";
@@ -123,7 +127,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   endWith(socket, isKnown ? error : refusal);
 }
 
-/** Node's own answer to CONNECT is to hang up. */
+/** Node's own response to CONNECT is to close the connection. */
 export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
   const allow = "GET, HEAD, POST, OPTIONS";
   endWith(
@@ -140,6 +144,6 @@ function endWith(socket: Duplex, error: unknown): void {
   const headers = Object.entries({ ...socketHeaders, ...own, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
-  // A client that never closes its half would hold the socket for ever.
+  // A client that never closes its half would keep the socket open forever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

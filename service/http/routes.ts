@@ -1,6 +1,5 @@
-// Mounts a path: its own methods, the preflight, and 405 for every other method. Reads the headers
-// of requests as they came over the wire, and sets those that every answer has, with names in lower
-// case as Fastify keeps them.
+// Mounts a path: its own methods, the preflight, and 405 for every other method. Reads the raw
+// headers of requests, and sets the headers of every response, with lowercase names as in Fastify.
 
 import type {
   FastifyInstance,
@@ -16,8 +15,8 @@ import { Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * `before` runs ahead of reading the body, in order, `whenRead` after it. HEAD comes with GET.
- * `handler` gives what is to be sent: Fastify waits for a returned reply, which is a thenable.
+ * `before` runs before the body is read, in order, and `whenRead` after it. HEAD comes with GET.
+ * `handler` returns what is sent: Fastify would wait for a returned reply, which is thenable.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -45,7 +44,8 @@ export function mount(
   app.route({
     method: others.filter((method) => method !== "OPTIONS") as HTTPMethods[],
     url: path,
-    // Before the body: else its media type would be refused and not the method.
+    // Runs before the body is parsed; otherwise the media type would be refused instead of the
+    // method.
     onRequest: (request) => {
       throw new Refusal("method_not_allowed", `this path takes ${allow}, not ${request.method}`, {
         headers: { allow },
@@ -65,7 +65,7 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
   };
 }
 
-/** Allows a page the headers of spec §5, and two hours without another preflight. */
+/** Allows pages the headers of spec §5, and two hours without another preflight. */
 export const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
     .code(204)
@@ -83,18 +83,19 @@ function unreachable(): never {
   throw new Error("refused before the handler");
 }
 
-/** The media type of JSON that is sent as text; Fastify itself says it of what it writes. */
+/** The media type of JSON that is sent as text; Fastify sets it for JSON that it serializes. */
 export const jsonType = "application/json; charset=utf-8";
 
 /** More than any honest client or proxy sends. */
 const headersMax = 64;
 
 /**
- * Every value of a header, in order. Node's own `headers` keeps the first of two `Authorization`
- * and joins two `X-Client-Id` or `Origin`, which hides that there were two.
+ * Returns every value of a header, in order. Node's `headers` keeps the first of two
+ * `Authorization` headers and joins two `X-Client-Id` or `Origin` headers, which hides that there
+ * were two.
  *
- * @param rawHeaders names and values in turn, as Node gives them
- * @param name lower case
+ * @param rawHeaders names and values in turn, as Node provides them
+ * @param name in lowercase
  */
 export function headerValues(rawHeaders: string[], name: string): string[] {
   const values: string[] = [];
@@ -107,7 +108,9 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
   return values;
 }
 
-/** onRequest, for every path. Node drops headers silently beyond its own bound; we refuse first. */
+/**
+ * onRequest, for every path. Node silently drops headers above its own limit, so we refuse first.
+ */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id);
   reply.header("x-content-type-options", "nosniff");
@@ -125,15 +128,18 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   done();
 }
 
-/** @throws {Refusal} rather than ignore what is relied on. @param cure how to repeat without it */
+/**
+ * @throws {Refusal} instead of ignoring a header that the client relies on. @param cure how to
+ *   repeat without it
+ */
 export function refuseIdempotencyKey(request: FastifyRequest, cure: string): void {
   if (request.headers["idempotency-key"] === undefined) return;
   throw new Refusal("invalid_request", `Idempotency-Key is not taken; ${cure}`);
 }
 
 /**
- * Names what is answered by `etag`, which has no comma. True, and the status 304, where the caller
- * has it: RFC 9110 §13.1.2, a weak comparison with a list, or with `*` alone.
+ * Sets `etag`, which must not contain a comma. Returns true, and sets the status 304, if the caller
+ * has it: RFC 9110 §13.1.2, a weak comparison with a list, or with a single `*`.
  */
 export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {
   reply.header("etag", etag);
@@ -156,7 +162,7 @@ export function closeWhenDraining(draining: AbortSignal) {
   };
 }
 
-/** No answer of /v1 depends on cookies, so any page may read any of them. */
+/** No response of /v1 depends on cookies, so every page can read every response. */
 export const corsHeaders = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
@@ -169,7 +175,7 @@ export function apiHeaders(_request: FastifyRequest, reply: FastifyReply, done: 
   done();
 }
 
-/** Request ids, unique over processes and restarts. Nothing the client sent is part of them. */
+/** Request IDs, unique across processes and restarts. They contain nothing that the client sent. */
 export function requestIds(): () => string {
   const prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex");
   let count = 0;

@@ -1,6 +1,6 @@
-// Lists, sums and looks read these columns of many records at once. The store takes them from the
-// terms when it saves a record, so that nothing else reads terms by their bytes. A record is still
-// proved by its terms alone: these columns authorise nothing.
+// Lists, sums, and looks read these columns of many records. The store extracts them from the terms
+// when it saves a record, so that nothing else reads bytes of terms. A record is still verified
+// only by its terms: these columns authorize nothing.
 
 /** `token` 20 bytes, `amount` decimal, `expiresAt` Unix seconds. */
 export type RecordColumns = {
@@ -14,7 +14,7 @@ export type RecordColumns = {
  * Every intent has these words at the same place (spec/terms.md): 0x20 ‖ token ‖ amount ‖ calls ‖
  * expiration ‖ recovery ‖ salt ‖ chainId, of 32 bytes each.
  *
- * @throws {RangeError} where the terms are shorter than that
+ * @throws {RangeError} if the terms are shorter
  */
 export function deriveColumns(terms: Uint8Array): RecordColumns {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -26,5 +26,8 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
   };
 }
 
-/** Returns a reference as it is searched: the databases fold letters each in its own way. */
+/**
+ * Returns a reference in the form that is searched, because the databases fold letters in different
+ * ways.
+ */
 export const foldReference = (reference: string): string => reference.toLowerCase();

@@ -1,26 +1,26 @@
-// Copies the SQLite file of one server to an empty PostgreSQL of several. Every record is proved,
-// every table is copied in one transaction, and every record is read back and proved again.
+// Copies the SQLite file of one server to an empty PostgreSQL database of several servers. Every
+// record is verified, every table is copied in one transaction, and every record is read back and
+// verified again.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
 import { connect } from "./sqlite/connect.ts";
 import { type Store, termsByAddress } from "./store.ts";
 
-/** PostgreSQL takes 65,535 parameters in a statement. */
+/** PostgreSQL accepts 65,535 parameters per statement. */
 const parametersMax = 30_000;
 
-/** Records that are proved together. */
+/** The number of records that are verified together. */
 const batchSize = 1000;
 
-/** Rows of each table, and how many records proved themselves in the copy. */
+/** The number of rows per table, and of records that were verified in the copy. */
 export type Copied = { rows: Record<string, number>; recordsProved: number };
 
 /**
  * @param file a SQLite store that no server has open
- * @param target a PostgreSQL store in which nothing was created yet
- * @param prove throws where terms do not derive the address (20 bytes)
- * @throws where they are of different versions, where `target` holds anything, and where a record
- *   does not prove itself
+ * @param target a PostgreSQL store without any data
+ * @param prove throws if terms do not derive the address (20 bytes)
+ * @throws if the versions differ, if `target` has data, or if a record does not match its address
  */
 export async function copyToPostgres(
   file: string,
@@ -63,7 +63,7 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
   );
 }
 
-/** Tables that others refer to come first; the target has its migrations already. */
+/** Tables that others refer to come first. The target already has its migrations. */
 function tablesOf(source: Database.Database): string[] {
   const left = source
     .prepare<[], string>(
@@ -120,7 +120,7 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
   return count;
 }
 
-/** @returns how many there are */
+/** @returns the number of rows */
 async function eachAddress(
   source: Database.Database,
   act: (address: Buffer) => Promise<void>,

@@ -1,11 +1,11 @@
-// The two kinds of SQL spoken here, and the one type of theirs that differs.
+// The two SQL dialects of the service, and the one type in which they differ.
 
 import type { RawBuilder } from "kysely";
 
 export type Dialect = "sqlite" | "postgres";
 
-/** Bytes, of either dialect's own type for them. What comes out is a Buffer. */
+/** Bytes, in the dialect's own type. Queries return a Buffer. */
 export type Bytes = Uint8Array;
 
-/** One that makes a table, or what belongs to one. */
+/** A statement that creates a table, or a part of one. */
 export type TableStatement = RawBuilder<unknown>;

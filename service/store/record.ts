@@ -1,6 +1,6 @@
-// A record is believed only as far as it proves itself: its terms must be canonical and derive the
-// address under which they are held. Every reader of records decodes them here, with one keccak,
-// and create and look-up share the JSON text, byte for byte.
+// A record is used only after it was verified: its terms must be canonical and derive the address
+// under which they are stored. Every reader of records decodes them here, with one keccak. Create
+// and lookup share the JSON text, byte for byte.
 
 import {
   decodeTerms,
@@ -14,13 +14,13 @@ import { createKeccak } from "hash-wasm";
 import { deriveColumns } from "./columns.ts";
 import { CorruptError, type Store } from "./store.ts";
 
-/** `keccak`: noble's unless a faster one is given. */
+/** `keccak`: noble's by default. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
 
 /**
- * The intent that `terms` spell.
+ * Returns the intent of `terms`.
  *
- * @param address 20 bytes: the one under which the terms are held
+ * @param address 20 bytes: the address under which the terms are stored
  * @throws {CorruptError} with its cause: the terms are not canonical or derive another address
  */
 export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): Intent {
@@ -40,18 +40,19 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/** The records are of a factory that came before this one, or was made by somebody else. */
+/** The records belong to an earlier factory, or to someone else's. */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
-/** A single one may be corrupt; so many are not by chance. */
+/** A single one may be corrupt, but not all of these by chance. */
 const samples = 8;
 
 /**
- * Under another factory no record derives its address: each look-up would be a fault of ours.
+ * With another factory no record derives its address, so each lookup would be a fault of ours.
  *
- * @throws {OtherFactoryError} where there are records and none of the first few is this factory's
+ * @throws {OtherFactoryError} if there are records and none of the first few belongs to this
+ *   factory
  */
 export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Promise<void> {
   const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();
@@ -63,13 +64,13 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
   );
 }
 
-/** Why a record does not prove itself, in a line without the address. */
+/** Returns why a record does not match its address, in a line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
 
 /**
- * Puts `terms` in place of those held at `address` (20 bytes), which nobody is served. Only for
- * terms that were proved to derive the address: then whatever else stood there did not.
+ * Replaces the stored terms at `address` (20 bytes), which are corrupt and served to nobody. Call
+ * it only with terms that derive the address: the stored terms are then wrong.
  */
 export async function mendTerms(
   { db }: Pick<Store, "db">,
@@ -86,7 +87,7 @@ export async function mendTerms(
 
 /**
  * @param address 20 bytes
- * @param intent as the library parses or decodes it, so that its fields stand in one order
+ * @param intent as the library parses or decodes it, so that its fields have one order
  */
 export function recordJson(
   address: Uint8Array,
@@ -100,12 +101,15 @@ export function recordJson(
   return JSON.stringify({ address: text, factory, intent, terms: `0x${hex}` });
 }
 
-/** The same of terms as they are held. @throws {CorruptError} as {@link decodeRecord} */
+/** Does the same for stored terms. @throws {CorruptError} as {@link decodeRecord} */
 export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
 
 const hasher = await createKeccak(256);
 
-/** Any number of bytes to 32. Each call begins anew and ends at once, so all may share it. */
+/**
+ * Maps any number of bytes to 32. Each call is independent and synchronous, so all callers can
+ * share it.
+ */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

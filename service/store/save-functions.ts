@@ -2,8 +2,8 @@
 // does the same on SQLite, and store.test.ts runs against both.
 //
 // They are functions of the database because their statements must see what other servers committed
-// while they waited for their turn. A single statement would not: it sees the database as of its
-// start. A transaction of several round trips would keep all servers waiting if its own server
+// while they waited for their turn. A single statement would not, because it sees the database as
+// of its start. A transaction of several round trips would make all servers wait if its own server
 // stopped halfway.
 
 import { sql } from "kysely";
@@ -26,8 +26,8 @@ export function saveFunctions(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * Inserts the whole group, and looks at single creates only if some address existed before. With a
- * step for each create, a sixth fewer were answered (bench/http.ts).
+ * Inserts the whole group, and looks at single creates only if an address existed before. With one
+ * step per create, throughput was a sixth lower (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -62,8 +62,8 @@ const saveRecords = `
   end $$`;
 
 /**
- * Takes one create after the other, since the next may have the same reference. The lock on the
- * table of references comes before the turn: what waits for it keeps no other create waiting.
+ * Handles one create after the other, because the next may have the same reference. The lock on the
+ * table of references comes before the turn, so a create that waits for it delays no other create.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

@@ -1,4 +1,4 @@
-// What the service remembers, and what it promises about it. Every store passes store.test.ts.
+// The data that the service stores, and its promises. Every store passes store.test.ts.
 
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
@@ -12,12 +12,12 @@ export type NewRecord = {
   address: Uint8Array;
   terms: Uint8Array;
   accountId: string;
-  /** Created by the account's client ID: the executor has a budget of its own for these. */
+  /** Created by the account's client ID, for which the executor has a separate budget. */
   isClientId?: boolean;
   createdAtMs: number;
   /** The account's name for the address. */
   reference?: string | undefined;
-  /** Another address of the account may have the reference already. */
+  /** Whether another address of the account may already have the reference. */
   isAgain?: boolean;
 };
 
@@ -45,26 +45,28 @@ export type Store = {
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * The terms of an address of 20 bytes, unverified: derive the address again to serve them.
-   * @throws {UnavailableError} when the store does not answer
+   * Returns the terms of an address of 20 bytes, unverified: derive the address again before you
+   * serve them.
+   * @throws {UnavailableError} if the store does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * The record held for 20 bytes of address, proved: the JSON text that create answered.
-   * @throws {UnavailableError} when the store does not answer
-   * @throws {CorruptError} where the terms held do not derive the address
+   * Returns the stored record of an address of 20 bytes, verified: the JSON text that create
+   * returned.
+   * @throws {UnavailableError} if the store does not answer
+   * @throws {CorruptError} if the stored terms do not derive the address
    */
   findRecord(address: Uint8Array): Promise<string | undefined>;
 
   /**
-   * Makes a read that many requests wait for at once: the keys of one turn of the event loop share
-   * a transaction or a round trip. Each call reads the primary, never a cache.
+   * Makes a read that many requests share: the keys of one turn of the event loop share a
+   * transaction or a round trip. Each call reads the primary, never a cache.
    */
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /**
-   * PostgreSQL alone has it: the rows of a statement that each connection plans once, by its name.
+   * Only on PostgreSQL: the rows of a statement that each connection plans once, by its name.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
@@ -73,16 +75,16 @@ export type Store = {
   db: Kysely<Tables>;
 
   /**
-   * Resolves when the store reads, and still acknowledges writes.
+   * Resolves if the store is readable and still acknowledges writes.
    * @throws {UnavailableError}
    */
   check(): Promise<void>;
 
-  /** Finishes what was begun, then lets go of the database. */
+  /** Finishes pending work, then closes the database. */
   close(): Promise<void>;
 };
 
-/** `text` never differs under one `name`. */
+/** `text` must always be the same for one `name`. */
 type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
@@ -94,17 +96,17 @@ export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 /** @throws {UnavailableError} */
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
-/** The store cannot promise this now: it may or may not have happened. Ask again later. */
+/** The store cannot promise this now: it may or may not have happened. Try again later. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** The store contradicts itself, and asking again mends nothing. */
+/** The store contradicts itself, and trying again does not help. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
 
-/** Every store reads records by this. */
+/** The function with which every store reads records. */
 export const termsByAddress: KeyedQuery = {
   name: "find-terms",
   sqlite: "select terms from records where address = ?",

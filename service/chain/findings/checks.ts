@@ -1,6 +1,6 @@
-// Checks an intent before anybody pays its address: it is simulated as if it were paid, and the
-// token, the contracts and the node are asked what may go wrong. Each finding has its place in the
-// intent and a cure. spec/service.md, "Check", lists the kinds.
+// Checks an intent before anyone pays its address. It simulates the intent as if it were paid, and
+// asks the token, the contracts, and the node for possible problems. Each finding has its place in
+// the intent and a cure. spec/service.md, "Check", lists the kinds.
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
@@ -24,7 +24,7 @@ import {
 
 type Checked = { simulation: Simulation; findings: Finding[]; notes: Note[] };
 
-/** @throws {ChainUnavailable} when the chain cannot be read, or went on to other blocks */
+/** @throws {ChainUnavailable} if the chain cannot be read, or has moved on to other blocks */
 type CheckSubject = (subject: StatusSubject) => Promise<Checked>;
 
 export function openChecks(chain: CheckedChain): CheckSubject {
@@ -42,11 +42,11 @@ export function openChecks(chain: CheckedChain): CheckSubject {
 export type CheckedChain = SimulatedChain & Depths & Ceiling;
 
 /**
- * Up to eleven calls of the node and one for each contract that is named; where it has no
- * eth_simulateV1 up to 29 and two for each contract, and no allowance or fee is found.
+ * Makes up to eleven calls, and one for each contract that the intent names. Without eth_simulateV1
+ * it makes up to 29, and two for each contract, and finds no allowances or fees.
  *
- * @param simulation of `subject`; everything is asked at its block
- * @throws {ChainUnavailable} when the chain cannot be read
+ * @param simulation of `subject`; everything is read at its block
+ * @throws {ChainUnavailable} if the chain cannot be read
  */
 async function findFindings(
   chain: CheckedChain,
@@ -95,13 +95,16 @@ async function findFindings(
     ...findWallets(subject, codes),
     ...findLeftOver(simulation, subject),
     ...allowances,
-    // Another sender's failure would be taken for one of gas.
+    // Otherwise the failure of another sender would look like a lack of gas.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
   return { findings, notes: notesOf(subject, codes, pausable) };
 }
 
-/** The state in which the address has one unit more than the amount, or what it has already. */
+/**
+ * The state in which the address has one unit more than the amount, or its current balance if that
+ * is higher.
+ */
 async function assumeFunding(
   chain: CheckedChain,
   { address, intent }: StatusSubject,
@@ -114,10 +117,10 @@ async function assumeFunding(
   return assumed && { state: assumed, held: amount + 1n };
 }
 
-/** The most addresses of one call that the token is asked about. */
+/** The most addresses per call whose blocking the token is asked about. */
 const blockedAskedMax = 4;
 
-/** Asks the token, where something fails, whether it blocks one of the parties. */
+/** If something fails, asks the token whether it blocks one of the parties. */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,
   { intent }: StatusSubject,

@@ -1,7 +1,7 @@
-// Finds what can be said of the contracts that an intent names. A contract's code, which is read
-// without running it, shows whether it is a proxy and whether it could ever move a token. Notes say
-// what a check cannot promise: somebody may change a contract's answers before the address is paid.
-// That is no fault of the intent, so notes are not findings.
+// Finds facts about the contracts that an intent names. The code of a contract shows, without
+// running it, whether it is a proxy and whether it could ever move a token. Notes say what a check
+// cannot promise: someone can change a contract's behavior before the address is paid. That is not
+// a fault of the intent, so notes are not findings.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -12,7 +12,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 import { askAll } from "./questions.ts";
 
-/** Codes by the address that was asked for; `0x` if it has none. */
+/** Code by requested address; `0x` if the address has none. */
 export type Codes = ReadonlyMap<Hex, Hex>;
 
 export async function readCodes(
@@ -30,25 +30,28 @@ export async function readCodes(
 /** An account that delegates to a contract (EIP-7702). */
 export const isDelegating = (code: Hex): boolean => code.length === 48 && code.startsWith("0xef01");
 
-/** Slots where proxies keep what they run: EIP-1967 (two), and OpenZeppelin's before it. */
+/**
+ * Slots in which proxies store their implementation: EIP-1967 (two), and OpenZeppelin's older one.
+ */
 const proxySlots = [
   "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
   "a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50",
   "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
 ];
 
-/** Whether the code runs another, which somebody can change. */
+/** Whether the code runs other code, which someone can change. */
 export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.includes(slot));
 
 const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
-/** They run foreign code as their own, so that anything may be in it. CALLCODE, DELEGATECALL. */
+/** CALLCODE and DELEGATECALL run foreign code as their own, so the contract can do anything. */
 const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 /** `transfer(address,uint256)`, `approve(address,uint256)` */
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Whether the code could send tokens on: it calls others, and either names a function that moves
- * tokens or passes on what its caller says. It may be wrong of a contract that looks so and is not.
+ * Whether the code could send tokens on. It must call others, and either contain a selector that
+ * moves tokens or pass on calldata of its caller. It can be wrong about a contract that only looks
+ * like this.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
@@ -67,14 +70,14 @@ export function canMoveTokens(code: Hex): boolean {
   return calls && names;
 }
 
-/** solc writes CBOR behind the code, and its length in the last two bytes. */
+/** solc appends CBOR to the code, with its length in the last two bytes. */
 function withoutMetadata(bytes: Buffer): Buffer {
   if (bytes.length < 2) return bytes;
   const start = bytes.length - 2 - bytes.readUInt16BE(bytes.length - 2);
   return start > 0 && [0xa1, 0xa2, 0xa3].includes(bytes[start]!) ? bytes.subarray(0, start) : bytes;
 }
 
-/** Contracts that say whether they are paused, which somebody can change: whether each is now. */
+/** Whether contracts that report a paused state, which someone can change, are paused now. */
 export type Pausable = ReadonlyMap<Hex, boolean>;
 
 export async function askPaused(

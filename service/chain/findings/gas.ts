@@ -1,5 +1,5 @@
-// Finds intents that the executor's gas limit does not suit: those that need more than it gives,
-// and those that do less work with less gas. It asks the node for the executor's own estimate.
+// Finds intents that do not suit the executor's gas limit: intents that need more, and intents that
+// do less work with less gas. It asks the node for the same estimate as the executor.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -15,7 +15,7 @@ import type { SimulatedChain } from "../simulation/simulation.ts";
 /** The largest gas limit with which the executor simulates an execution. */
 export type Ceiling = { executionGasMax: number };
 
-/** The state differs a little once the address is paid: so much of the ceiling is left for that. */
+/** The state differs a little when the address is paid, so this share of the ceiling is used. */
 const ceilingShare = 0.95;
 
 /** @param from any executor's address */
@@ -48,7 +48,10 @@ export async function findGas(
   return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];
 }
 
-/** Returns the least limit up to `gas` that it succeeds with; undefined if the node cannot say. */
+/**
+ * Returns the least limit up to `gas` with which the execution succeeds; undefined if the node
+ * cannot say.
+ */
 async function estimateAt(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,

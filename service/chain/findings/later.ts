@@ -1,5 +1,6 @@
-// Finds what may fail later: calls that succeed now and would fail at the expiry, or when somebody
-// else executes them with other gas; and an expiry so near that a payment cannot become final.
+// Finds what can fail later: calls that succeed now and would fail at the expiration time, or if
+// someone else executes them with other gas; and an expiration time before a payment can become
+// final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -12,9 +13,9 @@ import { callGas } from "../simulation/meter.ts";
 import { explainFailure } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
-/** Two that nobody has. */
+/** Two accounts whose keys nobody has. */
 export const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
-/** Twice what a run used, and what a transaction takes besides. */
+/** Twice the gas of the run, and the base cost of a transaction. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
 /** @param simulation that succeeded at `block` */
@@ -44,10 +45,10 @@ export async function findLater(
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
-/** `time`: of the block, Unix seconds, on nodes that let it be chosen. */
+/** `time`: of the block, in Unix seconds, on nodes that allow setting it. */
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
-/** Why it fails so; undefined where it succeeds, or the node does not say. */
+/** The reason of the failure; undefined if it succeeds or the node does not say. */
 async function readFailure(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,
@@ -67,12 +68,12 @@ async function readFailure(
   }
 }
 
-/** Blocks: of a payment before the executor acts on it, and of what it did until it is final. */
+/** Numbers of blocks: until the executor acts on a payment, and until its transaction is final. */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
-/** A chain's pace is measured over so many blocks. */
+/** The number of blocks over which the pace of a chain is measured. */
 const blocksMeasured = 100;
-/** No listed chain is slower. The bound keeps a chain that stood still from counting as slow. */
+/** No listed chain is slower. The bound prevents that a chain that halted counts as slow. */
 const blockSecondsMax = 30;
 
 export async function findNearExpiry(
@@ -94,7 +95,7 @@ export async function findNearExpiry(
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 
-/** Seconds a block. */
+/** Seconds per block. */
 async function readSecondsPerBlock(rpc: ChainRpc, block: BlockReference): Promise<number> {
   const measured = Math.min(blocksMeasured, block.number);
   if (measured === 0) return blockSecondsMax;

@@ -1,5 +1,5 @@
-// Asks a node what calls would answer, without sending them: one after the other on the same state
-// where the node has eth_simulateV1, else each by itself with eth_call.
+// Asks a node for the results of calls without sending them: one after the other on the same state
+// with eth_simulateV1, or each on its own with eth_call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -8,23 +8,23 @@ import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { hexData, isRefusal, revertOf } from "../rpc/json-rpc.ts";
 
-/** `value` wei; `gas` {@link questionGas} where it is left out. */
+/** `value` in wei; `gas` defaults to {@link questionGas}. */
 export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: number };
 
-/** Undefined: the node could not run it. */
+/** Undefined if the node could not run it. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/** Circle's proxied tokens take 60,000 for a transfer. What burns more answers nothing. */
+/** Circle's proxied tokens need 60,000 for a transfer. A call that burns more has no result. */
 const questionGas = 200_000;
 
 type Replies = {
-  /** One for each question, in their order. */
+  /** One result per question, in their order. */
   replies: Reply[];
-  /** Each question found the state that those before it left. */
+  /** Whether each question saw the state that the previous ones left. */
   isSequence: boolean;
 };
 
-/** @throws {ChainUnavailable} where the node cannot be reached */
+/** @throws {ChainUnavailable} if the node cannot be reached */
 export async function askAll(
   rpc: ChainRpc,
   block: BlockReference,
@@ -47,7 +47,7 @@ export async function askAll(
     }));
     return { replies, isSequence: true };
   } catch (error) {
-    // Nodes that do not know the method give malformed answers too.
+    // Nodes without the method also return malformed answers.
     if (!(isRefusal(error) || error instanceof TypeError)) throw error;
   }
   const alone = calls.map((call) => askOne(rpc, block, call, assumed));

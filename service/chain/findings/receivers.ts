@@ -1,5 +1,5 @@
-// Finds money that nobody could move again: sent to an address that is nobody's, or by a plain
-// transfer to a contract that has no way to send it on.
+// Finds money that nobody could move again: sent to an address without an owner, or by a plain
+// transfer to a contract that cannot send it on.
 
 import { type Hex, type Intent, type Path, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -7,13 +7,15 @@ import type { StatusSubject } from "executable-address/status";
 import { hexToBigInt } from "viem/utils";
 import { type Codes, canMoveTokens, isDelegating } from "./contracts.ts";
 
-/** An account is sent a token; the intent names it at `path`. */
+/** An account that receives a token, with the `path` at which the intent names it. */
 export type Receiver = { readonly account: Hex; readonly path: Path };
 
 const plain = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;
 const from = /^(transferFrom|safeTransferFrom)\(address \w+, address \w+, uint256 \w+\)$/;
 
-/** Finds those a call names and those a run shows to have more; `recovery` is the last. */
+/**
+ * Finds the receivers that a call names or whose balance grows in the run; `recovery` is the last.
+ */
 export function receiversOf(
   { address, intent }: StatusSubject,
   { changes }: Pick<Simulation, "changes">,
@@ -44,7 +46,7 @@ function placeOf(account: Hex, { calls }: Intent): Path {
 }
 
 const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x000000000000000000000000000000000000dEaD"]);
-/** The zero address and every precompile of today's chains lie below. */
+/** The zero address and all current precompiles are below this address. */
 const ordinaryMin = 1n << 16n;
 
 /** @param codes of the receivers */

@@ -1,6 +1,6 @@
-// Finds doubts about the intent's token: what it would do to a payment and to a return, and amounts
-// that were probably written for other decimals. Tokens have no common way to state their rules, so
-// transfers are simulated.
+// Finds problems of the intent's token: with payments, with returns, and amounts that were probably
+// written for other decimals. Tokens have no common way to report their rules, so it simulates
+// transfers.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -11,7 +11,7 @@ import { encodeViewCall, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** An account that nobody has, another for each address. */
+/** An account whose key nobody has, different for each address. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -21,12 +21,12 @@ const wordOf = (reply: Reply) =>
 
 export type TokenAnswers = {
   supply: bigint | undefined;
-  /** Undefined: the node could not say. */
+  /** Undefined if the node could not say. */
   canMove: boolean | undefined;
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Set where less arrives than a payer sends. */
+  /** Set if less arrives than a payer sends. */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
@@ -63,7 +63,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked places in the intent of addresses that the token says it blocks */
+/** @param blocked places in the intent of addresses that the token reports as blocked */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -128,10 +128,13 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
   cure: "ask payers for more than the amount, or take another token",
 });
 
-/** Functions by which tokens tell whom they block: Circle's, Tether's, and two more in use. */
+/**
+ * Functions with which tokens report blocked addresses: Circle's, Tether's, and two other common
+ * ones.
+ */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** The `accounts` that the token says it blocks, by any of the usual functions. */
+/** The `accounts` that the token reports as blocked, with any of the usual functions. */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,
@@ -149,19 +152,22 @@ export async function findBlocked(
   return new Set(asked.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
 }
 
-/** The decimals that tokens commonly have, and none: whole tokens. */
+/** The decimals that tokens commonly have, and 0 for whole tokens. */
 const usual = [18, 6, 8, 0];
 
 const isOrdinary = (amount: bigint, decimals: number) =>
   amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
 
-/** Too little to be worth a transfer of any listed token, of which bitcoin's are the dearest. */
+/** Too little to be worth a transfer of any listed token, including bitcoin tokens. */
 const isDust = (amount: bigint, decimals: number) =>
   decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
 
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
-/** Between a hundredth and ten million tokens with other decimals, and far outside with its own. */
+/**
+ * Between a hundredth and ten million tokens with other decimals, and far outside with the token's
+ * own.
+ */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;
   const amount = BigInt(amountText);

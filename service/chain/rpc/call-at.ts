@@ -1,4 +1,4 @@
-// Asks a node about one block, by the block's hash: a node that has another block there refuses.
+// Calls a node at one block, named by its hash: a node with another block at that height refuses.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -6,21 +6,21 @@ import type { ChainRpc } from "./chain-rpc.ts";
 import { type Answer, type Call, CallRefused, hexData, isRefusal } from "./json-rpc.ts";
 import type { Usable } from "./view.ts";
 
-/** Asks about a block, which it is given in the form that the node knows. */
+/** A call at a block, which is passed in the form that the node supports. */
 type Question = (at: unknown) => Call;
 
-/** One block of a chain, at which one endpoint is asked, another at each turn, or several. */
+/** One block of a chain, at which one endpoint, each in turn, or several endpoints are called. */
 export type AtBlock = {
   chainId: number;
   timestamp: number;
   /**
-   * Gives the answers of each endpoint that is asked.
-   * @param isUsable where it does not hold, another endpoint is asked instead, if there is one
+   * Returns the answers of each endpoint that was called.
+   * @param isUsable if it returns false, another endpoint is called instead, if there is one
    */
   ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
 };
 
-/** Asks one endpoint, whose refusal is an answer. */
+/** Calls one endpoint, and returns its refusal as an answer. */
 export const oneAt = (
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
@@ -41,7 +41,7 @@ async function answerAt(rpc: ChainRpc, block: BlockReference, question: Question
   }
 }
 
-/** State that a question assumes, by address: words of storage by slot, and `balance` in wei. */
+/** State that a call assumes, by address: storage words by slot, and `balance` in wei. */
 export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
 /**
@@ -81,10 +81,10 @@ export async function askAt(
 }
 
 /**
- * Encodes a call of a contract's function, named in the text form of intents. Unlike an intent it
- * may call any address.
+ * Encodes a call of a contract's function, in the text form of intents. Unlike in an intent, every
+ * address is allowed.
  *
- * @param text such as `allowance(address owner, address spender)`; @param args as an intent's
+ * @param text such as `allowance(address owner, address spender)`; @param args as in an intent
  */
 export function encodeViewCall(to: Hex, text: string, args: string[] = []): { to: Hex; data: Hex } {
   return { to, data: toHex(encodeCall({ target: factoryAddress, function: text, args })) };

@@ -1,4 +1,4 @@
-// Asks a chain where one endpoint's answer is enough: each endpoint in turn until one answers.
+// Calls a chain when one endpoint's answer is sufficient: each endpoint in turn until one answers.
 
 import { invalidParameters } from "executable-address/status";
 import { type Endpoint, type EndpointChain, httpEndpoint } from "./endpoint.ts";
@@ -14,20 +14,20 @@ import { classifyError } from "./node-errors.ts";
 
 export type ChainRpc = {
   /**
-   * @throws {CallRefused} where a node answered an error, and no other a result
-   * @throws {ChainUnavailable} where none answered
+   * @throws {CallRefused} if a node returned an error, and no other a result
+   * @throws {ChainUnavailable} if no endpoint answered
    */
   request(method: string, params: unknown[]): Promise<unknown>;
   heads: Heads;
 };
 
 const timeoutMs = 10_000;
-/** An endpoint that failed is asked last for so long. */
+/** An endpoint that failed is called last for this time. */
 const standBackMs = 15_000;
 
 /**
  * @param urls tried in this order
- * @param now milliseconds, by a clock that does not go back
+ * @param now milliseconds of a monotonic clock
  * @param chain if given, this process's other requests to its URLs share their limits
  */
 export function openChainRpc(
@@ -57,7 +57,7 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
-        // Another node would answer a revert or wrong parameters alike.
+        // Another node would return the same revert, or the same error for wrong parameters.
         const kind = classifyError(method, refusal);
         if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {

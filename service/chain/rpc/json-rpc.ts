@@ -1,22 +1,20 @@
-// JSON-RPC between this service and a chain's endpoints: calls, answers, and the form that an
-// answer must have before it is believed.
+// JSON-RPC between this service and a chain's endpoints: calls, answers, and the checks of an
+// answer before it is used.
 
 import type { Hex } from "executable-address";
 import { executionReverted, fromQuantity, lowerHex, toQuantity } from "executable-address/status";
 
 export type Call = { method: string; params: unknown[] };
 
-/** A node's error in place of a result. */
+/** A node's error instead of a result. */
 export type CallError = { code: number; message: string; data?: unknown };
 
 export type Answer = { result: unknown } | { error: CallError };
 
-/** The chain cannot be read now: nothing is said of it. The message names no URL. */
+/** The chain cannot be read now, so nothing is known about it. The message names no URL. */
 export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
-  /**
-   * A node or gateway answered and refused, or was too slow: a smaller question may be answered.
-   */
+  /** A node or gateway refused the call or was too slow. A smaller call may succeed. */
   readonly isReached: boolean;
 
   constructor(message: string, options: { isReached?: boolean; cause?: unknown } = {}) {
@@ -25,10 +23,10 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** The calls of this minute are used up; no node was asked. */
+/** The calls of this minute are used up. No node was called. */
 export class CallsSpent extends ChainUnavailable {}
 
-/** A node answered a call with an error. */
+/** A node returned an error for a call. */
 export class CallRefused extends Error {
   override name = "CallRefused";
   readonly code: number;
@@ -42,19 +40,19 @@ export class CallRefused extends Error {
 }
 
 /**
- * Whether a node was reached and did not answer the question. Nodes word that in many ways under
- * many codes, and their gateways time out, so every error that was answered counts.
+ * Returns whether a node was reached but did not answer the question. Nodes report that with many
+ * codes and texts, and their gateways time out, so every error in a response counts.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
 }
 
-/** EIP-1474 has no code for a revert: OpenEthereum and Nethermind use this one. */
+/** EIP-1474 has no code for a revert. OpenEthereum and Nethermind use this one. */
 const executionError = -32015;
 
 /**
- * Reports whether the call ran on chain state and reverted, as opposed to not having been run. The
- * code and the data decide before the words do: a contract chooses the text of its reason.
+ * Reports whether the call ran on chain state and reverted, as opposed to not having been run. Code
+ * and data have priority over the text, because a contract chooses the text of its reason.
  */
 export function isRevert({ code, message, data }: CallError): boolean {
   if (code === executionReverted || code === executionError || isRevertData(data)) return true;
@@ -63,7 +61,9 @@ export function isRevert({ code, message, data }: CallError): boolean {
   );
 }
 
-/** Accepts data as such, after "Reverted" (Nethermind), and in an object (hardhat). */
+/**
+ * Accepts the data itself, the data after "Reverted" (Nethermind), and data in an object (Hardhat).
+ */
 function isRevertData(data: unknown): boolean {
   if (typeof data === "string") return /^(reverted )?0x([0-9a-f]{2})+$/i.test(data.trim());
   if (typeof data !== "object" || data === null) return false;
@@ -71,9 +71,9 @@ function isRevertData(data: unknown): boolean {
 }
 
 /**
- * How a call reverted that a node was asked to run; undefined where the node did not say.
+ * Returns the revert data of a call that a node ran; undefined if the node did not return it.
  *
- * @throws `error` where it is no refusal
+ * @throws `error` if it is not a revert
  */
 export function revertOf(error: unknown): CallError | undefined {
   if (!isRefusal(error)) throw error;
@@ -82,27 +82,27 @@ export function revertOf(error: unknown): CallError | undefined {
   return isRevert({ code, message, data }) ? { code, message, data } : undefined;
 }
 
-/** @throws {ChainUnavailable} where there is no answer, or an error */
+/** @throws {ChainUnavailable} if there is no answer, or an error */
 export function resultOf(answer: Answer | undefined): unknown {
   if (answer && "result" in answer) return answer.result;
   throw new ChainUnavailable(answer ? answer.error.message : "no answer");
 }
 
-/** A JSON-RPC quantity. @throws {ChainUnavailable} on anything else */
+/** A JSON-RPC quantity. @throws {ChainUnavailable} for anything else */
 export function quantity(value: unknown): bigint {
   const found = fromQuantity(value);
   if (found !== undefined) return found;
   throw unlike("a quantity", value);
 }
 
-/** Hex of any even length, lower case. @throws {ChainUnavailable} on anything else */
+/** Hex of any even length, in lowercase. @throws {ChainUnavailable} for anything else */
 export function hexData(value: unknown): Hex {
   const found = lowerHex(value);
   if (found) return found;
   throw unlike("hex", value);
 }
 
-/** An answer is not what was asked for. */
+/** An answer has the wrong form. */
 export const unlike = (wanted: string, value: unknown) =>
   new ChainUnavailable(`wanted ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`);
 
@@ -116,7 +116,7 @@ export type Block = {
   gasLimit: bigint;
 };
 
-/** @throws {ChainUnavailable} when it is not a block, null included */
+/** @throws {ChainUnavailable} if it is not a block; null is not a block */
 export function blockOf(value: unknown): Block {
   if (typeof value !== "object" || value === null) throw unlike("a block", value);
   const block = value as Record<string, unknown>;
@@ -130,20 +130,22 @@ export function blockOf(value: unknown): Block {
   };
 }
 
-/** Parameters of a block by number. */
+/** Parameters of a request for a block by number. */
 export function blockCall(number: number | "latest" | "finalized"): Call {
   const tag = typeof number === "string" ? number : toQuantity(number);
   return { method: "eth_getBlockByNumber", params: [tag, false] };
 }
 
-/** Any error of a read as the one that readers expect. @throws {ChainUnavailable} always */
+/**
+ * Converts any error of a read to the one that readers expect. @throws {ChainUnavailable} always
+ */
 export function unread(error: unknown): never {
   if (error instanceof ChainUnavailable) throw error;
   const message = error instanceof Error ? error.message : String(error);
   throw new ChainUnavailable(message, { cause: error });
 }
 
-/** A log, as eth_getLogs and receipts contain it. Lower case. */
+/** A log of eth_getLogs or a receipt. Lowercase. */
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
 /** @throws {ChainUnavailable} if `value` is not a log */

@@ -1,12 +1,12 @@
-// Several endpoints of one chain, none of them trusted alone. A view is what one pass works with:
-// the head that enough of them show, and reads that enough of them answer alike.
+// Several endpoints of one chain, none of which is trusted on its own. A view is the chain as one
+// pass sees it: the head that enough endpoints show, and reads that enough endpoints answer alike.
 //
-// Two endpoints are never worse than one. The head is the newest block that enough of them show
-// alike, so an endpoint that claims later blocks changes nothing. One whose head does not move
-// while another's does counts as silent, and so does one that answers long after enough others. One
-// that was silent for minutes is left out of the count until it answers again.
+// Two endpoints are never worse than one. The head is the newest block that enough endpoints show,
+// so an endpoint that claims later blocks changes nothing. An endpoint whose head does not move
+// while another's does counts as silent, and so does one that answers long after enough others. An
+// endpoint that was silent for minutes is not counted until it answers again.
 //
-// Relays, to which an operator may have transactions sent in place of endpoints, are at the end.
+// Relays, to which an operator can send transactions instead of endpoints, are at the end.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -41,23 +41,23 @@ import {
 import { agreed, type View, viewOf } from "./view.ts";
 
 export type Network = {
-  /** Asks every endpoint where it is. @throws {ChainUnavailable} when none is on this chain */
+  /** Asks every endpoint for its head. @throws {ChainUnavailable} if none is on this chain */
   openView(): Promise<View>;
   /**
-   * Does the same where one endpoint, another at each turn, no longer shows `head` as its newest
-   * block; undefined while it does.
+   * Does the same if one endpoint (a different one each time) no longer shows `head` as its newest
+   * block; returns undefined while it does.
    */
   openNewView(head: Hex): Promise<View | undefined>;
 };
 
-/** An endpoint whose head is lower than another's and did not move for so long is ignored. */
+/** An endpoint whose head is lower than another's and did not move for this time is ignored. */
 const frozenMs = 60_000;
 
-/** An endpoint is late that takes so long, and so many times as long as enough others. */
+/** An endpoint is late if it takes this time, and this multiple of the time of enough others. */
 const lateMsMin = 2000;
 const lateFactor = 4;
 
-/** @param clock milliseconds by a clock that does not go back */
+/** @param clock milliseconds of a monotonic clock */
 export function openNetwork(
   chainId: number,
   endpoints: Endpoint[],
@@ -77,7 +77,7 @@ export function openNetwork(
   };
 }
 
-/** @param reached the one that was asked already, if it answered */
+/** @param reached the endpoint that was already called, if it answered */
 async function openView(
   state: NetworkState,
   asked: EndpointRecord[],
@@ -97,12 +97,12 @@ async function openView(
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
 }
 
-/** How many of so many endpoints must say the same. */
+/** Returns how many of the endpoints must agree. */
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Leaves out those that took longer than others do. A pass waits for each answer of its endpoints,
- * so one that is slow for all of them counts as silent while enough others are not.
+ * Removes endpoints that took longer than others. A pass waits for the answers of its endpoints, so
+ * a slow endpoint counts as silent while enough others are fast.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
@@ -119,7 +119,7 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   });
 }
 
-/** Finds an endpoint's head; undefined where it failed, or is of another chain. */
+/** Reads an endpoint's head; undefined if it failed or is on another chain. */
 async function findWhere(
   state: NetworkState,
   record: EndpointRecord,
@@ -148,9 +148,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * The newest block that `quorum` of those that are alive show alike, each field of it: those beyond
- * it are asked for it by its number. Where no block has so many, the newest that so many have
- * reached.
+ * Returns the newest block that `quorum` live endpoints show with all fields alike; endpoints
+ * beyond it are asked for it by number. If no block has a quorum, returns the highest number that a
+ * quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -200,8 +200,8 @@ async function blockOfEach(
 }
 
 /**
- * Whom to ask about `head`: those that showed it, those beyond it, and last those that may not have
- * it yet; and after all of them those whose score is bad, the worst last.
+ * Orders the endpoints for reads at `head`: those that showed it, then those beyond it, then those
+ * that may not have it yet. Endpoints with bad scores come last, the worst at the end.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
@@ -214,7 +214,7 @@ function orderFor(state: NetworkState, found: readonly Reached[], head: Block): 
   return found.toSorted((a, b) => rank(a) - rank(b)).map(({ record }) => record);
 }
 
-/** Two endpoints at one height with two hashes: a reorg in passing, or one of them lies. */
+/** Two endpoints show two hashes at one height: a reorganization, or a false endpoint. */
 function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
   const byNumber = new Map<number, Hex>();
   for (const { record, head } of found) {
@@ -236,9 +236,9 @@ export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 export type Relays = { count: number; tell(calls: Call[]): Promise<RelayAnswer[]> };
 
 /**
- * Opens relays. All are asked at the same time, and the first that accepts a transaction is enough,
- * so a silent relay delays no transaction. One that failed is skipped for some transactions, more
- * with each failure.
+ * Opens relays. All of them are called simultaneously, and one that accepts a transaction is
+ * sufficient, so a silent relay delays no transaction. A relay that failed is skipped for some
+ * transactions, more with each failure.
  */
 export function openRelays(
   chainId: number,
@@ -259,7 +259,7 @@ export function openRelays(
         told[place]!.answers = answers;
         if (!answers?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // Rejects once none has taken it; what each said stands in `told`.
+      // Rejects if no relay accepted the transaction; `told` has each relay's error.
       await Promise.any(takes).catch(() => {});
       return told.map((each) => ({ ...each }));
     },

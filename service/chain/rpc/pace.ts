@@ -1,6 +1,6 @@
-// Learns from a provider's refusals what it allows: calls and bytes per request, calls per second,
-// and until when it wants no call, for all methods or for one. Plans change, so the sizes are
-// forgotten after ten minutes, and rates grow with each answer.
+// Learns a provider's limits from its refusals: calls and bytes per request, calls per second, and
+// pauses, for all methods or for one. Plans change, so sizes are forgotten after ten minutes, and
+// rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -13,16 +13,16 @@ export type Allowance = {
 };
 
 export type Pace = {
-  /** Returns how long to wait before the first of `open` may be sent. */
+  /** Returns how long to wait before the first of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
-  /** Takes from the front of `open` as many as one request may contain now: at least one. */
+  /** Takes as many calls from the front of `open` as one request can contain now: at least one. */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /**
-   * Notes that the provider wants fewer calls.
+   * Records that the provider wants fewer calls.
    * @param method if it refused this method, and not others in the same request
    */
   limited(method?: string, retryAfterMs?: number): void;
-  /** Notes that a request of so many calls was refused for its size. */
+  /** Records that a request with this number of calls was refused for its size. */
   tooMuch(calls: number): void;
   succeeded(methods: ReadonlySet<string>): void;
   callsMax(): number;
@@ -30,15 +30,15 @@ export type Pace = {
   read(): Allowance;
 };
 
-/** Public endpoints accept so much in one batch. */
+/** Public endpoints accept this number of calls in one batch. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * A rate below it is never derived: one refusal may come when hardly anything was sent, and at so
- * few calls a second a busy chain falls behind. Operators can set a lower one.
+ * The least rate that is derived. A refusal may come when hardly anything was sent, and with a
+ * lower rate a busy chain falls behind. Operators can set a lower one.
  */
 const perSecondMin = 25;
-/** A new rate is this share of what was sent on average in this time before the refusal. */
+/** The share of the average rate before the refusal that becomes the new rate. */
 const share = 0.7;
 const windowMs = 10_000;
 /** Calls per second that each answered request adds. */
@@ -55,7 +55,7 @@ type Limit = {
 };
 
 /**
- * @param now milliseconds by a clock that does not go back
+ * @param now milliseconds of a monotonic clock
  * @param perSecondMax the operator's own limit
  */
 export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFINITY): Pace {

@@ -1,6 +1,6 @@
-// A view is what one pass works with: the head it believes, reads that enough endpoints answer
-// alike, and answers side by side where each may know something of its own. The functions that
-// compare the endpoints' answers follow below it.
+// A view is the chain as one pass sees it: its head, reads that enough endpoints answer alike, and
+// all answers side by side if each endpoint may know something different. The functions that
+// compare answers are below it.
 
 import type { Hex } from "executable-address";
 import {
@@ -13,62 +13,67 @@ import {
 } from "./endpoint-record.ts";
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
 
-/** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
+/** Whether the answer to call number `index` can be used; otherwise another endpoint is called. */
 export type Usable = (answer: Answer, index: number) => boolean;
 
 export type View = {
   head: Block;
-  /** The state after `head`, by its hash, so that another endpoint cannot mix in another block. */
+  /**
+   * The state after `head`, named by its hash, so that an endpoint cannot answer for another block.
+   */
   at: { blockHash: Hex };
   /**
-   * Gives what `quorum` endpoints answer alike. An endpoint counts if all its answers are usable,
-   * by default if they are results. If two differ, a third is asked. If only one answers, or no
-   * answer has so many, it is the first.
+   * Returns the answers that `quorum` endpoints agree on. An endpoint counts if all its answers are
+   * usable; by default, if they are results. If two differ, a third is called. If only one answers,
+   * or no answer has a quorum, the first one's answer is used.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * Does the same, beginning with another endpoint at each turn. If no answer has so many, it is
-   * another endpoint's at each turn, so that one of two can hide nothing for long.
+   * Does the same, but starts with a different endpoint each time. If no answer has a quorum, it is
+   * a different endpoint's each time, so that one of two cannot hide anything for long.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
-   * Gives the answers of `quorum` endpoints, or of as many as have usable ones, at least one. Each
-   * may show what another does not have yet.
+   * Returns the answers of `quorum` endpoints, or of as many as have usable ones, at least one.
+   * Each may show facts that another does not have yet.
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
-  /** The endpoints one by one, another first at each turn; each may see something else. */
+  /**
+   * The endpoints one by one, starting with a different one each time. Each may see different
+   * facts.
+   */
   askers(turn: number): Asker[];
-  /** The answers of every endpoint of this chain; undefined where one failed. */
+  /** The answers of every endpoint of this chain; undefined for an endpoint that failed. */
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
-  /** The endpoint at that place of {@link readEach} says what enough others contradict. */
+  /** Records that the endpoint at this place of {@link readEach} contradicts enough others. */
   accuse(place: number, method: string): void;
-  /** How many endpoints must say the same before it is believed. */
+  /** How many endpoints must agree. */
   quorum: number;
-  /** Every endpoint there is, but for those long silent, answered as one of this chain. */
+  /** Every endpoint that is not silent for long answered as one of this chain. */
   isWhole: boolean;
-  /** One for each endpoint of the chain. */
+  /** One entry per endpoint of the chain. */
   records: readonly EndpointRecord[];
   /** Points against each endpoint of the chain; 0 is the best. */
   scores: readonly { rpc: string; points: number }[];
 };
 
 export type Asker = {
-  /** Logs and metrics use it. */
+  /** For logs and metrics. */
   name: string;
-  /** What is known of it, such as how long any call takes at least. */
+  /** What is known about the endpoint, such as the least duration of its calls. */
   record: EndpointRecord;
-  /** It has shown the head, or a later block. */
+  /** The endpoint has shown the head or a later block. */
   hasHead: boolean;
   /**
-   * Asks calls that may be too much for any endpoint.
-   * @returns "slow" where it is alive and did not answer them within `timeoutMs`
+   * Makes calls that may be too expensive for an endpoint.
+   * @returns "slow" if it is alive and did not answer within `timeoutMs`
    */
   ask(calls: Call[], timeoutMs?: number): Promise<Answer[] | "slow" | "gone">;
-  /** It says of `method` what enough others contradict. */
+  /** The endpoint's answer to `method` contradicts enough others. */
   accuse(method: string): void;
 };
 
-/** `order`: whom to ask first about `head`. */
+/** `order`: the order in which endpoints are asked about `head`. */
 type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: EndpointRecord[] };
 
 export function viewOf(state: NetworkState, belief: Belief): View {
@@ -116,7 +121,7 @@ const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Aske
   async ask(calls, timeoutMs) {
     const answers = await record.endpoint.ask(calls, timeoutMs).catch(() => undefined);
     if (answers) return answers;
-    // The question or the endpoint may be to blame: a question that costs nothing tells.
+    // Either the question or the endpoint may be at fault. A cheap question shows which.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -125,7 +130,9 @@ const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Aske
 
 const isResult: Usable = (answer) => "result" in answer;
 
-/** The endpoints with less than a point, another of them first at each turn; then the rest. */
+/**
+ * The endpoints with less than one point, starting with a different one each time; then the others.
+ */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
   const good = order.filter(isGood);
@@ -138,9 +145,9 @@ type Answering = { record: EndpointRecord; answers: Answer[] };
 type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
- * Asks as many as have to agree, side by side, and further ones while they do not.
- * @param isAlike one need not say what another does
- * @throws {ChainUnavailable} where none has usable answers
+ * Calls as many endpoints as must agree, simultaneously, and further ones while they disagree.
+ * @param isAlike whether the answers are compared
+ * @throws {ChainUnavailable} if no endpoint has usable answers
  */
 async function several(
   state: NetworkState,
@@ -171,7 +178,7 @@ async function several(
   throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}: ${reason}`);
 }
 
-/** The places of the endpoints that agree, for each call. */
+/** For each call, the places of the endpoints that agree. */
 function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
   return calls.map(({ method }, index) =>
     agreed(
@@ -182,8 +189,9 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 }
 
 /**
- * To each call what enough say. Who says otherwise gets a point.
- * @param turn where no answer has enough, whose it is; the first one's without a turn
+ * Returns, for each call, the answer that enough endpoints give. An endpoint with another answer
+ * gets a point.
+ * @param turn which endpoint's answer is used if none has a quorum; the first one's by default
  */
 function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
   const { calls, found } = told;
@@ -206,8 +214,8 @@ function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
 }
 
 /**
- * Returns the same text for answers that say the same, or undefined if there is nothing to compare.
- * Of a block, only the fields that are used count, since nodes differ in the fields that they add.
+ * Returns the same text for equal answers, or undefined if there is nothing to compare. Only the
+ * used fields of a block are compared, because nodes add different fields.
  */
 export function comparableText(method: string, answer: Answer): string | undefined {
   if (!("result" in answer)) return undefined;
@@ -215,7 +223,7 @@ export function comparableText(method: string, answer: Answer): string | undefin
   try {
     if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
   } catch {
-    // An answer that is no block is compared as it is.
+    // An answer that is not a block is compared as it is.
   }
   return JSON.stringify(result).toLowerCase();
 }
@@ -223,8 +231,8 @@ export function comparableText(method: string, answer: Answer): string | undefin
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
 /**
- * Finds the value that `quorum` of `votes` have, or all of them where there are fewer; votes
- * without a value are not counted. @returns its places; undefined where no value has so many
+ * Finds the value that `quorum` of `votes` have, or all votes if there are fewer. Votes without a
+ * value do not count. @returns its places; undefined if no value has enough votes
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();
@@ -236,19 +244,17 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   return most.length >= quorum && most.length > next.length ? most : undefined;
 }
 
-/** The middle of several, or the lower of two in the middle: no single one decides. */
+/** The median, or the lower of two middle values, so that no single endpoint decides. */
 export const middle = (values: readonly bigint[]): bigint | undefined =>
   ascending(values)[Math.floor((values.length - 1) / 2)];
 
-/** The middle of several, or the higher of two in the middle. */
+/** The median, or the higher of two middle values. */
 export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
   ascending(values)[Math.floor(values.length / 2)];
 
 const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
 
-/**
- * Reads each endpoint's answer number `place`; those that cannot be read are left out.
- */
+/** Reads each endpoint's answer number `place`, and skips unreadable ones. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],
   place: number,

@@ -1,5 +1,6 @@
-// Finds where a token keeps a balance, so that a simulation can assume one. Under state overrides
-// each known layout holds a different number; the balance that the token answers tells its layout.
+// Finds where a token stores a balance, so that a simulation can assume one. State overrides put a
+// different number at the place of each known layout; the balance that the token returns shows its
+// layout.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -27,7 +28,9 @@ const solady: Layout = (owner) => keccak256(concat([owner, "0x000000000000000087
 /** OpenZeppelin 5, upgradeable: the namespace `openzeppelin.storage.ERC20` (ERC-7201). */
 const namespaced = mapping("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00");
 
-/** DAI, USDT, USDC and most others use one of the first ten; OpenZeppelin 4, upgradeable, 51. */
+/**
+ * DAI, USDT, USDC, and most others use one of the first ten; OpenZeppelin 4, upgradeable, uses 51.
+ */
 const slots = [...Array.from({ length: 16 }, (_, slot) => BigInt(slot)), 51n, 101n, 151n];
 const layouts: readonly Layout[] = [
   ...slots.map(mapping),
@@ -36,14 +39,17 @@ const layouts: readonly Layout[] = [
   namespaced,
 ];
 
-/** Few tokens hold balances that end in this; a wrong guess shows when the balance is measured. */
+/**
+ * Few tokens have balances that end in this. A wrong guess becomes visible when the balance is
+ * measured.
+ */
 const firstMark = 0x5eed_0000n;
 
 /**
- * State in which `token` answers `amount` for `owner`, as far as its layout is known. Whoever uses
- * it measures the balance: a token may compute it from more than one word.
+ * Returns state in which `token` reports `amount` for `owner`, if its layout is known. The caller
+ * must measure the balance, because a token can compute it from more than one word.
  *
- * @returns undefined where no layout fits or the node takes no overrides
+ * @returns undefined if no layout fits or the node does not support overrides
  */
 export async function findFunding(
   rpc: ChainRpc,

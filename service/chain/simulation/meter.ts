@@ -1,36 +1,38 @@
-// Balances before and after one call, in one eth_call: contracts/reading/Meter.sol, sent as a
-// creation that never happens.
+// Reads balances before and after one call, with one eth_call: contracts/reading/Meter.sol is sent
+// as a creation that never happens.
 
 import type { Hex } from "executable-address";
 import { meter } from "executable-address-contracts";
 import { decodeAbiParameters, encodeDeployData, parseAbiParameters } from "viem/utils";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
-/** `token`: the zero address asks for the native coin. */
+/** `token`: the zero address means the native coin. */
 export type Pair = { account: Hex; token: Hex };
 
-/** The balance of a pair; undefined where the token did not answer with a word. */
+/** The balance of a pair; undefined if the token did not return a word. */
 type Balance = bigint | undefined;
 
 export type Measured = {
   chainId: number;
-  /** The time of the block it ran in, Unix seconds. */
+  /** The time of the block, in Unix seconds. */
   timestamp: number;
-  /** The gas left when the call began. */
+  /** The gas left when the call started. */
   gas: bigint;
   succeeded: boolean;
-  /** The first 512 bytes of what the call returned, or reverted with. */
+  /** The first 512 bytes that the call returned or reverted with. */
   answer: Hex;
-  /** One for each pair, in their order. */
+  /** One per pair, in their order. */
   before: Balance[];
   after: Balance[];
 };
 
-/** A creation answers at most 24,576 bytes, and the balances must fit a node's gas: 10 million. */
+/**
+ * A creation can return at most 24,576 bytes, and the balances must fit a node's gas: 10 million.
+ */
 export const pairsMax = 100;
-/** A transaction has at most 2^24 since EIP-7825; nodes give an eth_call 30 million and more. */
+/** EIP-7825 limits a transaction to 2^24. Nodes give an eth_call 30 million or more. */
 export const callGas = 15_000_000;
-/** Meter.sol encodes {@link Measured} so, in that order. */
+/** Meter.sol encodes {@link Measured} like this, in this order. */
 const measured = parseAbiParameters([
   "uint256, uint256, uint256, bool, bytes, Balance[], Balance[]",
   "struct Balance { bool known; uint256 amount; }",
@@ -38,7 +40,7 @@ const measured = parseAbiParameters([
 
 /**
  * @param pairs at most {@link pairsMax}
- * @returns code that calls `target` with `data` and answers what {@link parseMeter} reads
+ * @returns code that calls `target` with `data` and returns what {@link parseMeter} reads
  */
 export function meterCode(pairs: readonly Pair[], target: Hex, data: Hex): Hex {
   const holders = pairs.map(({ account, token }) => ({ owner: account, token }));
@@ -48,7 +50,7 @@ export function meterCode(pairs: readonly Pair[], target: Hex, data: Hex): Hex {
 
 /**
  * @param count of the pairs
- * @throws {ChainUnavailable} when it is not what {@link meterCode} answers
+ * @throws {ChainUnavailable} if the answer does not have the form of {@link meterCode}'s
  */
 export function parseMeter(answered: Hex, count: number): Measured {
   const found = decode(answered);

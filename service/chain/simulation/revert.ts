@@ -1,16 +1,18 @@
-// Explains why an execution reverts, from the data it reverted with.
+// Explains why an execution reverts, from its revert data.
 
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeErrorResult, parseAbi, size } from "viem/utils";
 
-/** `call`: the place in the intent of the call that failed, from 0, where the factory names one. */
+/** `call`: the index of the failing call, if the factory names one. */
 type Failure = { call: number | null; reason: string };
 
-/** The reason of a call to where no contract is. */
+/** The reason of a call to an address without code. */
 export const noContract = "no contract is there";
 
-/** The reason of a call that the factory undoes for the gas it leaves (`TooLittleGas`). */
+/**
+ * The reason of a call that the factory reverts because of the gas that it leaves (`TooLittleGas`).
+ */
 export const tooLittleGas = "it succeeds but leaves less than a quarter of its gas";
 
 /** @param data what the factory's `execute` reverted with */
@@ -27,14 +29,14 @@ export function explainFailure(data: Hex): Failure {
     if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
-    // It is not the factory's own error, so it is said as it came.
+    // It is not an error of the factory, so it is reported as it is.
   }
   return { call: null, reason: explainRevert(data) };
 }
 
 const isFalse = (answer: Hex) => size(answer) === 32 && BigInt(answer) === 0n;
 
-/** The factory's errors, and those that tokens give for the commonest faults (ERC-6093). */
+/** The factory's errors, and those of tokens for common faults (ERC-6093). */
 const known = [
   ...paymentFactoryAbi,
   ...parseAbi([
@@ -64,7 +66,7 @@ export function explainRevert(data: Hex): string {
   }
 }
 
-/** A stranger chose the text: cut short, and without control characters for terminals. */
+/** Someone else chose the text, so it is shortened, and control characters are removed. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

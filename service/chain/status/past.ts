@@ -1,6 +1,7 @@
-// Reads what happened at an address. A chain's past can be long, and a node may answer for few
-// blocks at a time. So events that lie deep enough are kept, with the hash of the last block that
-// they cover: after a deeper reorganization that block is missing, and the past is read again.
+// Reads what happened at an address. A chain's history can be long, and a node may answer for few
+// blocks per request. So events that are deep enough are stored with the hash of the last block
+// that they cover. After a deeper reorganization that block is missing, and the history is read
+// again.
 
 import type { Hex } from "executable-address";
 import {
@@ -18,10 +19,10 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, hexData, isRefusal } from "../rpc/json-rpc.ts";
 
-/** A chain to read from, whose factory's events count there. */
+/** A chain to read from, and the factory whose events count. */
 export type ChainAccess = { chainId: number; factory: Hex; rpc: ChainRpc };
 
-/** Blocks, both inclusive. */
+/** Both blocks are inclusive. */
 type Range = { from: number; to: number };
 
 /** A node was reached and refused to answer for this range; `refused` is its message. */
@@ -30,12 +31,12 @@ type Refused = { refused: string };
 /** The events of one vault, up to and including the block `upTo`. */
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
-/** What reads of one chain keep for later reads. It is bounded, and may be lost at any moment. */
+/** What reads of one chain store for later reads. It is bounded, and can be lost at any time. */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
-  /** Whether a token is the native coin, by token in lower case, as far as it was asked. */
+  /** Whether a token is the native coin, by token in lowercase, if it was checked. */
   nativeTokens: Map<Hex, boolean>;
-  /** Blocks of one request, because the node refused more. */
+  /** Blocks per request, after the node refused more. */
   spanBlocks: number;
 };
 
@@ -45,21 +46,24 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** Blocks of one request at most: most nodes that have a limit answer for this many. */
+/** The most blocks per request. Most nodes with a limit accept this many. */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
-/** Only what lies this deep is kept, so that an ordinary reorganisation invalidates nothing. */
+/** Only facts this deep are stored, so that ordinary reorganizations invalidate nothing. */
 const settledBlocks = 64;
-/** Calls of one read, when a node answers span by span; the next read goes on where it ended. */
+/**
+ * The most calls of one read if a node answers in spans. The next read continues where this one
+ * ended.
+ */
 const spansMax = 64;
 
 /**
- * All events of `vault`, which has code at the view's block, oldest first.
+ * Returns all events of `vault`, which has code at the view's block, oldest first.
  *
- * One call for all that is not known yet. Where the node refuses so much, the first block with code
- * is looked up by old state, and the blocks since are read span by span.
+ * It makes one call for everything that is not known yet. If the node refuses, it finds the first
+ * block with code in old state, and reads the blocks since then in spans.
  *
- * @throws {ChainUnavailable} when more spans remain than one read may ask for
+ * @throws {ChainUnavailable} if more spans remain than one read can request
  */
 export async function readPast(
   view: ChainView,
@@ -96,7 +100,7 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
     }
     logs = [...logs, ...found];
     next = end + 1;
-    // A refusal may have been a bad moment, so the span grows again, slowly.
+    // A refusal may have been temporary, so the span grows again, slowly.
     cache.spanBlocks = Math.min(spanBlocksMax, Math.ceil(cache.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);
@@ -128,19 +132,21 @@ async function remember(
 }
 
 /**
- * A chain as one reading sees it, at one block: each block is read once, and vaults that need logs
- * of the same blocks share a request.
+ * A chain as one read sees it, at one block. Each block is read once, and vaults that need logs of
+ * the same blocks share a request.
  */
 export type ChainView = {
   block: BlockReference;
-  /** The block of that number in the chain as it is now; undefined past its head. */
+  /** The block with that number in the current chain; undefined beyond its head. */
   blockAt(number: number): Promise<BlockReference | undefined>;
-  /** Undefined if the node refuses: it may have forgotten the state of that block. */
+  /**
+   * Undefined if the node refuses, for example because it no longer has the state of that block.
+   */
   hasCodeAt(vault: Hex, number: number): Promise<boolean | undefined>;
   logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
 };
 
-/** Vaults of one filter: a node takes more, but its gateway may not. */
+/** Vaults per filter. Nodes accept more, but their gateways may not. */
 const vaultsPerFilter = 200;
 const groupMax = 15_000;
 
@@ -168,7 +174,7 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
 
 type Wanted = { vault: Hex; range: Range };
 
-/** Requests for the same blocks, made in the same turn of the event loop, share a filter. */
+/** Requests for the same blocks in the same turn of the event loop share a filter. */
 function logsTogether(chain: ChainAccess): ChainView["logs"] {
   const readAll = async (wanted: Wanted[]) => {
     const answers = [...groupsOf(wanted, vaultsPerFilter)].map(async (part) => {
@@ -191,9 +197,9 @@ const asError = (error: unknown) => (error instanceof Error ? error : new Error(
 /**
  * Reads the factory's events of some vaults in a range of blocks.
  *
- * @param vaults at most a few hundred, as one filter takes them
+ * @param vaults at most a few hundred, because they share a filter
  * @returns oldest first, or the node's refusal
- * @throws {StatusError} `rpc_inconsistent` on a log that was not asked for
+ * @throws {StatusError} `rpc_inconsistent` for a log that was not requested
  */
 async function readLogs(
   { rpc, factory }: ChainAccess,

@@ -1,6 +1,6 @@
-// Reads the balances of many addresses at one block in one eth_call: contracts/reading/Probe.sol is
-// sent as a creation that never happens. On chains whose native coin is also a token, one balance
-// shows twice: it is counted as the token's.
+// Reads the balances of many addresses at one block with one eth_call: contracts/reading/Probe.sol
+// is sent as a creation that never happens. On chains whose native coin is also a token, the same
+// balance appears twice and is counted as the token's.
 
 import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
@@ -10,24 +10,24 @@ import { groupsOf } from "../../flow/groups.ts";
 import type { AtBlock } from "../rpc/call-at.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
-/** A question for the balances of `vault` in `token` and in the native coin. */
+/** A request for the balances of `vault` in `token` and in the native coin. */
 export type Holder = { vault: Hex; token: Hex };
 
-/** Chain id, time, and where and how many the holdings are. */
+/** Chain ID, time, and the position and number of the balances. */
 const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * A creation's answer has the bounds of code, 24,576 bytes at 200 gas each: 191 holders. With
- * proxied tokens this is 7 million gas, where nodes give a call 25 million and more.
+ * The result of a creation has the limits of code, 24,576 bytes at 200 gas each: 191 holders. With
+ * proxied tokens this takes 7 million gas; nodes give a call 25 million or more.
  */
 export const holdersMax = 150;
 
 /**
- * Reads the holdings of `holders`, in their order, as each endpoint shows them that is asked.
+ * Reads the balances of `holders`, in their order, as each called endpoint reports them.
  *
- * @param groupMax holders of one call, at most {@link holdersMax}
- * @throws {ChainUnavailable} when a node serves another chain or answers from another block
+ * @param groupMax holders per call, at most {@link holdersMax}
+ * @throws {ChainUnavailable} if a node serves another chain or answers for another block
  */
 export async function readHoldings(
   { chainId, timestamp, ask }: AtBlock,
@@ -51,13 +51,13 @@ export async function readHoldings(
   return (await ask(questions, isReadable)).map((answers) => answers.flatMap(read));
 }
 
-/** Init code that asks for at most {@link holdersMax}: to be called, without a `to`. */
+/** Init code for at most {@link holdersMax} holders, for a call without `to`. */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
   return encodeDeployData({ abi: probe.abi, bytecode: probe.bytecode, args });
 }
 
-/** @throws {ChainUnavailable} unless it is the answer for so many, at that chain and time */
+/** @throws {ChainUnavailable} unless it has the requested number, chain, and time */
 function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
@@ -85,9 +85,9 @@ function holdingsIn(
 }
 
 /**
- * Returns `holdings` without the coin of an address whose token is the coin. Asks once for each
- * token that is held together with coin, and keeps the answer in `known`, by token in lower case. A
- * node that does not support state overrides cannot answer: then both balances are counted.
+ * Returns `holdings` without the coin of an address whose token is the coin. Checks each token that
+ * is held together with coin once, and stores the result in `known`, by token in lowercase. A node
+ * without state overrides cannot answer; then both balances are counted.
  */
 export async function countOnce(
   { ask }: AtBlock,

@@ -1,6 +1,6 @@
-// POST /address/check: spec/service.md, "Check". The record that create would answer, a simulation
-// of it and what is doubtful; nothing is saved. A check costs the chain's endpoints several calls,
-// so checks have a limit for each account besides the credential's.
+// POST /address/check: spec/service.md, "Check". Returns the record that create would return, a
+// simulation, and findings; saves nothing. A check makes several calls to the chain's endpoints, so
+// checks have a limit per account in addition to the credential's.
 
 import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -20,17 +20,17 @@ import { parseNewIntent } from "./create.ts";
 
 /**
  * @param body any JSON value
- * @returns JSON: record, simulation, findings and notes
+ * @returns JSON: record, simulation, findings, and notes
  * @throws {InvalidError} with every fault of the intent
  * @throws {Refusal} `rate_limited`
  * @throws {ChainUnavailable}
  */
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
-/** An account has 30 checks at once, then one in 2 s. */
+/** An account can make a burst of 30 checks, then one every 2 s. */
 const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
 
-/** Called once: the API and the dashboard share the limit of an account. */
+/** Called once, so that the API and the dashboard share the limit of an account. */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, factory, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {

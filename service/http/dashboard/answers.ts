@@ -1,4 +1,4 @@
-// The answers of the dashboard's API. Its pages import the types and no values; answers.test.ts
+// The responses of the dashboard's API. Its pages import the types and no values; answers.test.ts
 // checks every route against its shape. Times are ISO 8601. The operations of /webhooks are those
 // of the public API.
 
@@ -32,7 +32,7 @@ const chain = object({
   ...listedChain.properties,
   /** The base URL of the chain's block explorer. */
   explorer: orNull(text),
-  /** The node of a chain on this machine, which can pay without a wallet. */
+  /** The node of a local chain, which can pay without a wallet. */
   localNode: orNull(text),
 });
 export type Chain = TypeOf<typeof chain>;
@@ -116,9 +116,9 @@ export type ApiKey = TypeOf<typeof apiKey>;
 const clientId = object({
   ...times,
   clientId: text,
-  /** It creates only what the account's server signed. */
+  /** The client ID can create only what the account's server signed. */
   bound: flag,
-  /** What it creates may have a reference. */
+  /** Creates of the client ID can have a reference. */
   mayName: flag,
 });
 export type ClientId = TypeOf<typeof clientId>;
@@ -131,7 +131,7 @@ const credentials = object({
 });
 export type Credentials = TypeOf<typeof credentials>;
 
-/** A secret is in the answer that made it, and in no other. */
+/** Only the response that creates a secret contains it. */
 export type Made<Secret extends "apiKey" | "clientId" | "referenceKey"> = Record<Secret, string>;
 
 const origins = object({
@@ -152,7 +152,7 @@ export type EntryVerdict = TypeOf<typeof entryVerdict>;
 const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
-/** Null for a part that was not asked about. */
+/** Null for a part that was not requested. */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 
@@ -175,7 +175,7 @@ export type Pace = TypeOf<typeof pace>;
 const money = object({
   items: list(moneyDay),
   pace,
-  /** Not everything is counted yet: ask again. */
+  /** Not everything is counted yet; request it again. */
   isMore: flag,
 });
 export type Money = TypeOf<typeof money>;

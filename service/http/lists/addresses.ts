@@ -1,5 +1,5 @@
 // GET /addresses and GET /address/{address}/mine: spec/service.md, "Lists". The account's own
-// addresses, with what was last seen. The dashboard shows the same list.
+// addresses with their last observed state. The dashboard uses the same list.
 
 import { formatAddress, InvalidError, parseAddress } from "executable-address";
 import type { AddressPage, ListedAddress as Shown } from "executable-address/client";
@@ -91,7 +91,7 @@ export function addresses(parts: Parts): Route {
   };
 }
 
-/** The row that the list has of one address. */
+/** The row of one address in the list. */
 export function mine(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
@@ -130,7 +130,7 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** The inverse of {@link parseCursor}: it names the last row of a page. */
+/** The inverse of {@link parseCursor}: names the last row of a page. */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */

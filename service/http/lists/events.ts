@@ -1,5 +1,5 @@
 // GET /events and GET /events/{id}: spec/service.md, "Lists". The account's events in order, for a
-// shop that was down and missed its webhooks.
+// shop that missed webhooks while it was down.
 
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
@@ -44,7 +44,7 @@ export function accountEvents(parts: Parts): Route {
       const read = page.at(-1)?.position ?? cursor;
       const next = hasMore ? read : Math.max(read, until);
       asJson(reply);
-      // The bodies as they are stored, which are the bytes that webhooks carry.
+      // The bodies as they are stored, with the same bytes as in webhooks.
       const items = page.map(({ body }) => body).join(",");
       return `{"items":[${items}],"next":"${next}","hasMore":${hasMore}}`;
     },

@@ -1,8 +1,8 @@
-// Bounds what the searches of an account cost others. A search reads its rows a window at a time
+// Limits the cost of an account's searches for others. A search reads its rows in windows
 // (events/list-addresses.ts), and the windows of an account wait for each other, so that other
-// accounts wait for one window only. A search that few rows meet may walk all rows of the account,
-// a million of them for 10 s. Such a long search takes one of a few places of its account, and pays
-// for its windows from a limit of the account; the first page of a list never does.
+// accounts wait for at most one window. A search with few matches may read all rows of the account:
+// a million rows take 10 s. Such a long search needs one of a few places of its account, and its
+// windows count against a limit of the account; the first page of a list never does.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -12,16 +12,16 @@ import { Refusal } from "../errors.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 
-/** A search of more windows is long: 2,000 rows take about 20 ms. */
+/** A search of more windows is long. 2,000 rows take about 20 ms. */
 const shortWindowsMax = 8;
-/** Long searches of an account that one server works on. One more is refused. */
+/** The most long searches per account on one server. Further ones are refused. */
 const longSearchesMax = 3;
-/** Windows that one token pays for: up to 100,000 rows, or one second. */
+/** The number of windows per token: up to 100,000 rows, or one second. */
 const windowsPerToken = 400;
-/** An account has 30 such searches at once, then one in 2 s. */
+/** An account can make a burst of 30 such searches, then one every 2 s. */
 export const perAccount: Policy = { name: "search", intervalMs: 2_000, burst: 30 };
 
-/** By account. One that is forgotten while in use lets the next search read beside it. */
+/** By account. If an entry in use is evicted, the next search reads at the same time. */
 const queues = new LRUCache({
   max: 10_000,
   memoMethod: (_accountId: string) => ({ run: openGate(1), longSearches: 0 }),
@@ -30,11 +30,11 @@ const queues = new LRUCache({
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 
 /**
- * Runs `search`, which reads each of its windows in the turn that it is given. The turn returns
- * undefined once the client has left.
+ * Runs `search`, which reads each of its windows in the turn that it receives. The turn returns
+ * undefined after the client has disconnected.
  *
- * @throws {Refusal} from the turn: 503 `service_unavailable` if too many long searches of the
- *   account are under way, 429 `rate_limited` if it has made too many
+ * @throws {Refusal} from the turn: 503 `service_unavailable` if the account has too many pending
+ *   long searches, 429 `rate_limited` if it has made too many
  */
 export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,

@@ -1,5 +1,5 @@
-// Decides which requests are refused because there are too many: creates by their latency, requests
-// of other kinds by a fixed bound, and those of one account or client by its rate limit.
+// Decides which requests are refused because there are too many: creates by their latency, other
+// requests by a fixed limit, and requests of one account or client by its rate limit.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -8,7 +8,9 @@ import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { jsonType } from "../routes.ts";
 
-/** One admitted create. `isOver`: it was answered or cut off, though its handler may still run. */
+/**
+ * One admitted create. `isOver`: it was answered or cut off, although its handler may still run.
+ */
 type AdmittedCreate = {
   raw: IncomingMessage;
   isWorking: boolean;
@@ -23,7 +25,7 @@ declare module "fastify" {
   }
 }
 
-/** A request whose body takes longer may be cut off to give its place to another. */
+/** A request whose body takes longer can be cut off to give its place to another. */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
@@ -39,12 +41,12 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
 }
 
 /**
- * @param most admitted at once, those whose bodies are still on their way included
- * @param onShed told of each that is refused
+ * @param most the limit of admitted creates, including those whose bodies are still arriving
+ * @param onShed called for each refused create
  */
 export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
-  /** The requests whose bodies are on their way, oldest first. */
+  /** The requests whose bodies are still arriving, oldest first. */
   const waiting = new Set<AdmittedCreate>();
   let underWay = 0;
   let working = 0;
@@ -59,7 +61,7 @@ export function openAdmission(most: number, onShed: () => void) {
     if (statusCode === 200) limit.took(nowMs - place.sinceMs, nowMs);
   };
 
-  /** Whether a request that comes now has to be refused. */
+  /** Whether a new request must be refused. */
   const isFull = () => {
     limit.met(working + 1);
     return working >= limit.current() || (underWay >= most && !slowestOf(waiting));
@@ -68,7 +70,7 @@ export function openAdmission(most: number, onShed: () => void) {
   return {
     limit: () => Math.floor(limit.current()),
     isFull,
-    /** Call it after {@link isFull} when the request was refused. */
+    /** Call this after {@link isFull} if the request was refused. */
     refused: onShed,
     /** An onRequest hook. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
@@ -85,7 +87,7 @@ export function openAdmission(most: number, onShed: () => void) {
       whenAnswered(reply, () => leave(place, reply.statusCode));
       done();
     },
-    /** An onRequest hook, the last: while its body is on its way, a request is not worked on. */
+    /** The last onRequest hook: a request is not worked on while its body is arriving. */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const place = request.place!;
       const { raw, isOver } = place;
@@ -96,7 +98,7 @@ export function openAdmission(most: number, onShed: () => void) {
       }
       done();
     },
-    /** Called when the body is there. */
+    /** Called when the body is complete. */
     begin(request: FastifyRequest) {
       const place = request.place!;
       if (place.isOver || place.isWorking) return;
@@ -108,7 +110,7 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 }
 
-/** The oldest request whose body is late, which may be cut off for a new one. */
+/** The oldest request with a late body, which can be cut off for a new one. */
 function slowestOf(waiting: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = waiting;
   const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
@@ -121,24 +123,24 @@ function cutOff(slow: AdmittedCreate, waiting: Set<AdmittedCreate>): void {
 }
 
 const windowMs = 100;
-/** A window with fewer answers is too small to measure by. */
+/** A window with fewer responses is too small to measure. */
 const answersMin = 5;
-/** The limit is never lower: so few share one commit and hardly wait for each other. */
+/** The limit is never lower. This number of creates shares one commit and hardly waits. */
 const least = 16;
 const atFirst = 256;
-/** Latency may be so many times that of low load. */
+/** The accepted latency as a multiple of the latency at low load. */
 const tolerance = 4;
-/** A lower latency is never too much. */
+/** A lower latency is never too high. */
 const targetMsMin = 10;
-/** At low load the base latency may rise by this factor a window: it doubles in two minutes. */
+/** At low load the base latency can rise by this factor per window: it doubles in two minutes. */
 const forgetting = 1.0006;
-/** At high load the best throughput decays by this factor: by half in half a minute. */
+/** At high load the best throughput decays by this factor: it halves in half a minute. */
 const slackening = 0.998;
 
-/** @param most never above it */
+/** @param most the upper limit */
 export function followLatency(most: number) {
   let limit = Math.min(atFirst, most);
-  /** A moving mean over windows, so that one unusual window decides nothing. */
+  /** A moving average over windows, so that one unusual window decides nothing. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -150,7 +152,7 @@ export function followLatency(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
-    // With few requests under way, latency is the machine's own and not caused by their number.
+    // With few pending requests, latency depends on the machine and not on their number.
     const isRelevant = busiest > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);
@@ -164,7 +166,7 @@ export function followLatency(most: number) {
 
   return {
     current: () => limit,
-    /** One was let in or refused, with so many under way. */
+    /** One request was admitted or refused, with this number of pending requests. */
     met(underWay: number) {
       if (underWay > busiest) busiest = underWay;
     },
@@ -187,7 +189,10 @@ const { status, headers, body } = toAnswer(
   new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
 );
 
-/** The answer to a request above a bound, made once: an overloaded server mostly refuses. */
+/**
+ * The response to a request over the limit, prepared once, because an overloaded server mostly
+ * refuses.
+ */
 export const tooMany = {
   status,
   headers: {
@@ -203,8 +208,8 @@ function refuseTooMany(reply: FastifyReply): void {
 }
 
 /**
- * An onRequest or preHandler hook that lets at most `max` requests be under way.
- * @param onShed called for each refused
+ * An onRequest or preHandler hook that allows at most `max` pending requests.
+ * @param onShed called for each refused request
  */
 export function budget(max: number, onShed: () => void) {
   let underWay = 0;
@@ -222,12 +227,12 @@ export function budget(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the request is answered, or its connection ends before. It does not wait
- * for the answer to be delivered: a client that does not take it has no place.
+ * Calls `leave` once: when the request is answered, or when its connection ends before. It does not
+ * wait until the response is delivered, so a client that does not read it holds no place.
  *
- * Callers count the requests under way and keep no Set of them. When V8 makes a Set's table anew,
- * the old table refers to the new one, and once one of them lies in the old space, all that follow
- * are kept until a full collection, with the requests in them.
+ * Callers count pending requests and do not keep a Set of them. When V8 rebuilds a Set's table, the
+ * old table refers to the new one. Once one of them is in the old space, all later ones are kept
+ * until a full collection, with the requests in them.
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;
@@ -243,7 +248,7 @@ function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
  * Counts one more request of `whose`.
  *
  * @param what there is too much of, for the message
- * @returns headers that tell what is left
+ * @returns headers with the remaining requests
  * @throws {Refusal} as {@link overLimit}
  */
 export async function spend(
@@ -259,9 +264,9 @@ export async function spend(
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is whole again after `w`
- * seconds of rest; `r` requests are left now, and in `t` seconds all of them. After a refusal `t`
- * names the moment that `Retry-After` names: the next request is admitted then.
+ * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is full again after `w` seconds
+ * without requests; `r` requests are left now, and in `t` seconds all of them. After a refusal, `t`
+ * names the same moment as `Retry-After`: when the next request is admitted.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
@@ -277,9 +282,9 @@ function limitHeaders(
 const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 
 /**
- * 429 `rate_limited`, which says when the next one is admitted.
+ * 429 `rate_limited`, with the time at which the next request is admitted.
  *
- * @param more headers, in place of those about the credential, which may have much left
+ * @param more headers, instead of those about the credential, which may have many requests left
  */
 export function overLimit(
   what: string,

@@ -1,5 +1,5 @@
-// The HTTP server below the framework: its time limits, its bound on connections, the refusal of
-// creates that are too many before the framework sees them, and its drain.
+// The HTTP server below the framework: its time limits, its connection limit, the refusal of too
+// many creates before the framework sees them, and its drain.
 
 import {
   createServer,
@@ -22,15 +22,13 @@ type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   newRequestId: () => string;
 };
 
-/**
- * How long idle connections stay open: longer than proxies keep them, so that proxies close first.
- */
+/** How long idle connections stay open. Longer than in proxies, so that proxies close first. */
 const idleMsMax = 72_000;
 const requestMsMax = 30_000;
-/** Node looks for late requests every 30 s unless it is told otherwise. */
+/** By default, Node looks for late requests only every 30 s. */
 const timeoutsCheckedMs = 1_000;
 
-/** @param listener the framework's; it refuses creates whose path is spelled another way */
+/** @param listener the framework's; it refuses creates whose path has another spelling */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
     keepAliveTimeout: idleMsMax,
@@ -51,10 +49,10 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
   return server;
 }
 
-/** A name or an address, and perhaps a port. RFC 9110 §7.2; HTTP/1.0 needs none. */
+/** A name or an address, optionally with a port. RFC 9110 §7.2; HTTP/1.0 needs no Host. */
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
-/** Two `Host` headers are refused, since a proxy before us may believe the other one. */
+/** Two `Host` headers are refused, because a proxy before us may use the other one. */
 function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   let found = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -69,10 +67,10 @@ const createPath = "/v1/address/create";
 const isCreate = ({ method, url }: IncomingMessage) =>
   method === "POST" && (url === createPath || url?.startsWith(`${createPath}?`) === true);
 
-/** ASCII, as the text and the headers are: so Node writes both as one piece. */
+/** ASCII, like the text and the headers, so Node writes both as one piece. */
 const encoding = "latin1";
 
-/** Adds what the framework's hooks add: headers, counts, and the close of a drain. */
+/** Does what the framework's hooks do: adds headers, counts, and closes connections in a drain. */
 function refuseCreate({ creates, newRequestId, metrics, draining }: ServerParts): RequestListener {
   const count = metrics.countResponses(createPath);
   const headers = Object.entries({
@@ -90,25 +88,25 @@ function refuseCreate({ creates, newRequestId, metrics, draining }: ServerParts)
   };
 }
 
-/** A client with a larger share of all connections loses its own waiting ones first. */
+/** A client with a larger share of all connections loses its own waiting connections first. */
 const share = 1 / 8;
 
 /**
- * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). Where
- * more come at once their clients try again only a second later. Node's own bound is 511.
+ * The most connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`).
+ * If more arrive, their clients try again only a second later. Node's default is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
- * Requests of a connection that wait for their turn. Node hands over all that one read of 64 KiB
- * holds, some 2,000, before those of any other connection. No browser and no common proxy sends one
- * before the last was answered.
+ * The most requests of a connection that wait for their turn. Node passes on all requests that one
+ * read of 64 KiB contains, about 2,000, before those of other connections. No browser and no common
+ * proxy sends a request before the previous one was answered.
  */
 const queuedMax = 16;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** `since` tells the order in which connections began to wait. */
+/** `since` is the order in which connections started to wait. */
 type State = {
   network: string;
   underWay: Exchange | undefined;
@@ -116,22 +114,23 @@ type State = {
   since: number;
 };
 
-/** Whether the next step is the client's: a request, the rest of a body, to take an answer. */
+/** Whether the next step is the client's: a request, the rest of a body, or reading a response. */
 const isWaiting = ({ underWay }: State) =>
   !underWay || underWay.response.writableEnded || !underWay.request.complete;
 
 /**
- * Serves the requests of a connection one after the other: who takes no answer has one under way.
- * Only above the bound it looks for waiting connections, and then closes one in a hundred at once.
+ * Serves the requests of a connection one after the other, so a client that reads no response has
+ * one pending. Only above the limit does it look for waiting connections, and then closes one in a
+ * hundred.
  *
- * @param max connections, those with a request under way included
+ * @param max connections, including those with a pending request
  */
 function serveBounded(server: Server, max: number, serve: RequestListener): void {
   const states = new Map<Socket, State>();
   let turn = 0;
 
   const begin = (state: State, exchange: Exchange) => {
-    // Gone meanwhile: an answer that has no connection would never close.
+    // Disconnected meanwhile: a response without a connection would never close.
     if (exchange.request.socket.destroyed) return;
     state.underWay = exchange;
     state.since = ++turn;
@@ -168,7 +167,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   server.on("request", (request, response) => {
     const { socket } = request;
     const state = states.get(socket);
-    // It was closed, and this is more of what one read of it held.
+    // The connection was closed, and this request is from the same read.
     if (!state) return;
     if (!state.underWay) begin(state, { request, response });
     else if (state.queued.length < queuedMax) state.queued.push({ request, response });
@@ -178,11 +177,11 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
 
 /**
  * Call it before the server listens.
- * @returns what drains it: stops listening, closes what is idle, and cuts off what is still under
- *   way after `seconds`
+ * @returns a function that drains the server: stops listening, closes idle connections, and cuts
+ *   off pending requests after `seconds`
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
-  // Browsers open connections ahead of use. Node counts those as busy until their first request.
+  // Browsers open connections in advance. Node counts them as busy until their first request.
   const unused = new Set<Socket>();
   app.server.on("connection", (socket) => {
     unused.add(socket);

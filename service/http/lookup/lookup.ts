@@ -1,4 +1,4 @@
-// GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
+// GET and HEAD /address/{address}: spec/service.md §4.2. Public, and can be cached forever.
 
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -29,10 +29,10 @@ export function lookup(parts: Parts): Route {
   };
 }
 
-/** An estimate of an entry's key and links. */
+/** An estimate of the size of an entry's key and links. */
 const entryBytes = 300;
 
-/** Verified answers; the least recently used leave first. */
+/** Verified responses; the least recently used ones are evicted first. */
 const recentTexts = (bytesMax: number) =>
   bytesMax > 0
     ? new LRUCache<string, string>({
@@ -41,7 +41,7 @@ const recentTexts = (bytesMax: number) =>
       })
     : undefined;
 
-/** V8 keeps a character in one byte where all are Latin-1, and in two otherwise. */
+/** V8 stores a character in one byte if all are Latin-1, otherwise in two. */
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 

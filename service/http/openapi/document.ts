@@ -1,5 +1,5 @@
-// Writes the OpenAPI document of the API from its operations, the shapes of their answers and the
-// schemas that parse their requests. `npm run openapi -w service` writes spec/openapi.json.
+// Writes the OpenAPI document of the API from its operations, the shapes of their responses, and
+// the schemas that parse their requests. `npm run openapi -w service` writes spec/openapi.json.
 
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
@@ -77,7 +77,7 @@ export function describeApi(): Schema {
   };
 }
 
-/** An intent as it is posted: the salt may be absent. Misspelled fields are refused everywhere. */
+/** An intent as it is posted, possibly without a salt. Misspelled fields are refused everywhere. */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;
   const required = (Intent!.required as string[]).filter((name) => name !== "salt");

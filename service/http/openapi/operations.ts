@@ -1,6 +1,6 @@
-// Every operation under /v1: the API registers these routes and no others, and spec/openapi.json is
-// written from them. What an answer contains is described in the library, with the answer's type;
-// what a request may contain, beside the route that parses it.
+// Every operation below /v1. The API registers exactly these routes, and spec/openapi.json is
+// generated from them. The contents of a response are described in the library, next to its type;
+// the contents of a request, next to the route that parses it.
 
 import {
   addressPage,
@@ -39,11 +39,14 @@ export type Operation = {
   readonly tag: "addresses" | "account" | "webhooks" | "service";
   readonly summary: string;
   readonly description?: string;
-  /** The credentials that it accepts, one of which a request needs; none: it is public. */
+  /**
+   * The credentials that it accepts. A request needs one of them. If there are none, the operation
+   * is public.
+   */
   readonly credentials: readonly ("apiKey" | "clientId")[];
-  /** Absent: a public operation ignores its query, and another refuses every field. */
+  /** Absent: a public operation ignores its query, and any other refuses every field. */
   readonly query?: z.ZodObject;
-  /** Headers that it reads, beside those of credentials. */
+  /** Headers that it reads, in addition to those of credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
   /** `intent`: the library parses it. Absent: it refuses every field. */
   readonly body?: "intent" | z.ZodType;
@@ -51,7 +54,7 @@ export type Operation = {
   readonly answer: Shape | "stream" | "document";
   /** Describes the answer. */
   readonly answers: string;
-  /** Headers of the answer, beside those of every answer and of credentials. */
+  /** Headers of the response, in addition to those of every response and of credentials. */
   readonly headers?: Headers;
   /** Describes 304, if it is answered. */
   readonly unchanged?: string;

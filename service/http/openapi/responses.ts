@@ -1,5 +1,5 @@
-// The refusals and headers that operations share. The status of a refusal is that of its codes in
-// the table of ../errors.ts.
+// The refusals and headers that operations share. The table in ../errors.ts has the status of each
+// code.
 
 import { type Code, errorBody, statuses } from "../errors.ts";
 import { describeShape, type Schema } from "./schemas.ts";
@@ -82,7 +82,7 @@ type HeaderName = keyof typeof headers;
 /** The headers of an answer, by their HTTP names. */
 export type Headers = Readonly<Record<string, HeaderName>>;
 
-/** Every answer that is sent to a request has these. */
+/** Every response to a request has these. */
 export const everywhere: Headers = {
   "X-Request-Id": "RequestId",
   "Access-Control-Allow-Origin": "AllowOrigin",
@@ -237,7 +237,7 @@ export type RefusalName = keyof typeof refusals;
 
 export const statusOf = (name: RefusalName) => String(statuses[refusals[name].codes[0]]);
 
-/** The refusals that no operation owns. */
+/** The refusals that belong to no operation. */
 const unowned: Record<string, Answer> = {
   UnknownPath: {
     codes: ["unknown_path"],
@@ -277,7 +277,7 @@ const allow = {
   schema: { type: "string" },
 };
 
-/** Answers beside those of operations: a linter would take them for unused components. */
+/** Responses that belong to no operation: a linter would report them as unused components. */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [
     name,

@@ -10,9 +10,9 @@ import { errorBody, errorDetails, issue } from "../errors.ts";
 
 export type Schema = { [keyword: string]: unknown };
 
-/** A description, and what its tags promise beyond what a client checks. */
+/** A description, and what its tags promise in addition to the checks of a client. */
 type Comment = { description?: string; tags: Schema };
-/** The comments of one `const`: its own, those of its fields, and where it takes others from. */
+/** The comments of one `const`: its own, those of its fields, and the sources of other fields. */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
 const sources = [
@@ -23,17 +23,17 @@ const sources = [
   "../errors.ts",
 ];
 
-/** Shapes are called as their constants, but for these. */
+/** Names of shapes that differ from their constants. */
 const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",
   serviceStatus: "Status",
 };
-/** Values that a tag may name. */
+/** Values that a tag can name. */
 const lists: Record<string, readonly string[]> = { eventTypes };
 
 const comments = readComments();
-/** The constant that holds a shape which has a comment, and so is a component of the document. */
+/** The constant of a shape with a comment, which becomes a component of the document. */
 const constants = new Map<Shape, string>(
   Object.entries<unknown>({ ...shapes, errorBody, errorDetails, issue })
     .filter((entry): entry is [string, Shape] => typeof entry[1] === "object")
@@ -53,7 +53,7 @@ export function describeComponents(): Record<string, Schema> {
   return Object.fromEntries(described.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }
 
-/** A reference where the shape is a component, and else its schema. */
+/** A reference if the shape is a component, otherwise its schema. */
 export function describeShape(shape: Shape): Schema {
   const constant = constants.get(shape);
   return constant === undefined ? describeInline(shape) : referenceTo(componentOf(constant));
@@ -85,7 +85,7 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
   );
 }
 
-/** The comment above a field, or above that field of a shape whose fields it takes. */
+/** The comment above a field, or above the same field of a shape whose fields it takes. */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);
   const above = found?.fields.get(field);
@@ -99,7 +99,7 @@ function findComment(constant: string, field: string): Comment | undefined {
 
 const sayOf = ({ description, tags }: Comment): Schema => ({
   ...tags,
-  // A client checks less than a list of values or a format says.
+  // A client checks less than a list of values or a format promises.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
@@ -129,7 +129,7 @@ function readComments(): Map<string, Commented> {
   return found;
 }
 
-/** Each line of code, and the doc comment above it if there is one. */
+/** Each line of code, with the doc comment above it, if any. */
 function pairsIn(source: string) {
   return source.matchAll(/^(?:[^\S\n]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?([^\n]+)$/gm);
 }
@@ -144,7 +144,7 @@ function parseComment(text = ""): Comment {
     .filter((line) => !/^\s*@/.test(line))
     .join("\n")
     .trim();
-  // A line break inside a sentence is the source's; an item of a list keeps its own line.
+  // A line break inside a sentence comes from the source; an item of a list keeps its own line.
   const description = prose.replace(/\n(?!- |\n)/g, " ").replace(/\{@link (\w+)\}/g, "`$1`");
   return { ...(description && { description }), tags: Object.assign({}, ...tags.map(readTag)) };
 }
@@ -158,7 +158,7 @@ function readTag([name, value]: readonly [string, string]): Schema {
   throw new Error(`no tag of a shape is called @${name}`);
 }
 
-/** What a client may send, by the schema that parses it. */
+/** What a client can send, from the schema that parses it. */
 export function describeInput(schema: z.ZodType): Schema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io: "input",
@@ -166,7 +166,7 @@ export function describeInput(schema: z.ZodType): Schema {
     override: ({ jsonSchema, zodSchema: { _zod } }) => {
       if (_zod.def.type === "default")
         jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
-      // An integer of a query is text to the parser, and an integer to everybody else.
+      // An integer of a query is text for the parser, and an integer for everyone else.
       if (jsonSchema.type === "integer") delete jsonSchema.pattern;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

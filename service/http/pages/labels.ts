@@ -1,5 +1,5 @@
 // Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers read
-// them, so a name is short, plain and of a contract that takes money for nobody but itself.
+// them, so a name is short and plain, and of a contract that receives money only for itself.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -9,7 +9,7 @@ import { z } from "zod";
 import { isPlainName } from "../../accounts/names.ts";
 import type { Labels } from "../parts.ts";
 
-/** The file is not what it should be; the message is one sentence for the operator. */
+/** The file is invalid; the message is one sentence for the operator. */
 class LabelsError extends Error {
   override name = "LabelsError";
 }
@@ -24,7 +24,7 @@ const labelsSchema = z.record(
 
 /**
  * @param file JSON; without it there are no labels
- * @throws {LabelsError} naming what is wrong and where
+ * @throws {LabelsError} with the fault and its place
  */
 export function readLabels(file: string | undefined): Labels {
   if (file === undefined) return new Map();
@@ -71,9 +71,9 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 }
 
 /**
- * The label of the party that asks for money, where all of it goes to one labelled contract: every
- * call is of that contract, or has the token give to it. Otherwise any intent that also calls a
- * known contract would ask in its name.
+ * The label of the party that requests money, if all of it goes to one labeled contract: every call
+ * is of that contract, or makes the token pay it. Otherwise any intent that also calls a known
+ * contract would seem to come from it.
  */
 export function askerOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -1,15 +1,15 @@
-// The dashboard of `npm start` pays by a press. The browser asks the local chain's node, which
-// signs for accounts of its own, so no route pays and this server has no payer's key.
+// The dashboard of `npm start` pays at the press of a button. The browser asks the local chain's
+// node, which signs for its own accounts, so no route pays and this server has no payer's key.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
 import type { Chain } from "../../chain/chains.ts";
 
-/** Anvil and hardhat have it; no chain with money does. */
+/** The chain ID of anvil and Hardhat; no chain with real money has it. */
 const localChainId = 31_337;
 
 /**
- * URL of the node that the dashboard may ask to pay; undefined for any other chain, and where node
- * or dashboard is not reached on the reader's own machine.
+ * The URL of the node that the dashboard can ask to pay; undefined for any other chain, and if node
+ * or dashboard is not on the reader's own machine.
  */
 export function findLocalNode(
   { chainId, wallet }: Pick<Chain, "chainId" | "wallet">,

@@ -1,5 +1,5 @@
-// Serves the built pages of web/ from memory: no request names a file to read, because all are read
-// at the start. Each is compressed once.
+// Serves the built pages of web/ from memory. All files are read at start, so no request can name a
+// file to read. Each is compressed once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -39,9 +39,9 @@ const payPaths = ["/a", "/a/"];
 const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
- * The pages run only our scripts, connect only to us, and cannot be framed. The public page also
- * shows the icons that wallets give it as data URLs (EIP-6963). `shop` is the origin that the link
- * of the public page names, and `localNodes` are what the dashboard of `npm start` connects to.
+ * Pages run only our scripts, connect only to us, and cannot be framed. The payment page also shows
+ * the icons of wallets, which are data URLs (EIP-6963). `shop` is the origin in the link of the
+ * payment page, and `localNodes` are the nodes that the dashboard of `npm start` connects to.
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -63,10 +63,10 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   ].join("; ");
 }
 
-/** A receipt is checked by nodes that its reader names: anybody's, or this machine's. */
+/** A receipt is checked with nodes that its reader names: anyone's, or one on this machine. */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
-/** A file of another kind stops the start: its media type would be unknown. */
+/** A file of another kind stops the start, because its media type would be unknown. */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
@@ -89,12 +89,14 @@ type Reached = {
 
 type Served = Pick<Parts, "publicUrl"> &
   Pick<Reached, "localNodes"> & {
-    /** The most pages of addresses that are made at once. */
+    /** The most pages of addresses that are rendered simultaneously. */
     pagesInFlightMax?: number;
     onShed?: () => void;
   };
 
-/** Pages kept compressed: whoever is sent the link asks for the same one again soon. */
+/**
+ * Compressed pages that are kept, because someone who receives a link soon requests the same page.
+ */
 const previewsKept = 1_000;
 
 /** Mounts the dashboard, the payment page with its link previews, receipts, and the docs. */
@@ -130,7 +132,7 @@ export function servePages(
   };
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
-  /** A page whose link names a shop may ask that shop's origin whether it agrees. */
+  /** A page whose link names a shop can ask that shop's origin whether it agrees. */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");
     const { shop } = query as { shop?: unknown };
@@ -144,7 +146,7 @@ export function servePages(
   for (const path of payPaths)
     app.get(path, (request, reply) => send(payPage(request), request, reply));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
-  // Links between the documentation's pages are relative, so that they work from a folder too.
+  // Links between pages of the documentation are relative, so that they also work from a folder.
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
@@ -164,7 +166,7 @@ export function servePages(
   });
 }
 
-/** Paths within `directory`, with `/`; none that begins with a dot. */
+/** Paths within `directory`, with `/`, without files whose name starts with a dot. */
 function listFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
@@ -176,7 +178,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   const type = types[extname(path)];
   if (!type) throw new Error(`${file} is of no kind that pages need`);
   const body = readFileSync(file);
-  // Names under assets/ hold a hash of their content; all others are asked for anew each time.
+  // Names below assets/ contain a hash of their content; browsers revalidate all other files.
   const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
   return {
     ...bodyOf(body),
@@ -189,7 +191,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   };
 }
 
-/** Compressed when it is first asked for: a start would wait for all pages. */
+/** Compressed at the first request, so that a start need not wait for all pages. */
 function bodyOf(body: Buffer) {
   let gzip: Buffer | undefined;
   return {

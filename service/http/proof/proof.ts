@@ -1,5 +1,5 @@
-// GET /address/{address}/proof: spec/service.md, "Proof". Public; what became of an address, so
-// that nobody has to believe the status.
+// GET /address/{address}/proof: spec/service.md, "Proof". Public; the outcome of an address with
+// its proof, so that nobody needs to trust the status.
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";
@@ -16,7 +16,7 @@ import { isKnown } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
 import type { Statuses } from "../status/status.ts";
 
-/** One client's proofs: 30 at once, then one in 2 s. */
+/** The limit of one client: a burst of 30, then one every 2 s. */
 const perClient: Policy = { name: "proof", intervalMs: 2_000, burst: 30 };
 
 export const proofInput = z.strictObject({
@@ -41,10 +41,10 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
-      // A proof stays one for good; which block a name or a number means may change.
+      // A proof stays valid forever, but a block tag or a number can mean another block later.
       reply.header("cache-control", "public, max-age=2");
       const tags = request.headers["if-none-match"];
-      // Where the node was slow to tell who paid, the same block has another answer later.
+      // If the node was slow to report payments, the response for the same block can change later.
       const etag = `"${found.block.hash}-${found.payments.length}"`;
       return isKnown(etag, tags, reply) ? reply.send() : found;
     },

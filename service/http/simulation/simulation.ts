@@ -1,5 +1,5 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public; what executing the
-// address would do now, as this service's node computes it: information, never evidence.
+// address would do now, as computed by this service's node: information, never evidence.
 
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Limiter, Policy } from "../../accounts/limits.ts";
@@ -14,7 +14,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
 
-/** One client's simulations: 30 at once, then one in 2 s. */
+/** The limit of one client: a burst of 30, then one every 2 s. */
 const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
@@ -41,10 +41,10 @@ type MeteredParts = {
 };
 
 /**
- * Bounds the calls that a chain's endpoints get a minute, of all servers on one PostgreSQL
- * together; a minute's calls may come at once.
+ * Limits the calls per minute to a chain's endpoints, for all servers on one PostgreSQL database
+ * together. The calls of a minute can come in one burst.
  *
- * @param name tells limits of different purposes apart
+ * @param name distinguishes limits of different purposes
  */
 export function metered(
   { accounts: { limiter }, limits }: MeteredParts,

@@ -1,12 +1,12 @@
-// GET /address/{address}/events: the status as server-sent events, the present one first, then each
+// GET /address/{address}/events: the status as server-sent events, the current one first, then each
 // change. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
 // It is made for many streams: the streams of a chain follow its loop together, each address is
 // read and encoded once for all of its streams, and no stream has a timer.
 //
-// A stream is a position in the short history of its address's frames. Opening, resuming, and going
-// on after a slow reader's socket drained are the same step: send the frames after that position,
-// or the present state if the position has left the history.
+// A stream is a position in the short history of its address's frames. Opening, resuming, and
+// continuing after a slow reader's socket drained are the same step: send the frames after that
+// position, or the current state if the position has left the history.
 
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -21,7 +21,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** How long a client waits before it comes back, when the connection was lost. */
+/** How long a client waits before it reconnects. */
 const reconnectMs = 2_000;
 
 export function events(parts: Parts, statuses: Statuses): Route {
@@ -46,9 +46,10 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
       reply.header("cache-control", "no-store");
-      // Else a drain would wait for the connection to time out, long after the stream has ended.
+      // Otherwise a drain would wait for the connection to time out, long after the stream has
+      // ended.
       reply.header("connection", "close");
-      // Proxies that buffer would hold back what happens now.
+      // Proxies that buffer would delay events.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (draining.aborted || !hub.hasRoom(subject.address, from)) {
@@ -75,23 +76,26 @@ type HubParts = Pick<Statuses, "read" | "readAt"> & Pick<Parts, "chainLoop">;
 type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
-/** `id` is the block's number and a digest of all but the block; another digest is a change. */
+/**
+ * `id` is the block's number and a digest of everything except the block; a different digest is a
+ * change.
+ */
 type Frame = { id: string; bytes: Buffer };
 
 type Watch = {
   subject: StatusSubject;
   streams: Set<Stream>;
-  /** Oldest first; the last is the present state. */
+  /** Oldest first; the last is the current state. */
   frames: Frame[];
   isReading: boolean;
-  /** The block that it was last read at. */
+  /** The block of the last reading. */
   readAt: BlockReference | undefined;
-  /** The frame sent when the last reading failed; undefined after one that did not. */
+  /** The frame that was sent when the last reading failed; undefined if it succeeded. */
   failure: Buffer | undefined;
   lingering: NodeJS.Timeout | undefined;
 };
 
-/** A chain with watches. `head` is its newest block; undefined if that could not be read. */
+/** A chain with watches. `head` is its newest block; undefined if it could not be read. */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
 /** State that all streams share. */
@@ -104,7 +108,7 @@ type Hub = {
 
 /** Four seconds of a chain with a block every quarter of a second. */
 const blocksBetweenMax = 16;
-/** A stream whose reader took nothing for this many heartbeats is closed. */
+/** A stream whose reader read nothing for this many heartbeats is closed. */
 const missedBeatsMax = 3;
 const framesMax = 16;
 
@@ -129,7 +133,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     return watch;
   }
 
-  /** Forgets a watch without streams: after a while, or immediately if there are many. */
+  /** Removes a watch without streams: after a while, or immediately if there are many. */
   function linger(watch: Watch): void {
     const drop = () => watches.delete(watch.subject.address);
     if (hub.isClosed || watches.size > streamsMax / 2) drop();
@@ -159,7 +163,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
         if (watch.streams.size === 0) linger(watch);
       };
     },
-    /** Ends every stream; clients reconnect, to another server. */
+    /** Ends every stream; clients reconnect to another server. */
     close() {
       hub.isClosed = true;
       clearInterval(beats);
@@ -189,13 +193,13 @@ function follow({ parts, watches, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Not awaited: a turn may be what stops it.
+    // Not awaited, because stopping may be part of a turn.
     void end();
   };
 }
 
 /**
- * Keeps connections alive, and closes those whose reader takes nothing. A ping says that nothing
+ * Keeps connections alive, and closes those whose reader reads nothing. A ping says that nothing
  * changed up to its block, which is null while the chain cannot be read.
  */
 function beat({ watches, chains }: Hub) {
@@ -212,7 +216,7 @@ function beat({ watches, chains }: Hub) {
 
 /** Reads a watch again and sends the changes to its streams. */
 async function refresh(statuses: HubParts, watch: Watch) {
-  // A slow reading must not come after a newer one.
+  // A slow reading must not be used after a newer one.
   if (watch.isReading) return;
   watch.isReading = true;
   try {
@@ -236,7 +240,9 @@ async function refresh(statuses: HubParts, watch: Watch) {
   }
 }
 
-/** Reads the blocks between two readings, such as of a payment that was executed immediately. */
+/**
+ * Reads the blocks between two readings, for example for a payment that was executed immediately.
+ */
 async function readBetween(
   statuses: HubParts,
   { subject, readAt }: Watch,
@@ -260,7 +266,7 @@ const newWatch = (subject: StatusSubject): Watch => ({
   lingering: undefined,
 });
 
-/** Sends what follows the stream's position, as far as its socket takes it. */
+/** Sends the frames after the stream's position, until its socket is full. */
 function deliver(watch: Watch, stream: Stream): void {
   for (const frame of findFramesAfter(watch.frames, stream.lastId)) {
     if (stream.response.writableNeedDrain) return;
@@ -280,7 +286,7 @@ function append(frames: Frame[], status: ServiceStatus): void {
 const isChange = (frames: readonly Frame[], frame: Frame) =>
   parseDigest(frame.id) !== parseDigest(frames.at(-1)?.id);
 
-/** The frames after `lastId`, or the present one if `lastId` has left the history. */
+/** The frames after `lastId`, or the current one if `lastId` has left the history. */
 function findFramesAfter(frames: readonly Frame[], lastId: string | undefined): Frame[] {
   const place = frames.findIndex((frame) => frame.id === lastId);
   if (place >= 0) return frames.slice(place + 1);
@@ -298,31 +304,33 @@ function encodeFrame(status: ServiceStatus): Frame {
 
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
-/** Without an id, so that a client that reconnects resumes after the last state that it got. */
+/**
+ * Without an ID, so that a client that reconnects resumes after the last state that it received.
+ */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Without an id, as a ping. */
+/** Without an ID, like a ping. */
 const encodeFailure = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
 
 /** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
 type From = { readonly client: string; readonly network: string };
 
-/** The most that one network has of what all share. */
+/** The share of one network of everything that is shared. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
  * Counts streams. An address, a client, and a network have limits of their own, so that none of
- * them can use up what all share.
+ * them can use up the shared limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();
   const countAt = (place: string) => counts.get(place) ?? 0;
 
-  /** A stream counts in each of these places, with the limit of each. */
+  /** A stream counts against each of these limits. */
   const placesOf = (address: Hex, { client, network }: From): readonly [string, number][] => [
     ["all", streamsMax],
     [address, streamsPerAddressMax],
@@ -340,7 +348,7 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
     countStreams: () => countAt("all"),
     hasRoom: (address: Hex, from: From) =>
       placesOf(address, from).every(([place, most]) => countAt(place) < most),
-    /** Call the returned function once, when the stream is over. */
+    /** Call the returned function once, when the stream has ended. */
     enter(address: Hex, from: From): () => void {
       const places = placesOf(address, from).map(([place]) => place);
       for (const place of places) counts.set(place, countAt(place) + 1);

@@ -1,5 +1,5 @@
-// Kysely's dialect of SQLite, whose statements run in a thread of their own (statement-worker.ts).
-// In the thread that answers requests, each commit would stop all requests until the disk has it.
+// Kysely's dialect for SQLite, whose statements run in a separate thread (statement-worker.ts). In
+// the answering thread, each commit would block all requests until it is on disk.
 
 import Database from "better-sqlite3";
 import {
@@ -15,11 +15,11 @@ import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.t
 import { startThread, type Thread } from "./thread.ts";
 
 /**
- * One connection, which a transaction holds from its first statement to its last. It takes the
- * write lock as it begins: one that reads first, while the writing thread commits, could not write
- * any more (SQLITE_BUSY_SNAPSHOT).
+ * One connection, which a transaction holds from its first statement to its last. A transaction
+ * takes the write lock when it begins: if it read first while the writing thread commits, it could
+ * no longer write (SQLITE_BUSY_SNAPSHOT).
  *
- * @param onEnd told once, when no statement is answered any more
+ * @param onEnd called once, when statements are no longer answered
  */
 export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dialect {
   return {
@@ -69,7 +69,7 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
   };
 }
 
-/** Small Buffers share a piece of memory of many kilobytes, all of which would be copied. */
+/** Small Buffers share a memory block of many kilobytes, all of which would be copied. */
 function alone(value: unknown): unknown {
   const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
   return isPart ? new Uint8Array(value) : value;

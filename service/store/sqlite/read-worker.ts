@@ -1,4 +1,4 @@
-// Reads records from SQLite, proves them and writes them as JSON, in a thread of its own.
+// Reads records from SQLite, verifies them, and serializes them as JSON, in a separate thread.
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -7,10 +7,10 @@ import { causeOf, heldRecordJson, keccak } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
-/** The JSON of a record, null where none is held, or why the one that is held is not served. */
+/** The JSON of a record, null if none is stored, or why the stored record is not served. */
 export type Found = string | null | { corrupt: string };
 
-/** `found` has the order of the addresses; `failure` is SQLite's code. */
+/** `found` has the order of the addresses; `failure` is SQLite's error code. */
 export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };
@@ -19,7 +19,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/** Reads all of a group in one transaction, which takes the locks of the file once. */
+/** Reads a whole group in one transaction, which takes the locks of the file once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {

@@ -1,28 +1,28 @@
-// A thread with a connection of its own to the SQLite file, as the thread that answers requests
-// sees it: messages go over, and their answers come back in the same order, several together where
-// the thread did their work together.
+// A thread with its own connection to the SQLite file, seen from the answering thread. Messages go
+// to the thread, and their answers come back in the same order, together if the thread handled them
+// together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
-  /** It starts with the first message, or by this. */
+  /** Starts the thread, which otherwise starts with the first message. */
   start(): void;
   /**
-   * @param moved what of the message moves over instead of being copied
-   * @throws {UnavailableError} once the thread has ended
+   * @param moved parts of the message that are transferred instead of copied
+   * @throws {UnavailableError} after the thread has ended
    */
   ask(message: Message, moved?: Transferable[]): Promise<Answer>;
-  /** Sent as a message of its own: the thread ends once all before it is answered. */
+  /** Sent as a separate message: the thread ends after all earlier messages are answered. */
   stop(): Promise<void>;
 };
 
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown): void };
 
 /**
- * @param module takes messages and `"stop"`, and posts arrays of answers
- * @param name for people, as in "the writing thread"
- * @param onEnd told once, of a thread that has ended, or of the error that ends it
+ * @param module handles messages and `"stop"`, and posts arrays of answers
+ * @param name for people, such as "the writing thread"
+ * @param onEnd called once, when the thread has ended or with the error that ends it
  */
 export function startThread<Message, Answer>(
   module: URL,
