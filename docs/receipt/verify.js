@@ -1,4 +1,4 @@
-// node verify.js receipt.json: the outcome that a receipt proves, with only viem and @ethereumjs. It
+// node verify.js receipt.json: the outcome that a receipt proves, with viem and @ethereumjs. It
 // reads no `intent`, execution or payments. Compare the block that it prints with your own node's.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
