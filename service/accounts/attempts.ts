@@ -1,15 +1,15 @@
-// Limits how often a password may be tried, such that no stranger can lock an owner out.
+// Limits how often a password can be tried, in a way that does not let strangers lock an owner out.
 //
 // A browser that has never signed in to the account is limited by IP address, by network, by IP
-// address and account, and by account. The limit by account stops a guesser with many IP
-// addresses, who could also use it up to lock the owner out. So it has two parts: one for the
-// first three tries a day of each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use
-// up, and one for all others.
+// address and account, and by account. The limit by account stops a guesser with many IP addresses,
+// who could also use it up to lock the owner out. So it has two parts: one for the first three
+// tries per day of each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use up, and one
+// for all others.
 //
 // A browser that has signed in before has a signed cookie that proves it. Its tries count by
-// cookie, by account and by network, apart from those of others: an attacker's own account gets as
-// many cookies as it likes, so a limit by cookie alone bounds nothing. A browser that has used one
-// of the three up is treated as one that never signed in: filling them locks nobody out.
+// cookie, by account, and by network, separately from other browsers. An attacker's own account
+// gets any number of cookies, so a limit by cookie is not sufficient. A browser that has used up
+// one of the three limits is treated as one that never signed in, so filling them locks nobody out.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
@@ -19,7 +19,10 @@ import { type Limiter, type LimitVerdict, type Policy, perDay } from "./limits.t
 const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
-/** A network's over all accounts: who names one account after another gets no more. */
+/**
+ * The limit of a network over all accounts, so that trying one account after the other gains
+ * nothing.
+ */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
 /** These two allow 2,400 guesses a day from everywhere, at passwords of 12 characters or more. */
@@ -27,7 +30,7 @@ const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
-/** Fewer than the places of their line, so that one network never fills it. */
+/** Less than the places of their queue, so that one network never fills it. */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
   intervalMs: 2_000,
@@ -40,24 +43,27 @@ const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, b
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * `waitMs` to wait before trying again; 0 when this attempt may go on, and is spent.
- * `isKnown`: it goes before strangers. Attempts with one `turnOf` share a turn.
+ * `waitMs` to wait before the next try; 0 if this attempt is allowed, and then it counts.
+ * `isKnown`: it has priority over strangers. Attempts with the same `turnOf` share a turn.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
-  /** For sign-ups, and for links to set a password: by network alone. */
+  /** For sign-ups, and for links that set a password: only by network. */
   trySignUp(ip: string): Promise<Leave>;
-  /** Milliseconds to wait, by /24 of IPv4 and /48 of IPv6, where new accounts have such a bound. */
+  /** Milliseconds to wait, by /24 of IPv4 and /48 of IPv6, if new accounts have such a limit. */
   tryNewAccount(ip: string): Promise<number>;
-  /** The cookie of a browser that has just signed in: the one it sent, if that is the account's. */
+  /**
+   * The cookie of a browser that has just signed in: the cookie that it sent, if that is the
+   * account's.
+   */
   deviceCookieFor(browser: Pick<Attempt, "email" | "deviceCookie">): string;
 };
 
 /**
  * @param secret as for sessions
- * @param accountsPerNetworkDay 0 for no bound
+ * @param accountsPerNetworkDay 0 for no limit
  */
 export function limitAttempts(
   limiter: Limiter,
@@ -84,8 +90,7 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // A first try is spent whether it is let through or not: nobody can save them up to be there
-    // whenever there is one to take.
+    // A first try counts whether it is allowed or not, so nobody can save them up.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -126,7 +131,7 @@ export function limitAttempts(
   };
 }
 
-/** The narrow limits first: what they refuse is not spent from the wide ones. */
+/** The narrow limits come first: what they refuse does not count against the wide ones. */
 async function takeEach(limiter: Limiter, limits: [policy: Policy, key: string][]) {
   for (const [policy, key] of limits) {
     const waitMs = retryMs(await take(limiter, policy, key));
@@ -140,13 +145,13 @@ const take = (limiter: Limiter, policy: Policy, key: string) =>
 
 const retryMs = (verdict: LimitVerdict) => (verdict.admitted ? 0 : verdict.retryMs);
 
-/** An IPv4 address, or the 64 bits of an IPv6 address that one customer is usually given. */
+/** An IPv4 address, or the 64 bits of an IPv6 address that one customer usually gets. */
 export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 
-/** A /24 of IPv4, or a /48 of IPv6: what a small provider or one site is given. */
+/** A /24 of IPv4, or a /48 of IPv6, which a small provider or one site gets. */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
-/** @param kept so many numbers of an IPv4 address, and groups of an IPv6 one */
+/** @param kept how many numbers of an IPv4 address, or groups of an IPv6 address, are kept */
 function prefixOf(text: string, kept: { v4: number; v6: number }): string {
   if (!ipaddr.isValid(text)) return text;
   const ip = ipaddr.process(text);

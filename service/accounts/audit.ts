@@ -1,5 +1,5 @@
-// The audit log of an account: what changed its credentials, origins or sign-in, when and from
-// where. Rows are only ever added.
+// The audit log of an account: changes of its credentials, origins, and sign-in, with time and
+// source. Rows are never changed or deleted.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
@@ -33,7 +33,7 @@ export type AuditEvent =
   | "webhook_paused"
   | "webhook_resumed";
 
-/** An actor does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
+/** `ip` is undefined for an operator's command. `atMs` in Unix milliseconds. */
 export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
 type AuditEntry = {
@@ -72,7 +72,7 @@ type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detai
 
 /**
  * Makes a change and adds its audit entry in one transaction. To replace a credential, `change`
- * updates the row that has the expected one, so of two simultaneous requests the second changes
+ * updates the row with the expected credential, so of two simultaneous requests the second changes
  * nothing.
  *
  * @param change returns whether it changed anything; if not, no entry is added
@@ -94,7 +94,9 @@ export function audited(
 const auditId = (atMs: number) =>
   `${String(Math.trunc(atMs)).padStart(13, "0")}-${randomBytes(4).toString("hex")}`;
 
-/** Newest first, those before `cursor`, the `id` of the last entry of the page before. */
+/**
+ * Newest first, entries before `cursor`, which is the `id` of the last entry of the previous page.
+ */
 export async function listAudit(
   db: Kysely<Tables>,
   accountId: string,

@@ -1,12 +1,15 @@
-// Names of accounts, which payers read. Only the operator sets them: if accounts named themselves,
-// a stranger could ask for money under a known name.
+// Names of accounts, which payers read. Only the operator sets them, because an account that names
+// itself could request money under a well-known name.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 
 const nameMax = 64;
-/** Letters, digits, punctuation and single spaces: nothing that hides, reorders or imitates. */
+/**
+ * Letters, digits, punctuation, and single spaces: no characters that hide, reorder, or imitate
+ * others.
+ */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} plain characters with single spaces`;
@@ -15,7 +18,7 @@ export const plainNames = `at most ${nameMax} plain characters with single space
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 
-/** @param name plain; undefined takes a name away. Repeating it changes nothing. */
+/** @param name plain text; undefined removes the name. The call is idempotent. */
 export async function confirmName(
   db: Kysely<Tables>,
   accountId: string,

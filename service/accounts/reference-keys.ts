@@ -1,17 +1,17 @@
 // Reference keys: an account's secret that turns its references into salts, so that the account and
-// this service work out the same address for an order. The service uses the newest one.
+// this service compute the same address for an order. The service uses the newest one.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
-/** The newest are tried for addresses that were made before a rotation. */
+/** The newest keys that are tried for addresses from before a rotation. */
 const keysTried = 8;
 
 const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
 
-/** Newest first, at least one: an account's first key is drawn when it is first needed. */
+/** Newest first, at least one: an account's first key is generated when it is first needed. */
 export async function findReferenceKeys(
   db: Kysely<Tables>,
   accountId: string,
@@ -24,9 +24,8 @@ export async function findReferenceKeys(
 }
 
 /**
- * Makes the key that salts are made with from now on. Addresses made with the ones before keep
- * their proof under those.
- * @returns the key, shown here and never again; undefined when somebody else made one meanwhile
+ * Creates the key for new salts. Earlier keys still prove the addresses that were made with them.
+ * @returns the key, shown only here; undefined if someone else made one meanwhile
  */
 export async function rotateReferenceKey(
   db: Kysely<Tables>,

@@ -1,4 +1,4 @@
-// When credentials were used and how often: counted in memory, written in batches, so that no
+// When and how often credentials were used: counted in memory and written in batches, so that no
 // request waits for it. A crash loses the last seconds; a close loses nothing.
 
 import { type Kysely, sql } from "kysely";
@@ -8,18 +8,18 @@ import type { Tables } from "../store/tables.ts";
 import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
-/** Between two flushes; anybody can send keys that nobody has, and they are sorted out there. */
+/** The most uses between two flushes. Anyone can send unknown keys, which the flush ignores. */
 const inBrowserMax = 10_000;
 
-/** One credential at one use. `digest` SHA-256 of its text, 32 bytes. */
+/** One use of a credential. `digest` is the SHA-256 of its text, 32 bytes. */
 type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
 
 export type Usage = {
-  /** `created`; `used`: served, made nothing, not counted; `refused`: was not served. */
+  /** `created`; `used`: served without a create, not counted; `refused`: not served. */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
-  /** A key with this digest came with an `Origin`. Whether there is such a key is seen later. */
+  /** A key with this digest came with an `Origin`. Whether the key exists is checked later. */
   seenInBrowser(digest: Buffer, atMs: number): void;
-  /** Writes what was counted; keeps it when the store refuses. */
+  /** Writes the counts; keeps them if the store refuses. */
   flush(): Promise<void>;
   /** Stops the timer and flushes once more. */
   close(): Promise<void>;
@@ -41,7 +41,7 @@ const emptyBatch = (): Batch => ({
   inBrowser: new Map(),
 });
 
-/** @param onFault told of each flush that failed; what it held is tried again with the next */
+/** @param onFault called for each failed flush, whose counts are tried again with the next */
 export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void): Usage {
   let batch = emptyBatch();
   let flushing = Promise.resolve();
@@ -103,7 +103,7 @@ function merge(into: Batch, from: Batch): void {
   for (const seen of from.inBrowser.values()) keepLatest(into.inBrowser, seen);
 }
 
-/** One transaction; rows in the order of their keys, so that two servers never wait in a circle. */
+/** One transaction, with rows in the order of their keys, so that two servers cannot deadlock. */
 async function write(db: Kysely<Tables>, batch: Batch): Promise<void> {
   const { hours, lastUsed, inBrowser } = batch;
   if (hours.size + lastUsed.apiKey.size + lastUsed.clientId.size + inBrowser.size === 0) return;
@@ -139,9 +139,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets a time of each credential to the batch's last moment, in one statement for all, since each
- * costs its own round to the database. A batch is as old as the last flush that succeeded, so a
- * time is off by no more than that: a second, or more after a flush that failed.
+ * Sets a time of each credential to the batch's last moment, with one statement for all, because
+ * each statement is a round trip to the database. A batch is as old as the last successful flush,
+ * so a time is wrong by at most that: a second, or more after a failed flush.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,
@@ -158,7 +158,7 @@ async function touch<Table extends "api_keys" | "client_ids">(
   }
 }
 
-/** The hours since `sinceMs` in which there was anything, oldest first. */
+/** The hours since `sinceMs` with any activity, oldest first. */
 export async function listUsage(
   db: Kysely<Tables>,
   accountId: string,

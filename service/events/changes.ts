@@ -1,4 +1,4 @@
-// Compares two statuses of an address and gives the events between them. Pure.
+// Compares two statuses of an address and returns the events between them. Pure.
 
 import {
   type AddressState,
@@ -10,21 +10,21 @@ import type { EventType, PaymentNews } from "executable-address/webhook";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import { isTakenBack, newPayments, nothingTold, type Paid, type ToldPayments } from "./paid.ts";
 
-/** The last that was said of an address: enough to tell what is new, and what is taken back. */
+/** The last reported state of an address: enough to find what is new and what was undone. */
 export type KnownStatus = {
   state: AddressState;
   /** The execution's place: `transactionHash blockHash logIndex`. */
   execution: string | null;
-  /** How many recoveries were told of, and which was the last of them. */
+  /** The number of reported recoveries, and the last of them. */
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /** Counted so far, of the token. */
+  /** The sum so far, of the intent's token. */
   moved: Moved;
   payments: ToldPayments;
 };
 
-/** Before anything was said. */
+/** The state before any report. */
 export const nothingKnown: KnownStatus = {
   state: "unfunded",
   execution: null,
@@ -39,13 +39,13 @@ type LogPosition = { transactionHash: string; blockHash: string; logIndex: numbe
 const keyOf = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
-/** `payment` goes with `address.payment` alone. */
+/** Only `address.payment` has a `payment`. */
 export type Change = { type: EventType; payment?: PaymentNews };
 
 /**
- * The events that lead from `known` to `status`, in order, and what is known then. Where the chain
- * took back what was said, `address.reverted` comes first, and then what holds now, as if nothing
- * had been said before.
+ * Returns the events that lead from `known` to `status`, in order, and the new known state. If the
+ * chain undid a reported fact, `address.reverted` comes first, and then the current facts as if
+ * nothing had been reported.
  */
 export function changesOf(
   known: KnownStatus,
@@ -91,10 +91,13 @@ export function changesOf(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** Late money may be why they are said, so it is told before them. */
+/** Late money may be their cause, so its event comes first. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
-/** Open states go up and down with payments alone; nothing else ever goes back but by a reorg. */
+/**
+ * Only payments move open states up and down; anything else goes back only because of a
+ * reorganization.
+ */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && keyOf(status.execution) !== known.execution) return true;
   const lastSaid = status.recoveries[known.recoveries - 1];
@@ -104,7 +107,7 @@ function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 
-/** After an execution: more came than the calls took, or something came late. */
+/** After an execution: more arrived than the calls used, or it arrived late. */
 function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: boolean): boolean {
   const { state, execution, recoverable } = status;
   if (state !== "executed" && state !== "recovered") return false;

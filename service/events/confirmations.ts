@@ -1,13 +1,16 @@
-// How deep a receipt or a payment lies before an account is told of it, by its own choice or the
-// chain's.
+// The number of confirmations before an account receives an event, chosen by the account or the
+// chain.
 
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
-/** Confirmations before an event, where neither the account nor the chain sets them. */
+/** The default number of confirmations, if neither the account nor the chain sets it. */
 const confirmationsDefault = 12;
 
-/** How deep an account wants what it is told of a chain. @param confirmations null: the chain's */
+/**
+ * The number of confirmations that an account wants for a chain. @param confirmations null: the
+ * chain's
+ */
 export async function setConfirmations(
   db: Kysely<Tables>,
   accountId: string,
@@ -44,7 +47,7 @@ export async function listConfirmations(
   return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
 }
 
-/** Says in SQL how many blocks deep an account wants what it is told of a chain. */
+/** Returns SQL for the number of confirmations that an account wants for a chain. */
 export const confirmationsOf = (
   account: RawBuilder<unknown>,
   chainId: number,

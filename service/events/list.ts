@@ -1,4 +1,4 @@
-// Lists an account's own events, and says how long they are kept.
+// Lists an account's events, and defines how long they are kept.
 
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -11,10 +11,10 @@ export const eventsKeptMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;
-  /** The position that was read last; 0 for the oldest kept. */
+  /** The last position that was read; 0 for the oldest event. */
   after: number;
   limit: number;
-  /** All where there are none. */
+  /** All types if empty. */
   types?: readonly EventType[] | undefined;
   /** Runs the read of each window of events. The search ends if it returns undefined. */
   turn?: ReadQueue;
@@ -23,8 +23,8 @@ export type EventQuery = {
 type Found = { position: number; body: string }[];
 
 /**
- * Oldest first. `body` is the very text that webhooks carry. There is no other of these `types` up
- * to the last row, or up to `until` where fewer than `limit` were found.
+ * Oldest first. `body` is exactly the text of webhooks. It includes all events of these `types` up
+ * to the last row, or up to `until` if fewer than `limit` were found.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -40,7 +40,7 @@ export async function listEvents(
   }
 }
 
-/** `last`: the position at which the window ends, where more may follow. */
+/** `last`: the position at which the window ends, if more can follow. */
 async function readWindow(
   db: Kysely<Tables>,
   { accountId, after, limit, types = [] }: EventQuery,
@@ -64,7 +64,7 @@ async function readWindow(
   return { rows, last: last?.position };
 }
 
-/** The body of one event; undefined where the account has none of this id, or no longer. */
+/** The body of one event; undefined if the account has no event with this ID, or no longer. */
 export async function findEvent(
   db: Kysely<Tables>,
   accountId: string,
@@ -79,11 +79,13 @@ export async function findEvent(
   return row?.body;
 }
 
-/** Gives in SQL the body of an event whose id is in `id`; null where it is no longer kept. */
+/** Returns SQL for the body of the event whose ID is in `id`; null if it is no longer kept. */
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
-/** One event, or those told in a time: Unix milliseconds, from inclusive, until exclusive. */
+/**
+ * One event, or the events of a time span in Unix milliseconds: from inclusive, until exclusive.
+ */
 export type WhichEvents = { eventId: string } | { fromMs: number; untilMs: number };
 
 /** Finds the account's events, oldest first. */
@@ -109,7 +111,7 @@ export function findEvents(
   return told.execute();
 }
 
-/** Deletes events that are no longer kept. @returns how many are gone */
+/** Deletes events that are no longer kept. @returns the number of deleted events */
 export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({
     find: (limit) =>

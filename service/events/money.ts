@@ -1,7 +1,7 @@
-// An account's money by day and token: asked for, paid, executed, returned. What came and went is
-// added in the transaction that keeps an observation; what was asked for is counted when the
-// dashboard asks, from where the last count ended, so that no create writes a further row. The
-// account's pace, from creation to payment and to execution, is read from its events.
+// An account's money by day and token: requested, paid, executed, and returned. Payments and
+// executions are added in the transaction that stores an observation. Requested amounts are counted
+// when the dashboard asks, from where the last count ended, so that creates write no further row.
+// The account's pace, from creation to payment and to execution, is computed from its events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -10,11 +10,14 @@ import { statementRows } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
-/** All that one address ever moved, in base units of its token: decimal. */
+/** The totals of one address, in base units of its token: decimal. */
 export type Moved = { paid: string; executed: string; returned: string };
 export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
-/** The sum of what is there, what the calls took and what went back is what was paid. */
+/**
+ * The sum of the balance, the amount that the calls used, and the returned amount is the amount
+ * paid.
+ */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => isSame(each.token, token);
   const returned = recoveries
@@ -28,13 +31,13 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** A day's sums of a token are base units, and counts of the addresses that moved any. */
+/** A day's sums of a token in base units, and the numbers of addresses with such movements. */
 const amounts = ["asked", "paid", "executed", "returned"] as const;
 const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
 type Count = (typeof counts)[number];
 
-/** This is added to the sums of a day and token. `token` 20 bytes. */
+/** An addition to the sums of a day and token. `token` has 20 bytes. */
 type Sum = Record<Amount | Count, bigint> & {
   accountId: string;
   day: number;
@@ -47,7 +50,7 @@ const none = {
   ...{ askedCount: 0n, paidCount: 0n, executedCount: 0n, returnedCount: 0n },
 };
 
-/** Computes what an observation adds to its day; undefined where nothing moved. */
+/** Computes what an observation adds to its day; undefined if nothing moved. */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
   const day = dayOf(status.block.timestamp);
@@ -69,7 +72,7 @@ const keyOf = ({ accountId, day, chainId, token }: Sum) =>
     token.toString("hex"),
   ].join();
 
-/** Adds them in the order of their keys, so that two servers never wait in a circle. */
+/** Adds them in the order of their keys, so that two servers cannot deadlock. */
 export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Promise<void> {
   const byKey = new Map<string, Sum>();
   for (const sum of sums) {
@@ -86,7 +89,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ asked: "0", paid: "0", executed: "0", returned: "0" },
     ...{ asked_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // Changes nothing, and locks the row until the sum is written.
+  // Changes nothing, but locks the row until the sum is written.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -116,7 +119,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
 const stepsMax = 80;
 
 /**
- * Counts what was asked for since the last call, up to 8,000 addresses and not the last 15 s.
+ * Counts requested amounts since the last call, up to 8,000 addresses and not the last 15 s.
  *
  * @returns whether there is more to count
  */
@@ -174,7 +177,7 @@ type MoneyDay = {
 } & Record<Count, number> &
   Record<Amount, string>;
 
-/** The days from `fromDay` on in which anything moved or was asked for, oldest first. */
+/** The days from `fromDay` on with any movement or request, oldest first. */
 export async function listMoney(
   db: Kysely<Tables>,
   accountId: string,
@@ -215,7 +218,7 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
   );
 }
 
-/** The newest events that the pace is read from, whatever their types. */
+/** The number of newest events from which the pace is computed, of any type. */
 const pacedEvents = 1_000;
 
 /**
@@ -223,7 +226,7 @@ const pacedEvents = 1_000;
  * if none of the newest 1,000 events shows one.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // A limit tells PostgreSQL's planner how few rows are joined; a bound of positions does not.
+  // A limit shows PostgreSQL's planner how few rows are joined; a range of positions does not.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

@@ -1,8 +1,9 @@
-// One pass over one chain: reads what is due at the depth its account asks for, and keeps what is
-// new as events. Several processes may run it at once: of two observations only the first is kept.
+// One pass over one chain: reads due addresses at the depth that their account chose, and stores
+// what is new as events. Several processes can run it simultaneously: of two observations only the
+// first is stored.
 //
-// It reads no block above the newest anchor of the chain's loop. The loop notices when a
-// reorganisation takes an anchor back, and makes due what was observed above the one that stands.
+// It reads no block above the newest anchor of the chain's loop. The loop notices a reorganization
+// that undoes an anchor, and makes the observations above the remaining anchor due again.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -39,7 +40,7 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
-  /** A watch that could not be read, or whose record does not derive its address. */
+  /** A watch that could not be read, or whose record does not match its address. */
   onFault: (address: string, error: unknown) => void;
 };
 
@@ -50,12 +51,12 @@ export type ObservedChain = Pick<StatusReader, "readAt"> & {
   blockAt(number: number): Promise<BlockReference | undefined>;
 };
 
-/** Read in one pass: two batches of the status reader's. */
+/** The number of addresses per pass: two batches of the status reader. */
 const watchesMax = 300;
 const readingMsMin = 15_000;
 const readingMsMax = dayMs;
 
-/** @throws where the chain or the store does not answer: nothing is lost, all is due again */
+/** @throws if the chain or the store does not answer; nothing is lost, and everything stays due */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
   const { db } = parts.store;
   const { chainId } = chain;
@@ -89,7 +90,9 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 
 type Read = { watch: Watch; status: AddressStatus | Error };
 
-/** Reads each at the depth of its account. One that cannot be read does not affect others. */
+/**
+ * Reads each address at the depth of its account. One that cannot be read does not affect others.
+ */
 async function readDue(
   parts: ObserveParts,
   chain: ObservedChain,
@@ -122,7 +125,10 @@ async function readDue(
 
 type Observed = { watch: Watch; status: AddressStatus; paid: Paid };
 
-/** Adds what was paid to each; the time of a block is asked for where it tells what came late. */
+/**
+ * Adds the payments of each address. The time of a block is requested if it decides whether a
+ * payment is late.
+ */
 async function withPayments(
   { store, keccak }: ObserveParts,
   chain: ObservedChain,
@@ -174,15 +180,14 @@ function decodeSubject(
 
 /**
  * When to read an address again. Payments mark a watch; other changes are found by reading again.
- * An address that is funded may be executed by anybody, and one that is over may be emptied by
- * anybody; the clock makes an open one expire.
+ * Anyone can execute a funded address or empty one that is over, and an open one expires with time.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
   if (isOpenState(state)) {
-    // By the chain's clock, as far as the host's goes with it.
+    // By the chain's clock, estimated with the host's.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;
     const atExpiry = nowMs + Math.max(1_000, secondsLeft * 1000);
     return state === "funded" ? Math.min(soon, atExpiry) : atExpiry;

@@ -1,4 +1,4 @@
-// The observer as a running program has it: its passes run in the turns of each chain's loop.
+// The observer of a running program: its passes run in the turns of each chain's loop.
 
 import { toHex } from "executable-address";
 import type { Logger } from "pino";
@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import { pruneEvents } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
 
-/** After a pass that failed, such as while the chain or the store does not respond. */
+/** The delay after a failed pass, for example while the chain or the store does not respond. */
 const faultMs = 5_000;
 const pruneMs = 60_000;
 
@@ -24,7 +24,7 @@ type ChainParts = {
 type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
   ChainParts & { store: Pick<Store, "db">; log: Logger };
 
-/** Returns how to stop: it resolves when the passes under way have ended. */
+/** Returns how to stop the observer; stopping resolves after pending passes have ended. */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
   const ends = parts.chains.known.map((chain) =>
     parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
@@ -38,7 +38,10 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 
 type KnownChain = ObserverParts["chains"]["known"][number];
 
-/** Returns what runs one pass; it never rejects, and does nothing for a while after a failure. */
+/**
+ * Returns a function that runs one pass. It never rejects, and does nothing for a while after a
+ * failure.
+ */
 function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
   const { store, now } = parts;
   const log = parts.log.child({ chainId });

@@ -20,18 +20,18 @@ type TogetherOptions = {
   /** Items of one group. */
   sizeMax: number;
   /**
-   * Groups under way at once, 1 unless said otherwise. With 1, what arrives while a group runs
-   * forms the next, so a group always starts after each of its items was added.
+   * The number of groups that run simultaneously, 1 by default. With 1, items that arrive while a
+   * group runs form the next group, so a group always starts after each of its items was added.
    */
   runningMax?: number;
 };
 
 /**
- * Collects items until the event loop has read what the sockets hold, or until there are
- * `sizeMax`, then runs them as one group. No timer: a lone item waits for nothing.
+ * Collects items until the event loop has read the sockets' data, or until there are `sizeMax`,
+ * then runs them as one group. There is no timer, so a single item does not wait.
  *
- * @param run answers in the order of its items. An Error in an item's place fails that item alone;
- *   a rejection fails every item of the group
+ * @param run answers in the order of its items. An Error in an item's place fails only that item; a
+ *   rejection fails every item of the group
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,
@@ -86,9 +86,9 @@ export function together<Item, Answer>(
 }
 
 /**
- * Groups the items of one turn by `keyOf`, as many groups at once as there are keys.
+ * Groups the items of one turn by `keyOf`, with one group per key, all at the same time.
  *
- * @param run answers in the order of its items; a rejection fails the items of that key alone
+ * @param run answers in the order of its items; a rejection fails only the items of that key
  */
 export function togetherBy<Item, Answer>(
   keyOf: (item: Item) => string,
@@ -107,7 +107,10 @@ export function togetherBy<Item, Answer>(
   return together(runAll, { sizeMax, runningMax: Number.POSITIVE_INFINITY });
 }
 
-/** @returns gives what `ask` gave for `key` before; what failed is asked for again */
+/**
+ * @returns a function that returns the earlier result of `ask` for `key`; failed results are
+ *   requested again
+ */
 export function recalled<Found>(max: number) {
   const answers = new LRUCache<string, Promise<Found>>({ max });
   return (key: string, ask: () => Promise<Found>): Promise<Found> => {

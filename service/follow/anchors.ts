@@ -1,5 +1,5 @@
 // The newest 256 blocks up to which a chain was read, with their hashes, so that after a
-// reorganisation reading goes on from the newest that still stands.
+// reorganization reading continues from the newest that is still on the chain.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -25,7 +25,7 @@ export async function findAnchor(
   return row && { number: row.number, hash: row.hash as Hex };
 }
 
-/** Repeating it changes nothing; another hash at the same number replaces the first. */
+/** The call is idempotent; another hash for the same number replaces the first. */
 export async function keepAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -53,8 +53,8 @@ export async function keepAnchor(
 }
 
 /**
- * Whether the anchor is still kept. Until the end of the transaction no reorganisation takes it
- * back: the row is written, which locks it on both databases.
+ * Returns whether the anchor is still kept. Until the end of the transaction no reorganization can
+ * remove it: the row is written, which locks it on both databases.
  */
 export async function lockAnchor(
   transaction: Transaction<Tables>,

@@ -1,8 +1,9 @@
-// The loop of one chain in one process: whatever depends on the chain's newest block runs in its
-// turns. A turn comes when another block was seen, when the executor has saved the payments up to
-// it, and otherwise at every poll, because some work is due by the clock and a chain may be silent.
+// The loop of one chain in one process: everything that depends on the chain's newest block runs in
+// its turns. A turn starts when another block was seen, when the executor has saved the payments up
+// to it, and otherwise at every poll, because some work is due by the clock and a chain may be
+// silent.
 //
-// In a process with an executor, its passes note the heads that they read, so this loop requests
+// In a process with an executor, its passes record the heads that they read, so this loop requests
 // none. It requests heads only if the passes were silent for two polls: during a long pass, without
 // the lease, or while the chain sleeps. Without an executor it requests every head itself.
 
@@ -12,10 +13,10 @@ import type { Heads } from "../chain/rpc/heads.ts";
 
 export type ChainLoop = {
   /**
-   * Runs `run` now and in each turn, but never twice at the same time: a turn that comes while it
-   * runs is made up for afterwards. `run` must not reject.
+   * Runs `run` now and in each turn, but never twice simultaneously: if a turn starts while it
+   * runs, it runs again afterwards. `run` must not reject.
    *
-   * @returns ends the subscription, and resolves when the run under way has ended
+   * @returns ends the subscription, and resolves after the pending run has ended
    */
   subscribe(run: () => Promise<void>): () => Promise<void>;
   /** Starts a turn now: payments up to a newer anchor have been saved. */
@@ -28,7 +29,7 @@ export type ChainLoop = {
   readHead(): Promise<BlockReference>;
 };
 
-/** @param pollMs between two turns at most */
+/** @param pollMs the longest time between two turns */
 export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   const starts = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
@@ -45,7 +46,8 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // Otherwise a turn that a request's read of a head starts would count as part of its trace.
+      // Otherwise a turn that starts with a request's read of a head would be part of that
+      // request's trace.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);
       start();

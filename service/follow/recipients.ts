@@ -1,26 +1,28 @@
-// Which transfers a chain's loop asks for: all of the listed tokens, or those to the store's
-// addresses alone. A busy chain has hundreds of transfers of a listed token in each block, so few
+// Decides which transfers a chain's loop requests: all of the listed tokens, or only those to the
+// store's addresses. A busy chain has hundreds of transfers of a listed token in each block, so few
 // addresses cost less by recipients, and many by tokens. Both forms mark the same transfers.
 //
-// Records are never taken away, and the list is read once the head is known, so it has each address
-// that was looked at by its balance in an earlier turn. A record that is created while logs are
-// read is looked at later, at a head that is not below what was read.
+// Records are never deleted, and the list is read after the head is known, so it contains each
+// address whose balance was checked in an earlier turn. A record that is created while logs are
+// read is checked later, at a head that is not below the blocks that were read.
 
 import type { Hex } from "executable-address";
 import type { EndpointRecord } from "../chain/rpc/endpoint-record.ts";
 import type { FollowMemory, Range, Turn } from "./parts.ts";
 
-/** The recipients to ask for; undefined asks for the transfers of listed tokens to anybody. */
+/** The recipients to request; undefined requests the transfers of listed tokens to anyone. */
 export type Form = readonly Hex[] | undefined;
 
-/** Bytes that a recipient takes in a question, and a log in an answer. */
+/** Bytes of a recipient in a request, and of a log in a response. */
 const bytes = { recipient: 69, log: 630 };
-/** A range that an endpoint refused is taken to have as many: a usual limit of providers. */
+/** The assumed number of logs of a range that an endpoint refused: a usual limit of providers. */
 const refusedLogs = 10_000;
-/** While recipients are asked for, the density of logs fades, so that it is measured again. */
+/**
+ * While recipients are requested, the known density of logs fades, so that it is measured again.
+ */
 const kept = 0.995;
 
-/** Reads which addresses there are, up to one more than may be asked for. */
+/** Reads the addresses, up to one more than can be requested. */
 export async function noteRecipients({ store, tuning, memory }: ListOf): Promise<void> {
   const { recipients } = memory;
   const room = tuning.recipientsMax + 1 - recipients.list.length;
@@ -37,7 +39,7 @@ type ListOf = {
   memory: FollowMemory;
 };
 
-/** The forms in which an endpoint may be asked, the one of fewer bytes first. */
+/** The forms of request for an endpoint, the one with fewer bytes first. */
 export function formsFor(
   { memory, tuning }: Omit<ListOf, "store">,
   { logs }: Pick<EndpointRecord, "logs">,
@@ -50,7 +52,7 @@ export function formsFor(
   return list.length * bytes.recipient < answered ? [list, undefined] : [undefined, list];
 }
 
-/** @param logs that an endpoint gave for the form; undefined where it refused it */
+/** @param logs that an endpoint returned for the form; undefined if it refused */
 export function noteLogs(memory: FollowMemory, form: Form, range: Range, logs: number | undefined) {
   if (form) memory.logsPerBlock *= kept;
   else memory.logsPerBlock = (logs ?? refusedLogs) / blocksOf(range);

@@ -1,5 +1,5 @@
-// Finds where reading goes on: a little below the newest anchor that still stands. What rests on
-// blocks above it is taken back first.
+// Finds where reading continues: a little below the newest anchor that is still on the chain. Facts
+// from blocks above it are undone first.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -7,10 +7,10 @@ import type { Anchor, FollowMemory, Turn } from "./parts.ts";
 
 /** No payment is older than the oldest record; the margin allows for clocks that differ. */
 const startMarginSeconds = 3600;
-/** If no anchor stands any more, reading begins this far below the oldest of them. */
+/** If no anchor is on the chain anymore, reading starts this far below the oldest one. */
 const deepReorgBlocks = 256;
 
-/** The first block to read. Takes back what no longer stands. */
+/** Returns the first block to read, after it undid facts from replaced blocks. */
 export async function firstBlock(turn: Turn, target: number): Promise<number> {
   const { store, view, tuning, memory } = turn;
   let anchor = await store.findAnchor(view.head.number + 1);
@@ -44,7 +44,7 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 
 const linksMax = 64;
 
-/** Notes what the head says of the block below it; what does not lead up to it is forgotten. */
+/** Records the parent that the head names, and forgets blocks that do not lead to it. */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
   if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
@@ -55,8 +55,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Whether two blocks came at once. Nothing that was read here is kept: a false answer costs what is
- * known, and puts nothing false in its place.
+ * Returns whether two blocks contradict each other. Nothing that was read here is stored, so a
+ * false answer only discards knowledge.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;
@@ -67,7 +67,7 @@ async function isSecondNext({ head, read }: View, links: FollowMemory["links"]):
   return block.hash === parentHash && block.parentHash === known;
 }
 
-/** Whether the block is in the chain of the view's head. */
+/** Returns whether the block is an ancestor of the view's head. */
 export async function stands({ view, memory }: Turn, { number, hash }: Anchor): Promise<boolean> {
   if (number > view.head.number) return false;
   const known = memory.links.get(number);
@@ -76,7 +76,9 @@ export async function stands({ view, memory }: Turn, { number, hash }: Anchor): 
   return blockOf(resultOf(answer)).hash === hash;
 }
 
-/** Finds the beginning without an anchor: the head, or, if there are records, before the oldest. */
+/**
+ * Finds the start if there is no anchor: the head, or, if there are records, before the oldest one.
+ */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();
   if (oldest === undefined) return Math.max(0, target + 1 - tuning.resweepBlocks);

@@ -1,4 +1,4 @@
-// Opens what both roles work with.
+// Opens what both roles use.
 
 import { factoryAddress, type Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -15,20 +15,22 @@ import { openStore } from "./open-store.ts";
 
 export type RoleParts = {
   log: Logger;
-  /** Each ends a part. The last is called first: nothing is closed before those who use it. */
+  /**
+   * Each function closes a part. The last is called first, so nothing is closed before its users.
+   */
   stops: (() => unknown)[];
   metrics: Metrics;
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** One of each for a chain and process, opened at the first call. */
+  /** One per chain and process, opened at the first call. */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };
 
 /**
- * @param stops receives what ends each part, also where a later one fails
- * @throws where what the configuration names cannot be opened
+ * @param stops receives the function that closes each part, also if a later part fails
+ * @throws if a part that the configuration names cannot be opened
  */
 export async function openParts(
   config: Config,

@@ -1,5 +1,5 @@
-// Starts the roles of one process, and drains them on a signal. A process loads the code of its own
-// roles alone.
+// Starts the roles of one process, and drains them on a signal. A process loads only the code of
+// its own roles.
 
 import cluster from "node:cluster";
 import type { Logger } from "pino";
@@ -16,19 +16,19 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Before the first request may come: until then a signal ends the process as it is.
+    // Before the first request can arrive. Until then a signal ends the process directly.
     stopOnSignal(stops, draining, log);
     stops.push(await tellMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
     if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
   } catch (error) {
-    // Node may crash where it exits while a thread of the store is starting.
+    // Node can crash if it exits while a thread of the store is starting.
     await stopAll(stops, log);
     throw error;
   }
 }
 
-/** Listens on its own port, or by way of the process that started it. @returns what ends it */
+/** Listens on its own port, or through the process that started it. @returns how to close it */
 async function tellMetrics({ registry }: Metrics, config: Config, log: Logger) {
   const { metricsHost, metricsPort } = config;
   if (metricsPort === undefined) return () => {};
@@ -40,7 +40,7 @@ async function tellMetrics({ registry }: Metrics, config: Config, log: Logger) {
   return () => server.close();
 }
 
-/** The first signal drains; a later one ends at once. */
+/** The first signal drains; a later one ends the process immediately. */
 function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log: Logger): void {
   const drain = async (signal: string) => {
     log.info({ signal }, "draining");
@@ -52,7 +52,7 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
   onStopSignals(drain, () => process.exit(1));
 }
 
-/** @returns false, with a line in the log, where one of them failed */
+/** @returns false, with a line in the log, if one of them failed */
 async function stopAll(stops: RoleParts["stops"], log: Logger): Promise<boolean> {
   try {
     for (const each of stops.toReversed()) await each();

@@ -1,5 +1,5 @@
-// The loops that deliver, one for each lane of lanes.ts. Endpoints take turns, however many
-// deliveries one of them has waiting.
+// The loops that deliver, one for each lane of lanes.ts. Endpoints take turns, regardless of how
+// many deliveries one of them has waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -35,14 +35,17 @@ type DeliverParts = {
 
 const faultMs = 2_000;
 const pruneMs = 60_000;
-/** Endpoints that one look finds: as many as 100 accounts have. */
+/** The number of endpoints per search: as many as 100 accounts have. */
 const dueMax = 1_000;
-/** Deliveries that one commit claims: an honest one waits for two such commits at most. */
+/**
+ * The number of deliveries that one commit claims. A well-behaved one waits for at most two such
+ * commits.
+ */
 const claimedMax = 16;
-/** Answers that one commit keeps. Other statements wait for it. */
+/** The number of results that one commit stores. Other statements wait for it. */
 const keptMax = 64;
 
-/** @returns how to stop: resolves when the requests under way have been kept */
+/** @returns how to stop: resolves after the results of pending requests are stored */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const logLimited = limitLogs();
@@ -74,8 +77,8 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Deliveries that are answered in the same moment share a commit. Hundreds that hang end in one
-  // second, so what was taken does not wait for them.
+  // Deliveries that end in the same moment share a commit. Hundreds that hang end in one second, so
+  // a successful one does not wait for them.
   const keeper = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: keptMax,
@@ -106,10 +109,10 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
 
 type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
-/** A claim and the service's keys that sign it. */
+/** A claim, and the service's keys that sign it. */
 type Signed = Claim & { keys: SigningKey[] };
 
-/** Claims what the lane sends next, for accounts that may have more of its places. */
+/** Claims the next deliveries of the lane, for accounts that can have more of its places. */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const underWay = lanes[lane];
@@ -122,12 +125,12 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   const endpoints = rule.share(due, lane, underWay, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
-  // Read each time, since an operator rotates them beside the server.
+  // Read each time, because an operator rotates them in another process.
   const keys = await readSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 
-/** Delivers in a place of the lane; from the fast lane a request may go over to the slow one. */
+/** Delivers in a place of the lane; a request of the fast lane can move to the slow one. */
 async function occupy(
   { parts, rule, lanes, use, logFault }: Shared,
   lane: Lane,

@@ -1,5 +1,5 @@
-// The endpoints of an account: made, rotated, paused, tested and deleted, by the dashboard and by
-// operators alike.
+// The endpoints of an account: created, rotated, paused, tested, and deleted, by the dashboard and
+// by operators.
 
 import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
@@ -15,7 +15,7 @@ import { newSecret, overlapMs } from "./sign.ts";
 
 export const endpointsMax = 10;
 
-/** `types` empty: all. Times Unix milliseconds. Never a secret. */
+/** Empty `types` mean all. Times in Unix milliseconds. Never contains a secret. */
 export type Endpoint = {
   id: string;
   url: string;
@@ -51,7 +51,7 @@ function parseTypes(types: readonly string[]): string {
   return [...new Set(types)].join(",");
 }
 
-/** @returns with its secret, shown here and never again @throws {InvalidError} */
+/** @returns with its secret, shown only here @throws {InvalidError} */
 export async function addEndpoint(
   db: Kysely<Tables>,
   accountId: string,
@@ -61,7 +61,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
-    // Their rows are the lock: of two who add the tenth at once, one is refused.
+    // The endpoints' rows are the lock: if two requests add the tenth simultaneously, one is
+    // refused.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -132,7 +133,7 @@ export async function findEndpoint(
   return (await listEndpoints(db, accountId)).find((endpoint) => endpoint.id === id);
 }
 
-/** The old secret signs beside the new one for 24 hours. @returns undefined: no such endpoint */
+/** The old secret also signs for 24 hours. @returns undefined if there is no such endpoint */
 export async function rotateSecret(
   db: Kysely<Tables>,
   accountId: string,
@@ -151,9 +152,9 @@ export async function rotateSecret(
 }
 
 /**
- * A paused endpoint gets nothing; resumed, it gets what waits, and what happens from then on.
+ * A paused endpoint receives nothing. After it is resumed, it receives waiting and new events.
  *
- * @returns undefined: no such endpoint
+ * @returns undefined if there is no such endpoint
  */
 export function setPaused(
   db: Kysely<Tables>,
@@ -175,8 +176,8 @@ export function setPaused(
 }
 
 /**
- * Nothing is sent to it any more, nor shown of it. Its deliveries go when they are old, as all do:
- * there may be a million of them.
+ * Sends and shows nothing of the endpoint anymore. Its deliveries are deleted when they are old,
+ * like all others, because there may be a million of them.
  */
 export async function removeEndpoint(
   db: Kysely<Tables>,
@@ -196,7 +197,7 @@ export async function removeEndpoint(
 type Update = ReturnType<typeof startUpdate>;
 const startUpdate = (db: Kysely<Tables>) => db.updateTable("webhook_endpoints");
 
-/** @returns the endpoint as it is then */
+/** @returns the endpoint's new state */
 function change(
   db: Kysely<Tables>,
   accountId: string,
@@ -216,8 +217,8 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due: the first part at once, the rest with the first success, which ends
- * an outage where more is left.
+ * Makes waiting deliveries due: the first part immediately, the rest with the first success, which
+ * ends an outage if more is left.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

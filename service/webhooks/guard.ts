@@ -1,6 +1,6 @@
-// Guards against webhooks into private networks (SSRF): an account chooses the URL, and this server
-// may reach hosts that the account cannot. A name is resolved once, every address it has must be
-// public, and the connection is made to the very address that was checked.
+// Protects private networks from webhooks (SSRF): an account chooses the URL, and this server may
+// reach hosts that the account cannot. A name is resolved once, all its addresses must be public,
+// and the connection is made to exactly the address that was checked.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -11,19 +11,19 @@ type Target = { url: URL; address: string; family: 4 | 6 };
 /** `any` is for development: private addresses, and http. */
 export type Targets = "public" | "any";
 
-/** The URL is not one that a webhook may be sent to; the message says why. */
+/** Webhooks cannot be sent to the URL; the message says why. */
 export class TargetError extends Error {
   override name = "TargetError";
 }
 
 const urlMax = 500;
 
-/** The only part of IPv6 that is handed out; addresses that stand for IPv4 ones lie outside it. */
+/** The only assigned part of IPv6; addresses that represent IPv4 addresses are outside it. */
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Whether anybody on the Internet could reach it: `unicast` is what no special-purpose registry of
- * IANA names.
+ * Returns whether the address is reachable from the Internet: `unicast` means that no
+ * special-purpose registry of IANA lists it.
  * @param address without brackets or zone
  */
 export function isPublic(address: string): boolean {
@@ -33,7 +33,7 @@ export function isPublic(address: string): boolean {
   return ip.range() === "unicast";
 }
 
-/** Checks of a URL what can be checked without DNS. @throws {TargetError} */
+/** Validates a URL without resolving its host name. @throws {TargetError} */
 export function parseTarget(text: string, targets: Targets): URL {
   const { length } = text;
   if (length > urlMax)
@@ -55,15 +55,15 @@ export function parseTarget(text: string, targets: Targets): URL {
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-/** Together below what a delivery may take. */
+/** Together less than the time limit of a delivery. */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
- * The system's lookup holds one of the process's four threads while it waits: four names whose
- * servers are silent would keep every chain's node, every password and every file waiting. These
- * questions hold none. IPv4 comes first: not every machine has the other.
+ * Resolves names without the system's lookup, which occupies one of the process's four threads:
+ * four names with silent servers would block every chain's node, every password, and every file.
+ * These queries occupy none. IPv4 comes first, because not every machine has IPv6.
  *
- * @param servers `ADDRESS:PORT` each; the system's unless given
+ * @param servers `ADDRESS:PORT` each; the system's by default
  */
 export function publicNames(servers?: string[]): Resolve {
   const resolver = new Resolver(resolving);
@@ -80,13 +80,13 @@ export function publicNames(servers?: string[]): Resolve {
   };
 }
 
-/** `any` takes in the names of a machine and of a network around it. */
+/** `any` includes the names of a machine and of its local network. */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),
   any: (host) => lookup(host, { all: true, verbatim: true }),
 };
 
-/** Resolved once. @throws {TargetError} where any address it has is not public */
+/** Resolves the name once. @throws {TargetError} if any of its addresses is not public */
 export async function resolveTarget(
   text: string,
   targets: Targets,

@@ -18,7 +18,7 @@ export type Lane = 0 | 1 | 2;
 
 /** The rules that deliver.ts applies. Tests replace some, to show what each is for. */
 export type Rule = {
-  /** Requests under way at once: of all endpoints, and of one. */
+  /** The most pending requests: of all endpoints, and of one. */
   places: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
   mayHaveMore: typeof mayHaveMore;
@@ -31,16 +31,18 @@ const places: Rule["places"] = {
   1: { all: 1_024, endpoint: 1 },
   2: { all: 64, endpoint: 1 },
 };
-/** One account gets this part of the free places. A hundred that hang leave 76 of 1,024. */
+/** The share of the free places that one account gets. A hundred that hang leave 76 of 1,024. */
 const shareOfFree = 1 / 8;
-/** An answer is good within this, and a request has a place of the fast lane for as long. */
+/**
+ * An answer is good within this time, and a request has a place of the fast lane for the same time.
+ */
 export const goodMsMax = 1_000;
 /** Good answers in a row that earn the fast lane. */
 const goodToEarn = 3;
 /** A bad answer keeps an endpoint out of the fast lane for 5 minutes. */
 const barredMs = 300_000;
 
-/** `streak`: good answers in a row; below 0 failures in a row. */
+/** `streak`: consecutive good answers; below 0, consecutive failures. */
 export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
 
 export const newStanding: LaneStanding = { lane: 1, streak: 0, barredUntilMs: 0 };
@@ -60,7 +62,7 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/** Counts the requests under way in a lane: all, and by the IDs of endpoints and accounts. */
+/** Counts the pending requests in a lane: all, and by the IDs of endpoints and accounts. */
 export type UnderWay = { all: number; byId: Map<string, number> };
 
 export const noneUnderWay = (): UnderWay => ({ all: 0, byId: new Map() });
@@ -76,7 +78,7 @@ export function count(underWay: UnderWay, { id, accountId }: Due, by: 1 | -1): v
   }
 }
 
-/** Keeps how many places an account used lately on average, with a half-life of a minute. */
+/** Tracks how many places an account used lately on average, with a half-life of a minute. */
 export function recentUse() {
   const halfLifeMs = 60_000;
   const used = new Map<string, { ms: number; atMs: number }>();

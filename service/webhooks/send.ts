@@ -1,4 +1,4 @@
-// One request to an endpoint: no redirects, no more than five seconds, no more than 64 kB read.
+// Sends one request to an endpoint: no redirects, at most five seconds, at most 64 kB read.
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -6,7 +6,7 @@ import { readRetryAfterSeconds } from "executable-address/client";
 import { within } from "../flow/wait.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
-/** `status` null where there was no answer; `answer` its first kilobyte, or why there was none. */
+/** `status` is null if there was no response; `answer` is its first kilobyte, or the reason. */
 export type Sent = {
   status: number | null;
   answer: string;
@@ -21,7 +21,7 @@ export type Send = (url: string, headers: Record<string, string>, body: string) 
 const answerBytesMax = 64 * 1024;
 const answerBytesKept = 1024;
 
-/** Never rejects. @param timeoutMs for all of it: resolving, connecting and reading */
+/** Never rejects. @param timeoutMs for everything: resolving, connecting, and reading */
 export const sender =
   (targets: Targets, timeoutMs = 5_000): Send =>
   async (url, headers, body) => {
@@ -55,7 +55,7 @@ async function post(
       agent: false,
       signal,
       headers: { ...headers, "content-length": Buffer.byteLength(body) },
-      // Connected to what was checked: another answer of the name's server changes nothing.
+      // Connects to the checked address, so a different DNS answer changes nothing.
       lookup: (_host, { all }, done) =>
         all ? done(null, [{ address, family }]) : done(null, address, family),
     });
@@ -90,5 +90,5 @@ const sayError = (error: unknown) => {
   return printable(message || code || "no connection").slice(0, answerBytesKept);
 };
 
-/** PostgreSQL keeps no NUL, and a page shows no control characters. */
+/** PostgreSQL does not store NUL, and a page does not show control characters. */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

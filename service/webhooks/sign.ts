@@ -1,4 +1,4 @@
-// Signatures of Standard Webhooks 1.0: `v1` HMAC-SHA256 for the receiver, and `v1a` ed25519, which
+// Signatures of Standard Webhooks 1.0: `v1` HMAC-SHA256 for the receiver, and `v1a` Ed25519, which
 // the receiver can show to others. https://www.standardwebhooks.com
 
 import {
@@ -13,7 +13,7 @@ import type { Kysely } from "kysely";
 import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** After a rotation, an endpoint's secret or the service's key signs for so long beside the new. */
+/** How long an endpoint's old secret or the service's old key also signs after a rotation. */
 export const overlapMs = dayMs;
 
 /** `whsec_` and 32 random bytes in base64. */
@@ -22,12 +22,12 @@ export const newSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 export type SigningKey = {
   /** `whpk_` and the 32 bytes in base64. */
   publicKey: string;
-  /** Unix milliseconds; null for the newest. */
+  /** Unix milliseconds; null for the newest key. */
   untilMs: number | null;
   sign(content: string): string;
 };
 
-/** The service's keys that sign now, the newest first. The first is drawn when it is asked for. */
+/** The service's current signing keys, newest first. The first is generated when it is needed. */
 export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   const read = () =>
     db
@@ -47,10 +47,10 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Draws another key. The one before signs beside it for a day, so that those who check `v1a` have
- * the time to take the new one from the list; one that was on its way out ends at once.
+ * Generates another key. The previous one also signs for a day, so that those who check `v1a` have
+ * time to read the new one from the list; an older one ends immediately.
  *
- * @returns those that sign now, the newest first
+ * @returns the current signing keys, newest first
  */
 export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   await readSigningKeys(db, nowMs);
@@ -93,7 +93,7 @@ function signingKey(held: string, untilMs: number | null): SigningKey {
   };
 }
 
-/** @param secrets and @param keys valid now, at most two; @param atMs Unix milliseconds */
+/** @param secrets and @param keys currently valid, at most two; @param atMs Unix milliseconds */
 export function signedHeaders(
   id: string,
   body: string,

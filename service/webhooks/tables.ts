@@ -6,9 +6,9 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * `types` event types, comma between; empty: all. `old_secret` signs too until `old_until`.
-     * `next_due` is when the earliest of its deliveries is due. `lane`, `streak` and `barred_until`
-     * are its standing: see lanes.ts.
+     * `types` are event types, separated by commas; empty means all. `old_secret` also signs until
+     * `old_until`. `next_due` is when the earliest of its deliveries is due. `lane`, `streak`, and
+     * `barred_until` are its standing: see lanes.ts.
      */
     webhook_endpoints: {
       id: string;
@@ -29,9 +29,9 @@ declare module "../store/tables.ts" {
       created_at: number;
     };
     /**
-     * One event for one endpoint. `waiting` is tried at `due_at`; `held` waits for an earlier one
-     * of its address. A replay or a test has no address, and a test a `body` of its own.
-     * `is_claimed` 1 while a request is under way, until `due_at`.
+     * One event for one endpoint. `waiting` is attempted at `due_at`; `held` waits for an earlier
+     * one of its address. A replay or a test has no address, and a test has its own `body`.
+     * `is_claimed` is 1 while a request is pending, until `due_at`.
      */
     webhook_deliveries: {
       id: string;
@@ -47,7 +47,10 @@ declare module "../store/tables.ts" {
       attempts: number;
       created_at: number;
     };
-    /** `status` of HTTP, or null where there was no answer; `answer` its first kilobyte, or why. */
+    /**
+     * `status` of HTTP, or null if there was no response; `answer` is its first kilobyte, or the
+     * reason.
+     */
     webhook_attempts: {
       delivery_id: string;
       number: number;
@@ -56,7 +59,7 @@ declare module "../store/tables.ts" {
       latency_ms: number;
       answer: string;
     };
-    /** The service's ed25519 keys of `v1a`, PKCS #8 in base64; one has no end. */
+    /** The service's Ed25519 keys for `v1a`, PKCS #8 in base64; the current one has no end. */
     webhook_keys: { id: number; private_key: string; until: number | null };
   }
 }

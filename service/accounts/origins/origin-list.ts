@@ -21,8 +21,9 @@ export async function listOrigins(db: Kysely<Tables>, accountId: string): Promis
 }
 
 /**
- * Allows one more origin, in any spelling that judgeOrigin accepts. One that is there stays.
- * @throws {InvalidError} when the entry is refused, or would be the 21st
+ * Allows one more origin, in any spelling that judgeOrigin accepts. An origin that is already
+ * allowed stays.
+ * @throws {InvalidError} if the entry is refused, or would be the 21st
  */
 export async function addOrigin(
   db: Kysely<Tables>,
@@ -41,7 +42,7 @@ export async function addOrigin(
   });
 }
 
-/** Allows `origin`, in canonical form, no longer. One that is not there stays away. */
+/** Removes `origin`, in canonical form. Does nothing if it is not in the list. */
 export async function removeOrigin(
   db: Kysely<Tables>,
   accountId: string,
@@ -61,7 +62,7 @@ export async function removeOrigin(
 
 /**
  * Replaces the whole list.
- * @throws {InvalidError} naming every refused entry by its place; nothing is changed then
+ * @throws {InvalidError} naming every refused entry by its place; then nothing is changed
  */
 export async function setOrigins(
   db: Kysely<Tables>,
@@ -79,8 +80,8 @@ export async function setOrigins(
 }
 
 /**
- * Runs `work` alone for this account, on every server. The account's row is the lock; writing it
- * first also takes SQLite's one write lock before anything is read.
+ * Runs `work` exclusively for this account, on every server. The account's row is the lock. Writing
+ * it first also takes SQLite's write lock before anything is read.
  */
 async function change(
   db: Kysely<Tables>,

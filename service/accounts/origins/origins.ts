@@ -1,18 +1,18 @@
-// Allowed origins: how an account writes them, the one form they are kept in, and which request
-// origins they let pass (spec §5, rules 6 to 10). Pure: no store, no clock.
+// Allowed origins: how an account writes them, their canonical form, and which request origins they
+// match (spec §5, rules 6 to 10). Pure: no store, no clock.
 
 import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
 
-/** An account allows at most this many origins, counted after canonical form removed repeats. */
+/** The most origins per account, counted in canonical form without repetitions. */
 export const originsMax = 20;
 
-/** An entry as it is kept and shown, or why it is refused and what would be right. */
+/** An entry in its canonical form, or why it is refused and what would be valid. */
 export type OriginVerdict = { canonical: string } | { code: string; message: string };
 
 const fault = (code: string, message: string) => ({ code, message });
 
-/** scheme, wildcard, host (perhaps in brackets), port: as written. */
+/** scheme, wildcard, host (possibly in brackets), port: as written. */
 const shape = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[^[\]:/]*)(?::([^/]*))?$/iu;
 const invisible = /[\p{Cc}\p{Cf}\p{Z}]/u;
 const textMax = 300;
@@ -27,11 +27,11 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 /**
  * Judges one entry of an account's list, as a person typed it.
  *
- * Accepted: `https://` with a host and perhaps a port; the same with `*.` before a domain that is
- * no public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
- * case, Unicode names, the default port and one trailing slash are brought to canonical form: what
- * a browser sends as `Origin`, with `*.` in front of the host for a wildcard. The canonical form of
- * a canonical form is itself.
+ * Accepted: `https://` with a host and an optional port; the same with `*.` before a domain that is
+ * not a public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
+ * case, Unicode names, the default port, and one trailing slash are converted to the canonical
+ * form: what a browser sends as `Origin`, with `*.` before the host for a wildcard. The canonical
+ * form of a canonical form is itself.
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
@@ -63,7 +63,7 @@ export function judgeOrigin(text: unknown): OriginVerdict {
   return { canonical: `${scheme}://${wildcard}${host}${shownPort}` };
 }
 
-/** Characters that no origin has, and that a URL parser would drop or turn into others. */
+/** Characters that no origin has, and that a URL parser would drop or convert. */
 function judgeCharacters(text: string) {
   if (text === "null") {
     return fault("null", "null is what sandboxed pages and files send: anybody could send it");
@@ -81,7 +81,7 @@ function judgeCharacters(text: string) {
   return undefined;
 }
 
-/** Says what is wrong with a text that is not scheme, host and port alone. */
+/** Describes the fault of a text that has more than scheme, host, and port. */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
   if (rest === undefined) {
@@ -91,7 +91,7 @@ function judgeShape(text: string) {
   return fault("host", "the host is not a domain name or an address");
 }
 
-/** The host as a browser writes it: lower case, punycode, addresses in their usual form. */
+/** The host as a browser writes it: lowercase, Punycode, addresses in their usual form. */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
   if (written.includes("*")) {
@@ -108,12 +108,12 @@ function canonicalHost(written: string) {
   if (!hostPattern.test(host)) {
     return fault("host", "each part of the host is 1 to 63 letters, digits, - or _, inside only");
   }
-  // Node keeps a part that is no punycode as it is; browsers have no page at such a host.
+  // Node keeps an invalid Punycode label as it is; browsers have no page at such a host.
   const broken = domainToUnicode(host)
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // 0x7f.1, 127.1 and 2130706433 are all read as 127.0.0.1: a person hardly means that.
+  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which a person hardly intends.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }
@@ -125,7 +125,7 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // A label below the host tells of rules such as *.kawasaki.jp, whose own name is no suffix.
+  // A label below the host reveals rules such as *.kawasaki.jp, whose own name is not a suffix.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -149,13 +149,14 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
 }
 
 /**
- * The entry of `allowed` that lets `origin` pass, or undefined.
+ * Returns the entry of `allowed` that matches `origin`, or undefined.
  *
- * An exact entry passes by equality. A wildcard passes when scheme and port are equal and the host
- * has its domain's labels at the end and at least one more before them; compared by whole labels.
+ * An exact entry must be equal. A wildcard matches if scheme and port are equal and the host ends
+ * with the labels of the entry's domain and has at least one more label before them. Labels are
+ * compared as a whole.
  *
- * @param origin the `Origin` header as it came; anything a browser would not send passes nothing
- * @param allowed canonical entries, as {@link judgeOrigin} gives them
+ * @param origin the raw `Origin` header; a value that no browser would send matches nothing
+ * @param allowed canonical entries of {@link judgeOrigin}
  */
 export function findAllowing(origin: string, allowed: readonly string[]): string | undefined {
   if (allowed.includes(origin)) return isWildcard(origin) ? undefined : origin;
@@ -178,7 +179,7 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
   );
 };
 
-/** Only the serialised form of an origin: lower case, no path, no default port. */
+/** Only the serialized form of an origin: lowercase, no path, no default port. */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
   if (!match) return undefined;
@@ -186,7 +187,9 @@ function splitOrigin(origin: string): OriginParts | undefined {
   return port === defaultPorts[scheme] ? undefined : { scheme, host, port };
 }
 
-/** Canonical forms without repeats, in the order given; or the issues, each naming its entry. */
+/**
+ * Canonical forms without repetitions, in the given order; or the issues, each naming its entry.
+ */
 export function canonicalList(entries: readonly unknown[]) {
   const issues: { path: (string | number)[]; code: string; message: string }[] = [];
   const canonical = new Set<string>();
@@ -202,7 +205,7 @@ export function canonicalList(entries: readonly unknown[]) {
   return issues.length === 0 ? { origins: [...canonical] } : { issues };
 }
 
-/** Examples of what an accepted entry lets pass and what it does not, for a person to read. */
+/** Examples of origins that an accepted entry matches and does not match, for a person to read. */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {
     const url = new URL(canonical);

@@ -1,4 +1,4 @@
-// Why a sign-up, a sign-in or a change of password is refused: each code and the sentence that the
+// Why a sign-up, a sign-in, or a change of password is refused: each code and the sentence that the
 // dashboard shows. http/errors.ts has the statuses.
 
 export const passwordCharactersMin = 12;

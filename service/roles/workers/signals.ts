@@ -1,11 +1,11 @@
-// SIGTERM and SIGINT: the first drains, a later one ends at once.
+// SIGTERM and SIGINT: the first drains, a later one ends the process immediately.
 
-/** One Ctrl-C may come from the terminal and from npm: within this time it is the same signal. */
+/** One Ctrl-C can come from the terminal and from npm: within this time it is the same signal. */
 const sameSignalMs = 1000;
 
 /**
  * @param drain called once
- * @param end called for each signal that comes later than that
+ * @param end called for each later signal
  */
 export function onStopSignals(drain: (signal: NodeJS.Signals) => void, end: () => void): void {
   let firstAtMs: number | undefined;

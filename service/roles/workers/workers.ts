@@ -1,6 +1,6 @@
-// WORKERS above 1: so many processes answer on one port, each on a core of its own, over one
-// PostgreSQL. This process serves no request: it hands connections to the workers in turn
-// (node:cluster), restarts those that die, passes signals on, and adds up their metrics.
+// WORKERS above 1: several processes answer on one port, each on its own core, with one PostgreSQL
+// database. This process serves no request: it distributes connections to the workers in turn
+// (node:cluster), restarts those that die, forwards signals, and adds up their metrics.
 //
 // The executor is a further process, the only one that has the key.
 
@@ -12,12 +12,12 @@ import { serveWorkersMetrics } from "../../http/metrics.ts";
 import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
 
-/** Delays of a worker that dies again and again double from the first to the last of these. */
+/** Delays of a worker that dies repeatedly double from the first to the last of these. */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** A worker that lived so long started well, so its delay begins anew. */
+/** A worker that lived this long started well, so its delay starts again at the first. */
 const soundMs = 60_000;
-/** Beyond the drain itself, for whatever it closes after. */
+/** The time after the drain for closing everything else. */
 const stopMsMax = 10_000;
 
 const noKey = {
@@ -26,11 +26,11 @@ const noKey = {
 };
 
 /**
- * Runs until a signal, and then ends the process. Until the first worker listens, its failure is
- * the start's.
+ * Runs until a signal, and then ends the process. Until the first worker listens, its failure fails
+ * the start.
  *
- * @param program the path of what each of them runs
- * @throws where the port of the metrics is taken
+ * @param program the path of the program that each worker runs
+ * @throws if the port of the metrics is in use
  */
 export async function runWorkers(program: string, config: Config, log: Logger): Promise<void> {
   cluster.setupPrimary({ exec: program, args: [] });
@@ -87,8 +87,8 @@ const running = () =>
   Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => !!worker);
 
 /**
- * @param onLate told of each that is killed after `msMax`
- * @returns 0 where each ended well
+ * @param onLate called for each worker that is killed after `msMax`
+ * @returns 0 if every worker ended normally
  */
 async function endAll(
   signal: NodeJS.Signals,

@@ -1,17 +1,17 @@
-// Makes due what waits for its next attempt: after an outage, or when an endpoint is resumed.
+// Makes waiting attempts due: after an outage, or when an endpoint is resumed.
 
 import type { Transaction } from "kysely";
 import { statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { attemptsMax } from "./waits.ts";
 
-/** So many failures in a row are an outage: one delivery alone that is refused is none. */
+/** This number of consecutive failures is an outage; a single refused delivery is not. */
 export const outageFailures = 2;
 
 /**
- * After an outage, what waits for its next attempt is due now, the oldest first. What is under way
- * is left alone, and so is what has one attempt left: an endpoint that fails again and again does
- * not use up all attempts at once. One success releases `statementRows.short` deliveries.
+ * After an outage, makes waiting attempts due now, oldest first. It does not change pending
+ * requests, or deliveries with one attempt left, so an endpoint that fails again and again does not
+ * use up all attempts immediately. One success releases `statementRows.short` deliveries.
  *
  * @returns whether there may be more
  */

@@ -1,5 +1,5 @@
-// Claims deliveries by moving their due time ahead, so that no other process has them until they
-// are finished, or the lease is over.
+// Claims deliveries by moving their due time forward, so that no other process sends them until
+// they are finished or the lease has expired.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
@@ -7,15 +7,16 @@ import type { Tables } from "../../store/tables.ts";
 import type { Lane } from "../lanes.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 
-/** A claim that is not finished by then may be taken by any process. */
+/** A claim that is not finished by then can be taken by any process. */
 const leaseMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
 
 /**
- * Active endpoints of a lane with something due, first the one whose turn is longest ago.
+ * Active endpoints of a lane with a due delivery, first the one whose turn is longest ago.
  *
- * @param busy accounts that have all the places they may have: thousands of theirs hide no other
+ * @param busy accounts that have all the places that they can have, so that thousands of their
+ *   deliveries hide no others
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -36,7 +37,7 @@ export async function findDueEndpoints(
     .execute();
 }
 
-/** A delivery to be sent now. `secrets` are those valid now. */
+/** A delivery to be sent now. `secrets` are the currently valid ones. */
 export type Claim = {
   id: string;
   endpointId: string;
@@ -49,8 +50,8 @@ export type Claim = {
 };
 
 /**
- * Takes up to `room` deliveries of each endpoint that are due, in one transaction: nobody else has
- * them until the lease is over. Its statements are as many for one endpoint as for all.
+ * Takes up to `room` due deliveries of each endpoint, in one transaction: no other process has them
+ * until the lease has expired. The number of statements does not depend on the number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -94,7 +95,7 @@ export async function claim(
   });
 }
 
-/** The deliveries due the longest, up to `room` of each endpoint. */
+/** The deliveries that are due the longest, up to `room` per endpoint. */
 function findDue(
   transaction: Transaction<Tables>,
   endpoints: readonly (DueEndpoint & { room: number })[],

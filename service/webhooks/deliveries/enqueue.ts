@@ -1,5 +1,5 @@
-// Adds deliveries: with new events, for a replay, and for a test. An endpoint gets the events of
-// one address one after the other: the next is held until the one before is finished.
+// Adds deliveries: with new events, for a replay, and for a test. An endpoint receives the events
+// of one address one after the other: the next is held until the previous one is finished.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
@@ -12,12 +12,12 @@ import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
-/** Events that one replay sends again. */
+/** The number of events that one replay sends again. */
 const replaysMax = 1_000;
 
 /**
- * Runs in the transaction that keeps the events: neither without the other. Its statements are as
- * many for all endpoints as for one, since deliveries wait for it.
+ * Runs in the transaction that stores the events, so both are stored or neither. The number of
+ * statements does not depend on the number of endpoints, because deliveries wait for it.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -92,8 +92,8 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 }
 
 /**
- * Sends events again, under their ids, apart from the order of what is new.
- * @returns how many, oldest first, and from when to go on with the rest; null: that was all
+ * Sends events again, with their IDs, independent of the order of new events.
+ * @returns the number of events, oldest first, and from when to continue; null if there are no more
  */
 export async function replay(
   db: Kysely<Tables>,
@@ -117,7 +117,7 @@ export async function replay(
   });
 }
 
-/** An event of no address, to see whether the endpoint takes it. */
+/** An event without an address, to check whether the endpoint accepts it. */
 export async function sendTest(
   db: Kysely<Tables>,
   endpointId: string,

@@ -1,5 +1,5 @@
-// Finishes attempts: keeps how each went, and in the same transaction what follows: another
-// attempt, the address's next event, or an endpoint that is disabled.
+// Finishes attempts: stores each result and, in the same transaction, its consequence: another
+// attempt, the address's next event, or a disabled endpoint.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
@@ -11,18 +11,18 @@ import type { Claim } from "./claim.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs } from "./waits.ts";
 
-/** An endpoint that took nothing for so long is disabled. */
+/** An endpoint that accepted nothing for this time is disabled. */
 const failingMsMax = 3 * dayMs;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
- * Keeps how each went, and what follows, in one transaction. Repeating it for an attempt changes
- * nothing. Its statements are as many for all as for one, since hundreds that hang end in the same
- * second, and an honest answer comes behind them.
+ * Stores the results and their consequences in one transaction. The call is idempotent per attempt.
+ * The number of statements does not depend on the number of results, because hundreds of requests
+ * that hang end in the same second, and a good result is stored after them.
  *
- * @returns in the order given
+ * @returns in the given order
  */
 export async function finish(
   db: Kysely<Tables>,
@@ -54,7 +54,7 @@ export async function finish(
   });
 }
 
-/** `number` counts from 1; `address` of the event, whose next one may be held. */
+/** `number` counts from 1; `address` is that of the event, whose next event may be held. */
 type Attempt = {
   finished: Finished;
   number: number;
@@ -63,7 +63,7 @@ type Attempt = {
   address: Uint8Array | null;
 };
 
-/** Finds the results that were not kept before, each delivery once. */
+/** Finds the results that were not stored before, each delivery once. */
 async function findNew(
   transaction: Transaction<Tables>,
   finished: readonly Finished[],
@@ -113,7 +113,7 @@ async function keepAttempts(
     from (values ${sql.join(ends)}) as ended where id = ended.column1`.execute(transaction);
 }
 
-/** Decides what an answer means for its endpoint. */
+/** Decides the consequence of a response for its endpoint. */
 async function judge(
   transaction: Transaction<Tables>,
   endpoint: Endpoint,
@@ -162,7 +162,7 @@ async function keepStandings(
     from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
 }
 
-/** Makes due the next event of each address whose delivery is over. */
+/** Makes the next event of each address due whose delivery has ended. */
 async function releaseNext(
   transaction: Transaction<Tables>,
   attempts: readonly Attempt[],

@@ -5,7 +5,7 @@ import { eventsKeptMs } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** An account or an operator is shown so many. */
+/** The number of deliveries that an account or an operator sees. */
 export const deliveriesShown = 50;
 
 /** Newest first, each with its attempts. */
@@ -43,7 +43,10 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
   }));
 }
 
-/** Deliveries as old as the events they carried are gone with them, those of no endpoint too. */
+/**
+ * Deliveries are deleted when they are as old as their deleted events, including those of removed
+ * endpoints.
+ */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({
     find: (limit) =>

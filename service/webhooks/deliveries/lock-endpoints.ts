@@ -1,11 +1,12 @@
-// Locks endpoints' rows, which every transaction that changes their deliveries does first.
+// Locks the rows of endpoints, before every transaction that changes their deliveries.
 
 import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the endpoints' rows to the commit: what is held is released exactly once. Their order is
- * that of the ids, so that nobody waits in a circle. SQLite's transactions lock as they begin.
+ * Locks the endpoints' rows until the commit, so that a held delivery is released exactly once.
+ * They are locked in the order of their IDs, so that transactions cannot deadlock. SQLite's
+ * transactions lock when they begin.
  */
 export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
   const rows = transaction
@@ -19,16 +20,16 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * When the next delivery of an endpoint may be looked for, after it had a turn: not before now,
- * however long what waits has waited. Endpoints are served in the order of these times, so each
- * gets its turn, however many deliveries another has waiting.
+ * When to look for the next delivery of an endpoint after its turn: not before now, regardless of
+ * how long its deliveries have waited. Endpoints are served in the order of these times, so each
+ * gets its turn, regardless of how many deliveries another has waiting.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
     from webhook_deliveries
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
-/** Something of each is due now; where something was due already, it keeps its place. */
+/** Marks that each has a due delivery now; an endpoint that already had one keeps its place. */
 export async function awaitTurn(
   transaction: Transaction<Tables>,
   ids: readonly string[],

@@ -1,14 +1,14 @@
-// How often a delivery is attempted, and how long it waits in between.
+// How often a delivery is attempted, and the waits between attempts.
 
 import { dayMs } from "../../flow/days.ts";
 import type { Sent } from "../send.ts";
 
-/** A second attempt after a minute's fraction, the tenth some 75 hours after the first. */
+/** The second attempt is after a fraction of a minute, the tenth about 75 hours after the first. */
 const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
 export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
 
-/** Jitter, lest all that failed together come back together. */
+/** Jitter, so that deliveries that fail together are not retried together. */
 export function drawWaitMs(
   number: number,
   { retryAfterSeconds }: Sent,
