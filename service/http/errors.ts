@@ -123,13 +123,13 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   if (error instanceof SignInError) return new Refusal(error.code, error.message);
   if (error instanceof InvalidError) return fromIssues(error.issues);
   if (error instanceof UnavailableError) {
-    return new Refusal("service_unavailable", "the store cannot answer for this now; try again", {
+    return new Refusal("service_unavailable", "the store does not respond; try again", {
       headers: { "retry-after": "1" },
     });
   }
   // A node's error may name its host, so the response does not include it.
   if (error instanceof ChainUnavailable) {
-    const message = "the chain cannot be read now, so nothing is said of the address";
+    const message = "the chain cannot be read now; try again";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
   }
   if (error instanceof ProofError) return unproved(error);

@@ -79,7 +79,7 @@ export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, 
 }
 
 export const unknownPath = () =>
-  new Refusal("unknown_path", "there is nothing at this path; paths begin with /v1");
+  new Refusal("unknown_path", "this path does not exist; paths start with /v1");
 
 const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
@@ -132,7 +132,7 @@ export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
   const allow = "GET, HEAD, POST, OPTIONS";
   endWith(
     socket,
-    new Refusal("method_not_allowed", `this is no proxy: it takes ${allow}`, {
+    new Refusal("method_not_allowed", `this server is not a proxy: it accepts ${allow}`, {
       headers: { allow },
     }),
   );

@@ -47,7 +47,7 @@ export function mount(
     // Runs before the body is parsed; otherwise the media type would be refused instead of the
     // method.
     onRequest: (request) => {
-      throw new Refusal("method_not_allowed", `this path takes ${allow}, not ${request.method}`, {
+      throw new Refusal("method_not_allowed", `this path accepts ${allow}, not ${request.method}`, {
         headers: { allow },
       });
     },
@@ -134,7 +134,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
  */
 export function refuseIdempotencyKey(request: FastifyRequest, cure: string): void {
   if (request.headers["idempotency-key"] === undefined) return;
-  throw new Refusal("invalid_request", `Idempotency-Key is not taken; ${cure}`);
+  throw new Refusal("invalid_request", `Idempotency-Key is not supported; ${cure}`);
 }
 
 /**

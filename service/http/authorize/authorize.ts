@@ -99,7 +99,7 @@ export const apiKeyOnly =
     request.caller = await authorize(request, reply, parts, use);
     reply.header("cache-control", "no-store");
     if (request.caller.kind === "apiKey") return;
-    throw new Refusal("forbidden", "a client ID is public: this is for an API key alone");
+    throw new Refusal("forbidden", "a client ID is public: this operation needs an API key");
   };
 
 async function useApiKey(

@@ -205,7 +205,7 @@ export function parseCreateQuery(
 /** @throws {Refusal} 403 `forbidden` if the account takes no reference from its client ID */
 function requireMayName({ mayName, reference }: Creator): void {
   if (mayName || reference === undefined) return;
-  const message = "this account takes no reference from its client ID: leave it out";
+  const message = "this account refuses references from its client ID: omit the reference";
   const issues = [{ path: ["reference"], code: "forbidden", message: "expected none" }];
   throw new Refusal("forbidden", message, { issues });
 }
@@ -272,7 +272,7 @@ function referenceInUse(
     return new Refusal("reference_in_use", message);
   }
   const holder = formatAddress(outcome.heldBy, keccak);
-  const message = `the account calls ${holder} so: look it up, or say again=true`;
+  const message = `this reference belongs to ${holder}: to use it again, send again=true`;
   const issues = [{ path: ["reference"], code: "reference_in_use", message: holder }];
   return new Refusal("reference_in_use", message, { issues });
 }

@@ -184,7 +184,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
         headers: { authorization, ...headers },
       });
     const keyed = await post({ "idempotency-key": "1" }, { url });
-    assert.match(keyed.json().error.message, /Idempotency-Key is not taken/);
+    assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     assert.equal((await post({}, { url, secret: "mine" })).statusCode, 400);
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });

@@ -58,7 +58,10 @@ export function accountEvent(parts: Parts): Route {
       const { id } = request.params as { id: string };
       const body = await findEvent(parts.store.db, request.caller!.accountId, id);
       if (body === undefined)
-        throw new Refusal("not_found", `the account has no event ${foundText(id)}, or no longer`);
+        throw new Refusal(
+          "not_found",
+          `the account has no event ${foundText(id)} of the last 30 days`,
+        );
       asJson(reply);
       return body;
     },

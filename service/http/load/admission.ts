@@ -184,7 +184,7 @@ export function followLatency(most: number) {
   };
 }
 
-const message = "too many requests are under way; try again in a second";
+const message = "too many requests are pending; try again in a second";
 const { status, headers, body } = toAnswer(
   new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
 );

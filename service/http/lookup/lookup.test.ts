@@ -59,7 +59,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("404 not_found, issues empty and no-store, where no intent is held", async () => {
+  test("404 not_found, issues empty and no-store, if no intent is stored", async () => {
     for (const method of ["GET", "HEAD"] as const) {
       const response = await look(`0x${"11".repeat(20)}`, {}, method);
       assert.equal(response.statusCode, 404);

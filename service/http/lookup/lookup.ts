@@ -21,7 +21,7 @@ export function lookup(parts: Parts): Route {
       const held = recent?.get(digits);
       if (held) return answer(digits, held, tags, reply);
       return store.findRecord(Buffer.from(digits, "hex")).then((found) => {
-        if (!found) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+        if (!found) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
         recent?.set(digits, found);
         return answer(digits, found, tags, reply);
       });

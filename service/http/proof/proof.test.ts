@@ -29,7 +29,7 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("404 not_found where no intent is held", async () => {
+  test("404 not_found if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.deepEqual([answer.statusCode, answer.json().error.code], [404, "not_found"]);
   });

@@ -14,7 +14,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.deepEqual([answer.statusCode, answer.json().error.code], [400, "invalid_request"]);
   });
 
-  test("404 not_found, issues empty, where no intent is held", async () => {
+  test("404 not_found, issues empty, if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);

@@ -78,7 +78,7 @@ describe("GET /v1/address/{address}/events refuses", () => {
     assert.equal((await fetch(pathOf("0x12"))).status, 400);
   });
 
-  test("404 not_found where no intent is held", async () => {
+  test("404 not_found if no intent is stored", async () => {
     const answer = await fetch(pathOf(`0x${"5a".repeat(20)}`));
     assert.equal(answer.status, 404);
     assert.match(answer.headers.get("content-type")!, /json/);

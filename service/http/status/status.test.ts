@@ -18,7 +18,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.match(answer.json().error.message, /0x and 40 hex digits, found "0x12"$/);
   });
 
-  test("404 not_found, issues empty, where no intent is held", async () => {
+  test("404 not_found, issues empty, if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}/status`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);

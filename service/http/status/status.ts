@@ -64,7 +64,7 @@ export function openStatuses(parts: Parts): Statuses {
       const digits = addressDigits(text);
       const address = Buffer.from(digits, "hex");
       const terms = await store.findTerms(address);
-      if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+      if (!terms) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
       const intent = decodeRecord(address, terms, parts);
       return { address: formatAddress(address, keccak), intent };
     },
