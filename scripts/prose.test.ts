@@ -21,7 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   web: 1.5,
   e2e: 13,
   scripts: 6.5,
-  docs: 1.8,
+  docs: 1.3,
 };
 
 const prose = Map.groupBy(readProse(), roomOf);
