@@ -1,5 +1,5 @@
-// What the other rooms need of the contracts. All of it is compiled by snapshot.ts and committed,
-// so that nobody else needs a compiler.
+// What other folders need of the contracts. snapshot.ts compiles everything, and the results are
+// committed, so that nobody else needs a compiler.
 
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 
@@ -14,17 +14,17 @@ export { meter, probe } from "./snapshots/reading.ts";
 
 /** The PaymentFactory, on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;
-/** To the deterministic deployer, behind {@link factorySalt}, this deploys the factory. */
+/** Sent to the deterministic deployer after {@link factorySalt}, this deploys the factory. */
 export const factoryCreationCode = deployment.creationCode as Hex;
-/** keccak256 of the code that then stands at {@link factoryAddress}. */
+/** keccak256 of the code at {@link factoryAddress}. */
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** The bytes of a vault's init code before the terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /**
- * keccak256 of the code at a vault, on every chain, which tells without any log whether its calls
- * ran: {@link executedCodeHash}, or {@link closedCodeHash} where it was closed and they never can.
+ * keccak256 of the code at a vault, on every chain. It shows without any log whether the calls ran:
+ * {@link executedCodeHash}, or {@link closedCodeHash} if it was closed and they can never run.
  */
 export const executedCodeHash = deployment.executedCodeHash as Hex;
 export const closedCodeHash = deployment.closedCodeHash as Hex;
-/** How long that code is. */
+/** The length of that code. */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

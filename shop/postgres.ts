@@ -1,6 +1,6 @@
-// A shop's memory in PostgreSQL: any number of servers may keep events in it and work them off. An
-// address is claimed by a row, so that of its events one is worked on at a time, by one server.
-// Time is the database's: the servers' own clocks may differ by more than a claim allows for.
+// A shop's memory in PostgreSQL: any number of servers can store events in it and process them. A
+// row claims an address, so only one of its events is processed at a time, by one server. Time is
+// the database's, because the servers' clocks can differ by more than a claim allows.
 
 import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
 
@@ -10,7 +10,7 @@ export type PostgresPool = {
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 };
 
-/** The lock lets two servers that start at once make the tables one after the other. */
+/** The lock makes two servers that start simultaneously create the tables one after the other. */
 const tables = `
   select pg_advisory_xact_lock(hashtext('shop_orders'));
   create table if not exists shop_orders (
@@ -43,12 +43,12 @@ const keepEvents = `
   from unnest($1::text[], $2::text[], $3::text[]) with ordinality as e (id, address, body, nth)
   order by nth on conflict do nothing`;
 
-/** Unix milliseconds at the beginning of a statement. */
+/** Unix milliseconds at the start of a statement. */
 const nowMs = "(extract(epoch from now()) * 1000)::bigint";
 
 /**
- * Two servers may find two events of one address; the row of the claim is given to one of them. The
- * event's own row is locked, so that one that was ended a moment ago is not claimed again.
+ * Two servers can find two events of one address; only one of them gets the row of the claim. The
+ * event's own row is locked, so that an event that has just ended is not claimed again.
  */
 const claimEvent = `
   with due as (
@@ -65,12 +65,12 @@ const claimEvent = `
     returning address)
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
-/** A claim that another has taken over has no row, and settles nothing. */
+/** A claim that another server has taken over has no row and settles nothing. */
 const settle = (fields: string) => `
   with settled as (delete from shop_claims where claim = $1 returning id)
   update shop_events set ${fields} where id in (select id from settled)`;
 
-/** Makes its four tables where they are not there. */
+/** Creates its four tables if they are missing. */
 export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
   await pool.query(tables);
   const orders = async (where: string, value: string): Promise<ShopOrder[]> => {

@@ -1,10 +1,10 @@
 // A shop's memory in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
-// better-sqlite3 or Bun. It may be the database that has the shop's other tables. One server works
-// with it: what is claimed is known to that server alone, so a crash ends its claims.
+// better-sqlite3 or Bun. It can be the database of the shop's other tables. Only one server can use
+// it: claims are in the server's memory, so a crash ends them.
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
-/** The part of a database that is used; those of Node, better-sqlite3 and Bun have it. */
+/** The part of a database that is used; those of Node, better-sqlite3, and Bun have it. */
 export type SqliteDatabase = {
   exec(sql: string): unknown;
   prepare(sql: string): {
@@ -26,14 +26,14 @@ const tables = `
     one integer primary key check (one = 1), cursor text not null) strict;
 `;
 
-/** Makes its three tables where they are not there, and has each commit reach the disk. */
+/** Creates its three tables if they are missing, and makes each commit reach the disk. */
 export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
-  /** By address: the event that is claimed, the claim's name, and until when. */
+  /** By address: the claimed event, the claim's name, and its end. */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
-  /** @returns the event that was claimed so, if no other claim of its address came after */
+  /** @returns the event of this claim, if no other claim of its address came later */
   const unclaim = (claim: string): string | undefined => {
     for (const [address, held] of claims) {
       if (held.claim !== claim) continue;

@@ -1,11 +1,12 @@
-// Creates and look-ups a second over HTTP: this service beside bare node:http, the ceiling, and
-// beside what one would write by hand. Servers and load are processes of their own; rounds are
-// interleaved and medians told, so that what else the machine does hits all alike. Then the same on
-// PostgreSQL, whose own processes share the machine and are not in the server's processor time.
+// Measures creates and lookups per second over HTTP: this service, bare node:http as the upper
+// bound, and a server written by hand. Servers and load are separate processes. Rounds are
+// interleaved and medians are reported, so that other load on the machine affects all alike. Then
+// the same on PostgreSQL, whose own processes share the machine and are not included in the
+// server's processor time.
 //
-// A process of V8 may settle on faster or slower code than the next, so all is measured in three
-// sets of processes. The floors, in parts of bare, hold for the middle one: they are guards and no
-// goals, and a bench below one ends with an error.
+// A V8 process can settle on faster or slower code than the next, so everything is measured in
+// three sets of processes. The floors, as fractions of bare node:http, apply to the median set.
+// They are guards, not goals, and a bench below one ends with an error.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -28,14 +29,14 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 type Figures = Pick<Measured, "perSecond" | "processorMicros" | "p50Ms" | "p99Ms" | "maxMs">;
-/** A set of processes showed these figures, by what was asked and of whom. */
+/** The figures of a set of processes, by operation and server. */
 type Shown = Map<string, Map<string, Figures>>;
 
 const creating = "POST /v1/address/create";
 const lookingUp = "GET /v1/address/{address}";
 const bareName = "bare node:http";
 const byHandName = "by hand";
-/** In parts of bare's a second. */
+/** As fractions of the rate of bare node:http. */
 const floors = new Map([
   ["this service", 0.2],
   ["this service, random", 0.4],
@@ -106,7 +107,7 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
   return shown;
 }
 
-/** Creates leave the system writing for a while; so no look-up has its turn among them. */
+/** The system keeps writing for a while after creates, so no lookups run then. */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
     for (let round = 0; round <= rounds; round++) {
@@ -149,9 +150,9 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
   return { name, server, job, rounds: [] };
 }
 
-/** Processor time tells more than the clock where the machine has other work. */
+/** If the machine has other work, processor time is more reliable than elapsed time. */
 async function measure({ server, job }: Variant): Promise<Measured> {
-  // While the others had their turns, what this one keeps in memory has grown cold.
+  // During the turns of the others, the caches of this one have become cold.
   load.send({ ...job(server), ms: warmMs });
   await once(load, "message");
   const before = await processorMicros(server);
@@ -187,7 +188,7 @@ function lookup(among: string[]) {
   return ({ port }: Server): Job => ({ port, connections, ms: roundMs, requests, firstSalt: 0 });
 }
 
-/** Ratios are of one set, and the set in the middle by each is told. */
+/** Ratios are within one set, and the median set is reported. */
 function report(database: string, shown: Shown[]): void {
   for (const asked of [creating, lookingUp]) {
     console.log(`\n${asked}, ${database}, ${connections} connections: medians of ${sets} sets of

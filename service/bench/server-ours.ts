@@ -1,7 +1,7 @@
-// This service as it is served, credentials, limits and metrics included: on SQLite, or where a URL
-// is given on PostgreSQL. Without one of its machines, by which its gain is told: "wasm" has keccak
-// in JavaScript, "reader" and "writer" have look-ups read and creates committed by the thread that
-// answers.
+// This service as it is served, with credentials, limits, and metrics: on SQLite, or on PostgreSQL
+// if a URL is given. It can run without one of its optimizations, to measure the gain: "wasm" uses
+// keccak in JavaScript, "reader" and "writer" read lookups and commit creates in the answering
+// thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,7 @@ import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
 
-/** So many that nobody reaches the limit of an account: 50 requests a second. */
+/** A number of accounts with which none reaches its limit of 50 requests per second. */
 const accountsCount = 600;
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "bench-ours-"));
@@ -79,8 +79,8 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Commits the creates of a turn at once, as the writing thread does. It may not wait for the lock:
- * whoever has it may wait for this thread.
+ * Commits the creates of a turn immediately, as the writing thread does. It must not wait for the
+ * lock, because the holder may wait for this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });
@@ -138,6 +138,6 @@ const app = buildApp({
 });
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys, addresses });
-// Asked before and after each round: what the rounds cost this process.
+// Read before and after each round: the cost of the rounds for this process.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

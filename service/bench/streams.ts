@@ -1,6 +1,7 @@
-// What open event streams cost: memory of the server for each, and the time from a block to the
-// last stream that was told of it. The server runs in this process; the clients are raw sockets of
-// another, so that their memory is not counted. `node service/bench/streams.ts [streams]`
+// Measures the cost of open event streams: the server's memory for each, and the time from a block
+// until the last stream has received it. The server runs in this process; the clients are raw
+// sockets of another process, so that their memory is not counted. `node service/bench/streams.ts
+// [streams]`
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,13 +24,14 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // One network may have three quarters of an address's streams, and all clients here are of one.
+    // One network can have three quarters of an address's streams, and all clients here are on one
+    // network.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Warms up what is loaded once.
+  // Warms up code that is loaded once.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 
@@ -69,7 +71,7 @@ async function measure(count: number) {
   await world.stop();
 }
 
-/** After a full collection, so that what is left is held. */
+/** After a full collection, so that only live memory is counted. */
 function memory() {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -78,7 +80,10 @@ function memory() {
   return process.memoryUsage();
 }
 
-/** Streams from another process: `told` resolves when that many more messages came in all. */
+/**
+ * Streams from another process: `told` resolves after that number of further messages has arrived
+ * in total.
+ */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -103,7 +108,7 @@ async function open(base: string, addresses: string[], count: number) {
   };
 }
 
-/** Prints how many messages all streams were told, each time it changed. */
+/** Prints the number of messages that all streams received, each time it changes. */
 async function openClients([base, count, ...addresses]: string[]) {
   const { hostname, port } = new URL(base!);
   let told = 0;

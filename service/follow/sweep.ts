@@ -1,16 +1,17 @@
-// Finding payments. A turn reads the Transfer logs of listed tokens since the cursor and marks the
-// addresses of the store that they go to. A log only makes an address due: its balance decides
-// what is done, so a false log costs one look. A missing log would cost a payment, so the cursor
-// moves over a block once two endpoints have shown its logs, where there are two.
+// Finds payments. A turn reads the Transfer logs of listed tokens since the cursor and marks the
+// store's addresses that received money. A log only makes an address due: the balance decides the
+// action, so a false log costs one look. A missing log would cost a payment, so the cursor passes a
+// block only after two endpoints have shown its logs, if there are two.
 //
-// No limit of a provider stops it. Whatever an endpoint refuses is asked for in smaller parts, and
-// each part that was shown is kept. A block that nobody shows in any way becomes a gap: the cursor
-// moves over it, and all records are looked at by their balances. So do blocks that one endpoint
-// alone shows while the others refuse: what it shows is acted on, what it leaves out is found.
+// No limit of a provider stops it. If an endpoint refuses a range, smaller parts are requested, and
+// each part that was shown is kept. A block that no endpoint shows becomes a gap: the cursor passes
+// it, and the balances of all records are read. The same happens for blocks that only one endpoint
+// shows while the others refuse: the payments that it shows are acted on, and those that it hides
+// are found by balances.
 //
 // While one query does not reach from the cursor to the head, the newest blocks are read first, so
-// that a new payment does not wait until the history below it is read. What they show makes
-// addresses due and nothing else: the cursor stays, and the blocks are read again in their turn.
+// that a new payment does not wait until the history below it is read. Their logs only make
+// addresses due: the cursor stays, and the blocks are read again in their turn.
 
 import {
   recordAllLogsRefused,
@@ -25,19 +26,22 @@ import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 import { noteRecipients } from "./recipients.ts";
 import { firstBlock, noteLinks, stands } from "./reorg.ts";
 
-/** Blocks that one endpoint alone showed are kept as read only this far behind the head. */
+/** Blocks that only one endpoint showed count as read only this far behind the head. */
 const uncorroboratedBlocksMax = 256;
-/** Blocks above the cursor that one endpoint at each turn is asked for. */
+/** The number of blocks above the cursor that one endpoint is asked for per turn. */
 const tipBlocksMax = 32;
-/** A head further below the cursor is no lag: the chain was set back, or the cursor was a lie. */
+/** A head further below the cursor is not a lag: the chain was reset, or the cursor was false. */
 const lagBlocksMax = 64;
 /** Queries for the newest blocks in one turn, before the history below them is read. */
 const tipRangesMax = 3;
-/** Turns in which nobody shows a block before it becomes a gap: nodes have bad moments. */
+/**
+ * The number of turns in which no endpoint shows a block before it becomes a gap, because failures
+ * can be temporary.
+ */
 const refusalsMax = 3;
 /**
  * Reads up to the newest block that is deep enough.
- * @returns the last block read, and whether the head lags behind what was read before
+ * @returns the last block read, and whether the head is below the blocks that were already read
  */
 export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, store, tuning } = turn;
@@ -46,13 +50,15 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   await noteLinks(turn);
   await noteRecipients(turn);
   const newest = await store.findAnchor();
-  // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is kept
-  // then: anchors above it may not stand any more, and the newest kept one would hide that.
+  // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is saved
+  // then, because anchors above it may no longer be on the chain, and the newest saved one would
+  // hide that.
   const below = newest === undefined ? 0 : newest.number - view.head.number;
   let next = await firstBlock(turn, target);
   let cursor = (await store.findAnchor())?.number ?? next - 1;
   memory.turn++;
-  // At the tip the endpoint that has shown least is asked, so that two have soon shown each block.
+  // At the tip, the endpoint that has shown the least is asked, so that two have soon shown each
+  // block.
   const count = target - cursor <= tipBlocksMax ? 1 : view.quorum;
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   for (let ranges = 0; ranges < tuning.rangesPerPass && next <= target; ranges++) {
@@ -107,7 +113,7 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (refusal) {
-      // A single block that is refused in any words becomes a gap in its turn.
+      // If a single block is refused, in any words, it becomes a gap in its turn.
       if (range.from === to) return true;
       shrinkRange(turn, shown, refused, range);
       return !refusal.isSlow && !refusal.isLimited;
@@ -121,11 +127,11 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
 type Shown = Extract<LogsAnswer, { kind: "shown" }> & { asker: Asker };
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { asker: Asker };
 
-/** `refused`: the endpoints that refuse it. `refusal`: why it is not read, if it is not. */
+/** `refused`: the endpoints that refuse it. `refusal`: why it was not read, if it was not. */
 type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Asks endpoints one after the other until `count` have shown the range, if so many do.
+ * Asks endpoints one after the other until `count` have shown the range, if enough do.
  * @throws {ChainUnavailable} if no endpoint answers, or if two show different blocks
  */
 async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
@@ -163,8 +169,8 @@ function assertOneEnd(shown: readonly Shown[]): void {
 }
 
 /**
- * Reports whether a range that one endpoint shows is to be asked for again, in smaller parts. It is
- * not if enough others can still confirm it, or if those that refuse it refuse every block: an
+ * Returns whether a range that one endpoint shows must be requested again in smaller parts. Not if
+ * enough others can still confirm it, or if the endpoints that refuse it refuse every block: an
  * endpoint that refuses all logs would otherwise make a gap of each block.
  */
 async function doRefusalsCount(
@@ -181,8 +187,8 @@ async function doRefusalsCount(
 }
 
 /**
- * Returns the endpoints to ask, those that have shown least first. One that was slow, or refuses
- * all logs, is not asked for a while.
+ * Returns the order of endpoints: those that have shown the least come first. An endpoint that was
+ * slow, or refuses all logs, is skipped for a while.
  */
 function askersOf(turn: Turn): Asker[] {
   const { memory, view } = turn;
@@ -192,7 +198,7 @@ function askersOf(turn: Turn): Asker[] {
   return (willing.length > 0 ? willing : all).toSorted((a, b) => shown(a) - shown(b));
 }
 
-/** Puts those last that allow fewer blocks: a range beyond its limit costs a call for nothing. */
+/** Puts endpoints with shorter limits last, because a range beyond their limit wastes a call. */
 const askersFor = (turn: Turn, blocks: number): Asker[] => {
   const isNarrow = ({ record }: Asker) => Number(record.logs.rangeBlocks < blocks);
   return askersOf(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
@@ -230,8 +236,8 @@ function shrinkRange(
 }
 
 /**
- * Reports whether each of `refused` refuses the last block as a range of its own too, so that no
- * smaller range helps. They are not asked for a while then.
+ * Returns whether each of `refused` also refuses the last block as a separate range, so that no
+ * smaller range helps. They are then skipped for a while.
  */
 async function doRefuseAll(turn: Turn, refused: readonly Refused[], { from, to }: Range) {
   for (const { asker, message } of refused) {
@@ -242,7 +248,7 @@ async function doRefuseAll(turn: Turn, refused: readonly Refused[], { from, to }
   return true;
 }
 
-/** Says who refuses all logs, where the others are too few to bear each other out. */
+/** Reports endpoints that refuse all logs, if there are too few others to confirm each other. */
 function aloneBy(turn: Turn): string | undefined {
   const { view } = turn;
   const all = view.askers(0);
@@ -251,7 +257,7 @@ function aloneBy(turn: Turn): string | undefined {
   return refusing.map(({ name, record }) => `${name}: ${record.logs.refusing!.message}`).join(", ");
 }
 
-/** Immediately if one endpoint shows the block and another is slow, and right above a gap. */
+/** Immediately if one endpoint shows the block and another is slow, and directly above a gap. */
 function isGapNow({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
   const isAboveGap = before?.number === number - 1 && before.turns >= refusalsMax;
@@ -266,13 +272,15 @@ async function readAnchor({ view }: Turn, number: number): Promise<Anchor> {
   return { number, hash: blockOf(resultOf(answer)).hash };
 }
 
-/** Notes that an endpoint has now shown all from the cursor up to `end`. */
+/** Records that an endpoint has shown everything from the cursor up to `end`. */
 function extend({ memory }: Turn, name: string, { from }: Range, end: Anchor, cursor: number) {
   const before = Math.max(cursor, memory.shown.get(name)?.number ?? cursor);
   if (from <= before + 1) memory.shown.set(name, end);
 }
 
-/** The newest block up to which enough endpoints have shown all, if it is above the cursor. */
+/**
+ * The newest block up to which enough endpoints have shown everything, if it is above the cursor.
+ */
 async function corroborated(turn: Turn, cursor: number): Promise<Anchor | undefined> {
   const { memory, view } = turn;
   const newestFirst = [...memory.shown].toSorted(([, a], [, b]) => b.number - a.number);
@@ -285,7 +293,7 @@ async function corroborated(turn: Turn, cursor: number): Promise<Anchor | undefi
   return undefined;
 }
 
-/** Keeps those of `transfers` that go to addresses of the store, and the anchor with them. */
+/** Saves those of `transfers` that go to addresses of the store, together with the anchor. */
 async function keep(
   turn: Turn,
   anchor: Anchor | undefined,
@@ -313,7 +321,10 @@ async function keep(
   for (const [address, blockNumber] of newest) report({ kind: "detected", address, blockNumber });
 }
 
-/** With the recipient: an endpoint that gives a log the place of another would hide the other. */
+/**
+ * With the recipient, because an endpoint that reports a log at the position of another would
+ * otherwise hide the other.
+ */
 const keyOf = ({ logIndex, address }: Payment) => `${logIndex} ${address}`;
 
 function forgetOld({ memory, tuning }: Turn, target: number): void {

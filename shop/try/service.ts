@@ -1,5 +1,5 @@
-// A service in memory for receivers to be tried with: it makes addresses, has nothing to tell of
-// the past, and is a node of the chain too.
+// A service in memory for testing receivers: it creates addresses, has no history, and also acts as
+// the node of the chain.
 
 import {
   type AddressRecord,
@@ -13,7 +13,7 @@ import {
 import { RpcError } from "executable-address/status";
 import type { TryChain } from "./chain.ts";
 
-/** An HTTP request, its body read. */
+/** An HTTP request with its body. */
 export type TryRequest = { readonly method: string; readonly url: string; readonly body: string };
 export type TryAnswer = { readonly status: number; readonly body: unknown };
 
@@ -24,7 +24,7 @@ export type Made = {
   readonly isStrange?: boolean;
 };
 
-/** @param made is told of each address that is created for the first time */
+/** @param made called for each address that is created for the first time */
 export function openTryService(chain: TryChain, given: Given, made: (order: Made) => void) {
   const records = new Map<string, AddressRecord>();
 
@@ -51,7 +51,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: answer };
   }
 
-  /** Has a record that the shop did not make, as the real service has. */
+  /** Adds a record that the shop did not make, as in the real service. */
   const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
 
   async function answer({ method, url, body }: TryRequest): Promise<TryAnswer> {

@@ -1,30 +1,30 @@
-// The trials of a receiver: truths, lies, repeats, other orders, reorganisations. Each says what a
-// receiver does that loses neither goods nor orders.
+// The trials of a receiver: true events, false events, repetitions, other orders, and
+// reorganizations. Each says how a receiver behaves that loses neither goods nor orders.
 
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
 import { isTaken, type Spoiled, type Taken } from "./deliver.ts";
 import type { Made } from "./service.ts";
 
-/** A trial works with these. */
+/** The tools of a trial. */
 export type Hands = {
   readonly chain: TryChain;
-  /** Has the shop make an order. */
+  /** Makes the shop create an order. */
   order(): Promise<Made>;
-  /** An address that a stranger made, under a reference of the shop's. The service has it too. */
+  /** An address that a stranger made, with a reference of the shop. The service knows it too. */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
-  /** One attempt. */
+  /** One delivery attempt. */
   send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
-  /** Sends the event again until it is taken, as the service does. */
+  /** Sends the event again until it is acknowledged, as the service does. */
   deliver(event: ServiceEvent, spoiled?: Spoiled): Promise<void>;
-  /** Whether `count` goods left for the order in the end, waiting up to `withinMs` for them. */
+  /** Returns whether the order was delivered `count` times in the end, waiting up to `withinMs`. */
   goodsAre(made: Made, count: number, withinMs?: number): Promise<boolean>;
 };
 
 export type Trial = {
   readonly name: string;
-  /** It needs orders of the shop, and to see what leaves. */
+  /** Needs orders of the shop, and the number of deliveries. */
   readonly needsGoods: boolean;
   run(hands: Hands): Promise<boolean>;
 };
@@ -36,7 +36,7 @@ async function paid({ chain, order }: Hands): Promise<Made> {
   return made;
 }
 
-/** Tells of `made` what is so of `other`. */
+/** Makes an event about `made` with the facts of `other`. */
 async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<ServiceEvent> {
   const event = structuredClone(await eventOf(other, "address.executed"));
   const { address } = made.record;
@@ -44,7 +44,7 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
   return { ...event, data: { ...event.data, address, reference: made.reference, status } };
 }
 
-/** A true event of a stranger's address, paid and executed, under the reference of `made`. */
+/** A true event of a stranger's address, paid and executed, with the reference of `made`. */
 async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
   const other = strange(made.reference);
   chain.pay(other.record, BigInt(other.record.intent.amount));
@@ -64,7 +64,10 @@ const refuses = (name: string, spoiled: Spoiled): Trial => ({
 
 const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
 
-/** A delivery is refused if it is not the service's; if it is, it is taken whatever its type. */
+/**
+ * A delivery is refused if it is not from the service; otherwise it is acknowledged regardless of
+ * its type.
+ */
 const ofDeliveries: readonly Trial[] = [
   refuses("a delivery without a right signature", { signature: () => "v1,AAAA" }),
   refuses("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
@@ -82,7 +85,7 @@ const ofDeliveries: readonly Trial[] = [
   },
 ];
 
-/** True events come more than once and in any order, and the goods leave once. */
+/** True events come more than once and in any order, and each order is delivered once. */
 const ofTruths: readonly Trial[] = [
   withGoods(
     "delivers for a body with spaces, whose bytes are signed as they are",
@@ -146,7 +149,7 @@ const ofTruths: readonly Trial[] = [
   }),
 ];
 
-/** Events say what the chain does not show, or make no sense. */
+/** Events contradict the chain, or make no sense. */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is funded and not executed", async (hands) => {
     const made = await hands.order();
@@ -160,7 +163,7 @@ const ofLies: readonly Trial[] = [
     hands.chain.recover(made.record);
     await hands.deliver(await hands.eventOf(made, "address.recovered"));
     const isRight = await hands.goodsAre(made, 0);
-    // The clock of the chain is behind the expiry, which orders to come must not find.
+    // The chain's clock is before the expiry, so that later orders are not expired.
     hands.chain.takeBack(1);
     return isRight;
   }),
@@ -235,7 +238,7 @@ const ofLies: readonly Trial[] = [
   }),
 ];
 
-/** The chain takes blocks back, or its node does not answer. */
+/** The chain undoes blocks, or its node does not answer. */
 const ofChains: readonly Trial[] = [
   withGoods("delivers nothing for a payment that the chain took back", async (hands) => {
     const made = await paid(hands);
@@ -261,7 +264,7 @@ const ofChains: readonly Trial[] = [
     hands.chain.trouble.isSilent = true;
     const taken = await hands.send(event);
     hands.chain.trouble.isSilent = false;
-    // The service does not repeat what was answered with 2xx.
+    // The service does not repeat events that were acknowledged with 2xx.
     if (!isTaken(taken)) await hands.deliver(event);
     return hands.goodsAre(made, 1, 30_000);
   }),

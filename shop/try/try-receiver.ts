@@ -1,5 +1,5 @@
-// `try-receiver URL`: stands in for the service and for a node of a chain, has the receiver's shop
-// make orders, and scores what it does with what it is told.
+// `try-receiver URL`: acts as the service and as a node of a chain, makes the receiver's shop
+// create orders, and checks how it reacts to events.
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -14,12 +14,12 @@ import { type Hands, trials } from "./trials.ts";
 export type TryOptions = {
   readonly url: string;
   readonly port: number;
-  /** The shop takes an order at this URL, by a post of `form`. */
+  /** The shop takes an order at this URL, by a POST of `form`. */
   readonly order: string | undefined;
   readonly form: string;
-  /** This URL answers with a number: how many goods left for `{address}`. */
+  /** This URL answers with a number: how many times `{address}` was delivered. */
   readonly goods: string | undefined;
-  /** The names of the checks to run; default all. */
+  /** The names of the checks to run; all by default. */
   readonly only?: readonly string[];
   say(line: string): void;
 };
@@ -30,10 +30,10 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** How long a receiver has to do what it should not. */
+/** How long a receiver has to make a mistake. */
 const settleMs = 1500;
 
-/** The receiver has to be started with these. They are no secrets: everybody knows them. */
+/** The receiver must be started with these settings. They are not secret. */
 export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   BASE: `http://127.0.0.1:${port}/v1`,
   RPC_URL: `http://127.0.0.1:${port}/rpc`,
@@ -42,7 +42,7 @@ export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   WEBHOOK_SECRET: `whsec_${btoa("known to everybody, for trials.")}`,
 });
 
-/** @throws {Error} where no receiver answers */
+/** @throws {Error} if no receiver answers */
 export async function tryReceiver(options: TryOptions): Promise<Score> {
   const { url, port, say } = options;
   const chain = openTryChain(given.chainId);
@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // What a client ID names is a claim of whoever reads the page.
+  // A reference from a client ID is a claim of anyone who can read the page.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };
@@ -165,7 +165,7 @@ async function eventOf(
   };
 }
 
-/** An address that pays its maker. Anybody can make one and name it after the shop's order. */
+/** An address that pays its creator. Anyone can make one and name it like the shop's order. */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
   const pay = "transfer(address to, uint256 amount)";
@@ -177,7 +177,7 @@ function strangeOrder(reference: string | null): Made {
   return { record, reference, isStrange: true };
 }
 
-/** Answers HTTP on 127.0.0.1. @returns how to close it */
+/** Answers HTTP on 127.0.0.1. @returns a function that closes it */
 async function serve(port: number, answer: (asked: TryRequest) => Promise<TryAnswer>) {
   const server = createServer(async (request, response) => {
     const { method = "GET", url = "/" } = request;
@@ -203,7 +203,7 @@ async function awaitReceiver(url: string): Promise<void> {
   if (!(await until(60_000, isThere))) throw new Error(`nobody answers at ${url}`);
 }
 
-/** Whether it became true in time. */
+/** Returns whether the condition became true in time. */
 async function until(limitMs: number, isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   for (const endMs = Date.now() + limitMs; Date.now() < endMs; await wait(100))
     if (await isTrue()) return true;

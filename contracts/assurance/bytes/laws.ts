@@ -1,6 +1,6 @@
-// What must be true of the code at a vault, and of the code that creates it, whoever calls and with
-// whatever data, gas and answers. A law is written as the condition under which it is broken, so
-// that it is proved where nothing satisfies that condition.
+// What must be true of the code at a vault, and of the code that creates it, for every caller,
+// calldata, gas, and answer. A law is written as the condition that violates it, so it is proved if
+// nothing satisfies that condition.
 
 import { type Memory, type Path, run, type World } from "./machine.ts";
 import {
@@ -18,13 +18,13 @@ import {
   type Word,
 } from "./terms.ts";
 
-/** A world, and one index at which bytes are compared: any, so all. */
+/** An environment, and one index at which bytes are compared: any index, so all. */
 export type Case = World & { index: Word };
 
-/** Each law by its name, with the condition on `at` under which `paths` break it. */
+/** Each law by its name, with the condition on `at` under which `paths` violate it. */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
 
-/** The conditions under which `opcodes` break each law. */
+/** The conditions under which `opcodes` violate each law. */
 export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string, Bool> => {
   const paths = run(opcodes, at);
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
@@ -40,7 +40,7 @@ const addressMask = (1n << 160n) - 1n;
 const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
   implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
 
-/** The laws of the code that stays at a vault of `factory`. */
+/** The laws of the permanent code at a vault of `factory`. */
 export const stubLaws = (factory: bigint): Laws => {
   const isFactory = (at: Case) => same(at.caller, factory);
   return {
@@ -105,7 +105,7 @@ export const prefixLaws: Laws = {
     unless(paths, (path) => implies(not(at.succeeds), handsBack(path, "revert", at))),
 };
 
-/** Bytes of PREFIX that run; then four of a selector, which belong to the question. */
+/** Bytes of PREFIX that run; then four bytes of a selector, which belong to the input. */
 export const prefixBytes = 28n;
 
 const handsBack = ({ end, at: from, bytes, memory }: Path, wanted: Path["end"], at: Case): Bool =>

@@ -1,9 +1,9 @@
-// The part of the EVM that a vault's code needs, run over all inputs at once: a JUMPI whose
-// condition is a formula splits the path. Memory is a function from an index to a byte, so that
-// copies of unknown length need no quantifier.
+// The part of the EVM that a vault's code needs, run over all inputs: a JUMPI whose condition is a
+// formula splits the path. Memory is a function from an index to a byte, so that copies of unknown
+// length need no quantifier.
 //
 // An opcode outside that part (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic)
-// ends its path as "foreign". Gas is counted for memory alone: a path that runs out of it has no
+// ends its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no
 // effect in any case.
 
 import {
@@ -27,29 +27,29 @@ import {
   xor,
 } from "./terms.ts";
 
-/** The code's surroundings: known values, or formulas that stand for all of them. */
+/** The code's environment: known values, or formulas that represent all values. */
 export type World = {
   caller: Word;
-  /** The account the code runs as. */
+  /** The account as which the code runs. */
   self: Word;
   value: Word;
   gas: Word;
   callDataBytes: Word;
   callData: Memory;
-  /** Bytes of the whole code, with those that follow the bytes that are run. */
+  /** Bytes of the whole code, including bytes after those that are run. */
   codeBytes: Word;
   code: Memory;
   /** The result of a DELEGATECALL. */
   succeeds: Bool;
   answerBytes: Word;
   answer: Memory;
-  /** Whether there can be gas for memory up to this byte. */
+  /** Whether there can be enough gas for memory up to this byte. */
   affordable(bytes: Word): Bool;
 };
 
 export type Memory = (index: Word) => Byte;
 
-/** A DELEGATECALL that was reached, and the memory it was asked from. */
+/** A DELEGATECALL that was reached, and the memory of its input. */
 type Question = { gas: Word; target: Word; at: Word; bytes: Word; memory: Memory };
 
 type Machine = {
@@ -60,30 +60,32 @@ type Machine = {
   /** RETURNDATASIZE. */
   answered: Word;
   questions: Question[];
-  /** The condition on the inputs under which the machine came this far. */
+  /** The condition on the inputs for reaching this point. */
   given: Bool;
-  /** When the opcode that is being run halts. */
+  /** When the current opcode halts. */
   halts: Bool;
 };
 
 type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
 
-/** One way through the code. `at` and `bytes` are what "return" and "revert" hand back. */
+/** One path through the code. `at` and `bytes` are the data of "return" and "revert". */
 export type Path = Machine & { end: End; at: Word; bytes: Word };
 
-/** PREFIX and the stub have 25 instructions; what takes more than this goes round in a loop. */
+/** PREFIX and the stub have 25 instructions; a run with more than this number is in a loop. */
 const stepsMax = 100;
 const pathsMax = 50;
 
 const [STOP, JUMP, JUMPI, JUMPDEST, PUSH0] = [0x00, 0x56, 0x57, 0x5b, 0x5f];
 const [DELEGATECALL, RETURN, REVERT, INVALID] = [0xf4, 0xf3, 0xfd, 0xfe];
-/** The target of a jump that finds no JUMPDEST. */
+/** The target of a jump without a JUMPDEST. */
 const nowhere = -1;
 
 /**
- * Every way through `opcodes`, with conditions that exclude each other and leave nothing out.
+ * Returns every path through `opcodes`, with conditions that exclude each other and cover all
+ * inputs.
  *
- * @param opcodes what is run; where `world.codeBytes` says more, a path that leaves them is foreign
+ * @param opcodes the code that is run; if `world.codeBytes` is longer, a path that leaves them is
+ *   foreign
  */
 export function run(opcodes: Uint8Array, world: World): Path[] {
   const ended: Path[] = [];
@@ -115,7 +117,7 @@ export function run(opcodes: Uint8Array, world: World): Path[] {
   return ended;
 }
 
-/** Exceptional: all gas is gone, and nothing comes back. */
+/** Exceptional halt: all gas is gone, and nothing is returned. */
 class Halt extends Error {}
 
 const ending = (machine: Machine, end: End, at: Word = 0n, bytes: Word = 0n): Path => ({
@@ -125,7 +127,7 @@ const ending = (machine: Machine, end: End, at: Word = 0n, bytes: Word = 0n): Pa
   bytes,
 });
 
-/** Goes on to the end of the path, or to where it splits. */
+/** Continues to the end of the path, or to a split. */
 function follow(machine: Machine, opcodes: Uint8Array, world: World): (Path | Machine)[] {
   const pop = () => machine.stack.pop() ?? underflow();
   const where = (condition: Bool, next = machine.next): Machine => ({
@@ -166,7 +168,7 @@ function underflow(): never {
   throw new Halt();
 }
 
-/** The next opcode. Behind all code there is STOP; undefined where other code follows. */
+/** The next opcode. After the end of the code there is STOP; undefined if other code follows. */
 function fetch(machine: Machine, opcodes: Uint8Array, world: World): number | undefined {
   if (machine.next === nowhere) return INVALID;
   if (machine.next < opcodes.length) return opcodes[machine.next++]!;
@@ -183,7 +185,9 @@ function jumpTargets(opcodes: Uint8Array): Set<bigint> {
   return targets;
 }
 
-/** One opcode that only changes the machine. False where it is not of the part that is known. */
+/**
+ * Runs an opcode that only changes the machine. Returns false if it is outside the supported part.
+ */
 function step(
   opcode: number,
   machine: Machine,
@@ -223,7 +227,7 @@ const binary: Record<number, (a: Word, b: Word) => Word> = {
   24: xor,
 };
 
-/** The word that an opcode without operands puts on the stack. */
+/** The word that an opcode without operands pushes onto the stack. */
 function look(opcode: number, machine: Machine, world: World): Word | undefined {
   if (opcode === 0x30) return world.self;
   if (opcode === 0x33) return world.caller;
@@ -248,13 +252,13 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Notes when gas does not reach for memory so far out. */
+/** Records when the gas is not enough for memory up to this byte. */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));
 }
 
-/** @param sourceBytes where reading beyond them halts */
+/** @param sourceBytes reading beyond them halts */
 function copy(
   machine: Machine,
   pop: () => Word,

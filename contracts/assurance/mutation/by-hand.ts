@@ -1,5 +1,5 @@
-// Mutants that somebody wrote, since no operator makes them: shortcuts that a maintainer might take
-// and that most tests would let pass. They are tried and counted apart.
+// Mutants written by hand, because no operator makes them: shortcuts that a maintainer might take
+// and that most tests would not notice. They are tried and counted separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";
@@ -124,9 +124,9 @@ const shortcuts: Shortcut[] = [
 ];
 
 /**
- * Told apart from those of the operators by `in`.
+ * Distinguished from the operators' mutants by `in`.
  *
- * @throws where a place is not in the sources, or more than once
+ * @throws if a place is missing in the sources, or occurs more than once
  */
 export function mutantsByHand(sources: Sources): Mutant[] {
   return shortcuts.map(({ what, file: contract, from, to }) => {

@@ -1,11 +1,11 @@
-// What a mutation does to one node of the tree: the texts that may stand in its place.
+// What a mutation does to one node of the tree: the texts that can replace it.
 
 import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 
 /** A text for the bytes from `start` to `end` of a source. */
 export type Change = { operator: string; start: number; end: number; to: string };
 
-/** The surroundings of a node: its parents, and the variables of its function set there. */
+/** The surroundings of a node: its parents, and the variables that its function sets. */
 export type Surroundings = {
   text: (node: Node) => string;
   /** The text of a statement, with its semicolon where it has one. */
@@ -29,7 +29,7 @@ const comparisons: Record<string, string[]> = {
   "==": ["!="],
   "!=": ["=="],
 };
-/** Below these a loop would still pass most tests: the library allows 32 calls. */
+/** With smaller numbers, a loop would still pass most tests: the library allows 32 calls. */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
 const yulOpposites: Record<string, string> = {
@@ -59,7 +59,7 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // Where zero passes already, here or by an alternative, the change says nothing new.
+          // If zero already passes, here or by an alternative, the change adds nothing.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),
@@ -191,23 +191,23 @@ const yul: Record<string, Operator> = {
 
 const operators: Record<string, Operator> = { ...solidity, ...yul };
 
-/** All changes that the operators know for `node` itself. */
+/** All changes that the operators make to `node` itself. */
 export const changesOf = (node: Node, where: Surroundings): Change[] =>
   operators[node.nodeType]?.(node, where) ?? [];
 
 function removeStatement(node: Node, { parents, statement }: Surroundings): Change[] {
-  // A loop that does not go on would only run out of gas.
+  // A loop that does not advance would only run out of gas.
   if (parents.at(-1)!.nodeType === "ForStatement") return [];
   const { start, end } = statement(node);
   return [{ operator: "statement removed", start, end, to: "{}" }];
 }
 
-/** A declaration that calls nothing: where it stands changes nothing. */
+/** A declaration that calls nothing, so its position changes nothing. */
 const isMereName = (node: Node) =>
   node.nodeType === "VariableDeclarationStatement" &&
   !JSON.stringify(node).includes('"FunctionCall"');
 
-/** An amount, a time or a chain: not a count, an index or a place in the calldata. */
+/** An amount, a time, or a chain: not a count, an index, or an offset in the calldata. */
 const isMeasure = (node: Node) =>
   /^uint(256|64)$/.test(typeOf(node)) &&
   !/^(length|i|start|end)$/.test(String(node.memberName ?? node.name ?? "i"));
@@ -229,7 +229,7 @@ const next = (number: string) => String(BigInt(number.replaceAll("_", "")) + 1n)
 
 const pairs = <T>(items: T[]): [T, T][] => items.slice(1).map((item, i) => [items[i]!, item]);
 
-/** Neighbours of one type exchanged; in Yul everything is of one type. */
+/** Neighbors of one type exchanged; in Yul everything has one type. */
 const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
   pairs(operands)
     .filter(([first, second]) => typeOf(first) === typeOf(second) && text(first) !== text(second))
@@ -240,7 +240,7 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
       to: `${text(second)}, ${text(first)}`,
     }));
 
-/** The other variable of the same type that was declared last; for an address else who calls. */
+/** The most recent other variable of the same type; for an address, otherwise the caller. */
 function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);
   if (type !== "address" && type !== "uint256") return [];

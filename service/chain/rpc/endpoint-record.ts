@@ -1,6 +1,6 @@
-// One record per endpoint: its health, its head, its score, and what it was found to refuse. Only
-// this module writes to a record; the networks, the chain loop and the executor's jobs read it and
-// report to it. The rate that the provider allows is in pace.ts, which an endpoint's requests use.
+// One record per endpoint: its health, its head, its score, and what it refuses. Only this module
+// writes to a record; the networks, the chain loop, and the executor's jobs read it and report to
+// it. The rate that the provider allows is in pace.ts, which an endpoint's requests use.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -12,32 +12,32 @@ export type NetworkEvent =
   | { kind: "rpc_differs"; rpc: string; method: string }
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
-/** Passes in which a failed endpoint is not asked: doubled with each failure up to this. */
+/** The most passes for which a failed endpoint is skipped; doubled with each failure up to this. */
 const penaltyMax = 16;
-/** After so long without an answer, the quorum no longer counts an endpoint. */
+/** After this time without an answer, the quorum no longer counts an endpoint. */
 const outMs = 300_000;
-/** Half of a score is forgotten in this time. */
+/** Half of a score expires in this time. */
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
-/** Beyond it, a score grows no more: an endpoint that is mended is back within the hour. */
+/** The highest score, so that a repaired endpoint is back within an hour. */
 const scoreMax = 20;
-/** Views after which an endpoint is asked again which chain it is of. */
+/** Views after which an endpoint must report its chain again. */
 const viewsPerChainCheck = 300;
-/** A slow answer counts for some time, since an endpoint's answers take different times. */
+/** A slow answer counts for some time, because an endpoint's answers take different times. */
 const answerMsKept = 0.8;
 
 type Mutable = {
   endpoint: Endpoint;
   penalty: { passes: number; last: number };
-  /** Views until it has to name its chain again. */
+  /** Views until it must report its chain again. */
   chainCheckIn: number;
-  /** `below`: a block under it that was asked for. */
+  /** `below`: a lower block that was requested. */
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
-  /** Milliseconds that its newest block lately took. */
+  /** Milliseconds that its newest block recently took. */
   answerMs: number;
-  /** When it began to fail, since it last answered. */
+  /** When it started to fail, since its last answer. */
   failingSinceMs: number | undefined;
-  /** When it last failed; undefined if it has answered since. */
+  /** When it last failed; undefined if it has answered since then. */
   failedAtMs: number | undefined;
   isOut: boolean;
   /** Points against it, as of `sinceMs`. */
@@ -46,26 +46,27 @@ type Mutable = {
   estimates: Estimates;
 };
 
-/** What an endpoint was found to refuse of log queries. Turns are those of the chain loop. */
+/** What an endpoint refuses of log queries. Turns are those of the chain loop. */
 type LogLimits = {
-  /** Blocks to ask for in one query. */
+  /** Blocks per query. */
   rangeBlocks: number;
   /** The longest range that it has shown and not refused since. */
   shownBlocks: number;
-  /** Ranges to show before a longer one is asked for: now, and after the next refusal. */
+  /** Ranges to show before a longer one is requested: now, and after the next refusal. */
   growIn: number;
   growInNext: number;
-  /** Until this turn it is not asked, because it was slow. */
+  /** Until this turn it is skipped, because it was slow. */
   slowUntilTurn: number;
-  /** It refuses all logs: until when it is not asked, for how many turns, and its message. */
+  /** It refuses all logs: until when it is skipped, for how many turns, and its message. */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
-  /** It refuses queries by recipients, and not queries by tokens. */
+  /** It refuses queries by recipients, but not queries by tokens. */
   isByTokens: boolean;
 };
 
 /**
- * `form`: the truest that it accepts. `accountMs`: how long simulations for an account take.
- * `withoutGasUseUntilMs`: it does not know eth_simulateV1, and is not asked for it until then.
+ * `form`: the most precise form that it accepts. `accountMs`: how long simulations for an account
+ * take. `withoutGasUseUntilMs`: it does not support eth_simulateV1, and is not asked for it until
+ * then.
  */
 type Estimates = {
   form: number;
@@ -84,7 +85,7 @@ type DeepReadonly<Value> =
 
 export type EndpointRecord = DeepReadonly<Mutable>;
 
-/** `clock`: milliseconds by a clock that does not go back. */
+/** `clock`: milliseconds of a monotonic clock. */
 export type NetworkState = {
   chainId: number;
   all: EndpointRecord[];
@@ -145,7 +146,7 @@ export function recordFailure(state: NetworkState, record: EndpointRecord, messa
   state.report({ kind: "rpc_failed", rpc: own.endpoint.name, message });
 }
 
-/** Records that its answer to `method` contradicts those of a quorum. */
+/** Records that its answer to `method` contradicts a quorum. */
 export function contradict(state: NetworkState, record: EndpointRecord, method: string): void {
   addPoints(state, write(record), points.differs);
   state.report({ kind: "rpc_differs", rpc: record.endpoint.name, method });
@@ -156,7 +157,7 @@ function addPoints({ clock }: NetworkState, record: Mutable, more: number): void
   record.score = { points: Math.min(scoreMax, scoreOf(record, nowMs) + more), sinceMs: nowMs };
 }
 
-/** Returns the points against it now; 0 is the best. */
+/** Returns its points now; 0 is the best. */
 export const scoreOf = ({ score }: Pick<EndpointRecord, "score">, nowMs: number): number =>
   score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
 
@@ -196,12 +197,14 @@ export function recordHealthy(record: EndpointRecord): void {
   Object.assign(write(record), { failingSinceMs: undefined, failedAtMs: undefined, isOut: false });
 }
 
-/** Records a failure where no network counts passes. */
+/** Records a failure if no network counts passes. */
 export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
   write(record).failedAtMs = nowMs;
 }
 
-/** Returns the endpoints whose penalty has passed, or all. One that hangs costs its timeout. */
+/**
+ * Returns the endpoints whose penalty has ended, or all. An endpoint that hangs costs its timeout.
+ */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
     if (penalty.passes > 0) penalty.passes--;
@@ -222,19 +225,22 @@ export function countOut({ all, clock, report }: NetworkState): number {
   return all.filter(({ isOut }) => isOut).length;
 }
 
-/** Turns in which an endpoint that was slow is not asked for logs, if there is another. */
+/** Turns for which a slow endpoint is not asked for logs, if there is another. */
 const slowTurns = 16;
-/** The same for one that refuses all logs: doubled up to this while it goes on refusing. */
+/** The same for an endpoint that refuses all logs: doubled up to this number while it refuses. */
 const refusingTurnsMax = 64;
 /** Ranges grow slowly again after a refusal. */
 const rangeGrowth = 1.1;
 /**
- * Ranges after which a longer one than the known limit is tried, doubled with each refusal up to
- * the second number: a limit that never changes costs one refusal in 256 ranges then.
+ * Ranges after which a range longer than the known limit is tried, doubled with each refusal up to
+ * the second number, so that a limit that never changes costs one refusal per 256 ranges.
  */
 const [growInFirst, growInMax] = [16, 256];
 
-/** Records that it showed the logs of a range; one as long as its limit lets the limit grow. */
+/**
+ * Records that it showed the logs of a range; if the range was as long as its limit, the limit can
+ * grow.
+ */
 export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMax: number): void {
   const { logs } = write(record);
   logs.refusing = undefined;
@@ -246,10 +252,10 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 }
 
 /**
- * Records that it did not show the logs of so many blocks. The next range is the longest that it
- * has shown before, if that is more than half.
+ * Records that it did not show the logs of this number of blocks. The next range is the longest
+ * that it has shown before, if that is more than half.
  *
- * @param statedBlocks how many it says that it allows, less than `blocks`
+ * @param statedBlocks how many blocks it says that it allows, less than `blocks`
  */
 export function shrinkLogRange(
   record: EndpointRecord,
@@ -270,7 +276,7 @@ export function recordLogsSlow(record: EndpointRecord, turn: number): void {
   write(record).logs.slowUntilTurn = turn + slowTurns;
 }
 
-/** Records that it refuses the logs of a single block too. */
+/** Records that it also refuses the logs of a single block. */
 export function recordAllLogsRefused(record: EndpointRecord, turn: number, message: string): void {
   const { logs } = write(record);
   const turns = Math.min((logs.refusing?.turns ?? 0) * 2 || 1, refusingTurnsMax);
@@ -281,20 +287,20 @@ export function recordLogsByTokens(record: EndpointRecord): void {
   write(record).logs.isByTokens = true;
 }
 
-/** Records that it does not accept a form of estimates, and so not the ones before it. */
+/** Records that it does not accept a form of estimates, and therefore none of the earlier forms. */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;
 }
 
-/** Records that it does not know eth_simulateV1. */
+/** Records that it does not support eth_simulateV1. */
 export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): void {
   write(record).estimates.withoutGasUseUntilMs = untilMs;
 }
 
-/** Accounts remembered per endpoint; the one that was recorded first is forgotten first. */
+/** Accounts remembered per endpoint; the oldest is forgotten first. */
 const accountsMax = 1000;
 
-/** Records how long a simulation took; undefined forgets what is known of the account. */
+/** Records how long a simulation took; undefined removes the account's record. */
 export function recordAccountMs(
   record: EndpointRecord,
   accountId: string,

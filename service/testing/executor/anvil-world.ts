@@ -1,5 +1,5 @@
-// A real chain with the factory and two tokens, intents by the dozen, payments, and the law that
-// holds over everything that happened.
+// A real chain with the factory and two tokens, many intents and payments, and a check of all
+// events at the end.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
@@ -31,17 +31,17 @@ export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
 
 export type Wish = {
   amount?: bigint;
-  /** Paid to its executor on top of `amount`. */
+  /** Paid to its executor in addition to `amount`. */
   tip?: bigint;
-  /** The call asks for more than there is, so it reverts for ever. */
+  /** The call spends more than the balance, so it always reverts. */
   reverts?: boolean;
   secondsLeft?: number;
   chainId?: number;
 };
 
 /**
- * Blocks are mined by hand, or every so many milliseconds.
- * @param options.startSeconds what the chain's clock shows first; the host's time when absent
+ * Blocks are mined by hand, or at an interval in milliseconds.
+ * @param options.startSeconds the initial time of the chain's clock; the host's time by default
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {
   const node = await startLocalNode({ gasLimit: 60_000_000, ...options });
@@ -60,15 +60,17 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     otherToken,
     ask,
     /**
-     * Mines a block every so many milliseconds, or as soon after that as `isDue` says so.
-     * @param options.blockSeconds how much further than the host's each sets the chain's clock
+     * Mines a block at an interval in milliseconds, or immediately after that when `isDue` returns
+     * true.
+     * @param options.blockSeconds how much each block advances the chain's clock relative to the
+     *   host's
      */
     startTicking(ms: number, { isDue = (): boolean => true, blockSeconds = 0 } = {}) {
       const tick = async () => {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // A node that mines slower than that would be left with ever more blocks to mine.
+      // A node that mines slower would get ever more blocks to mine.
       let isMining = false;
       ticking = setInterval(async () => {
         if (isMining || !isDue()) return;
@@ -87,7 +89,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
 
     /** Sends payments to the pool, without waiting for a block. */
     async pay(payments: readonly Payment[]) {
-      // Given out here: anvil, asked to while it mines, gives the same nonce out twice.
+      // Nonces are assigned here, because anvil assigns the same nonce twice while it mines.
       const first = await client.getTransactionCount({ address: payer, blockTag: "pending" });
       const calls = payments.map((payment, index) => payCall(payment, first + index));
       const refused = (await ask(calls)).find((answer) => answer.error);
@@ -103,7 +105,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** The chain's entry as CHAINS_FILE would have it. */
+    /** The chain's entry, as in CHAINS_FILE. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -126,7 +128,7 @@ type Payment = { to: Hex; amount: bigint | string; token?: Hex };
 const clientOf = (rpcUrl: string) =>
   createTestClient({
     chain: anvilChain,
-    // anvil knows its methods by these names too.
+    // anvil also accepts these names for its methods.
     mode: "hardhat",
     transport: http(rpcUrl, { batch: true }),
     pollingInterval: 20,
@@ -136,7 +138,7 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Calls that pay whoever executes them so much of the first token. */
+/** Calls that pay their executor this amount of the first token. */
 export const tipCalls = (amount: bigint) => {
   const { address } = periphery.tip;
   const [approve, tip] = [
@@ -149,12 +151,12 @@ export const tipCalls = (amount: bigint) => {
   ];
 };
 
-/** A whole one of the first token, and what it is worth where it has a price. */
+/** One whole unit of the first token, and its value if it has a price. */
 export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
 export const tipPrices = { [demoTokens[0]!.symbol]: `${weiOfUnit}` };
 
-/** JSON-RPC as it is, in batches. */
+/** Sends JSON-RPC unchanged, in batches. */
 function asker(rpcUrl: string) {
   return async (calls: { method: string; params: unknown[] }[]) => {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
@@ -167,7 +169,7 @@ function asker(rpcUrl: string) {
   };
 }
 
-/** Its last call sends `amount` to the shop; its recovery address is its own. */
+/** Its last call sends `amount` to the shop; its recovery address is unique. */
 function recordOf(wish: Wish, index: number, now: number): AddressRecord {
   const amount = wish.amount ?? 1_000n + BigInt(index);
   const asked = wish.reverts ? amount * 2n : amount;
@@ -210,7 +212,7 @@ export async function saveRecords(
   );
 }
 
-/** An account whose addresses pay tips, so that they share no transaction with others'. */
+/** An account whose addresses pay tips, so that they do not share transactions with others. */
 export const tipper = "acc_777000000000000000000000";
 
 /** The part of the executor's configuration that tests share. */
@@ -229,10 +231,10 @@ export const testConfig = {
 export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
- * Reads at one block what became of each address, by the factory's events and the token's balances;
- * and holds the law: every unit that entered a vault left by its calls or to its recovery, or is
- * still there.
- * @throws when units are missing, or a vault executed more than once
+ * Reads at one block the outcome of each address, from the factory's events and the token's
+ * balances, and checks the totals: every unit that entered a vault left by its calls or to its
+ * recovery, or is still there.
+ * @throws if units are missing, or a vault was executed more than once
  */
 export async function fatesOf(
   world: AnvilWorld,
@@ -261,7 +263,7 @@ async function readFates(
   const transferred = { address: token, abi: demoToken.abi, eventName: "Transfer" } as const;
   const heldBy = (owners: readonly Hex[]) =>
     Promise.all(owners.map((owner) => balanceOf(owner, token, toBlock)));
-  // Asked together, all of it is one request.
+  // Requested together, everything is one request.
   const [executions, transfers, recoveries, holdings] = await Promise.all([
     client.getContractEvents({ ...executed, ...range }),
     client.getContractEvents({ ...transferred, ...range }),
@@ -285,7 +287,7 @@ async function readFates(
   return { fates, broken };
 }
 
-/** Polls until `isDone`; throws with `what` where nothing but a fault can explain the wait. */
+/** Polls until `isDone`; throws with `what` if only a fault can explain the wait. */
 export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
   const deadline = performance.now() + seconds * 1000;
   while (!(await isDone())) {

@@ -1,17 +1,17 @@
-// Every statement that this process gives its databases, by the drivers' own functions and by what
-// goes to SQLite's thread: also those of libraries, and those that are prepared once.
+// Records every statement that this process sends to its databases, through the drivers' functions
+// and to SQLite's thread, including statements of libraries and prepared ones.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
-/** `text` once for each place in the code, `values` of its last run, `ms` of each run. */
+/** `text` once per place in the code, `values` of its last run, `ms` of each run. */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 
-/** Watches from here on. What is opened later is seen. */
+/** Starts watching. Databases that are opened later are included. */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // Found once for each text: long ones take milliseconds of the turns that are measured.
+  // Found once per text: long ones take milliseconds of the measured turns.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);
@@ -29,7 +29,7 @@ export function watchStatements(): Map<string, Seen> {
 
 type Keep = (text: string, values: unknown[], ms: number) => void;
 
-/** Lists of another length are the same statement. */
+/** Lists of another length count as the same statement. */
 const shapeOf = (text: string) =>
   text
     .replace(/\s+/g, " ")
@@ -58,7 +58,7 @@ function watchSqlite(keep: Keep): void {
   } as typeof prepare;
 }
 
-/** From the question to its answer: the thread that asks does not wait for it. */
+/** From the query to its result: the calling thread does not wait for it. */
 function watchThreads(keep: Keep): void {
   const { postMessage } = Worker.prototype;
   const askedOf = new WeakMap<Worker, (() => void)[]>();
@@ -80,7 +80,7 @@ function watchThreads(keep: Keep): void {
   } as typeof postMessage;
 }
 
-/** From the question to its answer: nobody's thread waits for it. */
+/** From the query to its result: no thread waits for it. */
 function watchPostgres(keep: Keep): void {
   const prototype = pg.Client.prototype as unknown as Record<string, unknown>;
   const query = prototype.query as (...args: unknown[]) => unknown;
