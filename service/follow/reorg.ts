@@ -44,7 +44,7 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 
 const linksMax = 64;
 
-/** Records the parent that the head names, and forgets blocks that do not lead to it. */
+/** Records the head and its parent, and forgets the known blocks if they do not lead to it. */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
   if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
@@ -55,8 +55,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether two blocks contradict each other. Nothing that was read here is stored, so a
- * false answer only discards knowledge.
+ * Returns whether two blocks arrived since the last turn, of which the older is the child of a
+ * known block. The block that is read here is not stored, so a false answer only discards links.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;

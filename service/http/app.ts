@@ -64,7 +64,7 @@ export function buildApp(parts: Parts): FastifyInstance {
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError,
   });
-  // If the router knows the path, other methods get 405 with the allowed methods.
+  // The router must know every method, so that a path answers 405 to those that it does not accept.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();

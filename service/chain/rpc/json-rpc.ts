@@ -71,9 +71,9 @@ function isRevertData(data: unknown): boolean {
 }
 
 /**
- * Returns the revert data of a call that a node ran; undefined if the node did not return it.
+ * Returns the error of a call that a node ran and that reverted; undefined for another refusal.
  *
- * @throws `error` if it is not a revert
+ * @throws `error` if the node did not answer
  */
 export function revertOf(error: unknown): CallError | undefined {
   if (!isRefusal(error)) throw error;
@@ -102,7 +102,7 @@ export function hexData(value: unknown): Hex {
   throw unlike("hex", value);
 }
 
-/** An answer has the wrong form. */
+/** Returns the error of an answer with the wrong form. */
 export const unlike = (wanted: string, value: unknown) =>
   new ChainUnavailable(`wanted ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`);
 

@@ -146,7 +146,7 @@ type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
  * Calls as many endpoints as must agree, simultaneously, and further ones while they disagree.
- * @param isAlike whether the answers are compared
+ * @param isAlike true if the answers need not agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
  */
 async function several(

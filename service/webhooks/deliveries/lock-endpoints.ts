@@ -1,4 +1,4 @@
-// Locks the rows of endpoints, before every transaction that changes their deliveries.
+// Locks the rows of endpoints, which every transaction that changes their deliveries does first.
 
 import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
