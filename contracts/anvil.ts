@@ -1,5 +1,5 @@
-// A local chain for tests, benches and `npm start`: the anvil that came with npm, spawned directly,
-// since the npm wrapper loses signals and exit codes.
+// A local chain for tests, benchmarks, and `npm start`: the anvil from npm, started directly,
+// because the npm wrapper loses signals and exit codes.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -12,16 +12,16 @@ import type { Chain, Hex } from "viem";
 export type Anvil = {
   rpcUrl: string;
   process: ChildProcess;
-  /** Resolves when the process is gone, its state file written if it has one. */
+  /** Resolves when the process has ended, after it has written its state file, if it has one. */
   stop(): Promise<void>;
 };
 
 /**
- * The chain anvil makes. While viem looks whether a transaction was replaced it overlooks new
- * blocks. Where a block comes with each transaction no other follows, so the wait for a receipt
- * would never end.
+ * anvil's chain. While viem checks whether a transaction was replaced, it misses new blocks. If a
+ * block comes only with each transaction, no other follows, and the wait for a receipt would never
+ * end.
  *
- * viem describes this chain too, but to import one of its chains is to load all.
+ * viem describes this chain too, but importing one of its chains loads all of them.
  */
 export const anvilChain = {
   id: 31_337,
@@ -32,8 +32,8 @@ export const anvilChain = {
 } as const satisfies Chain;
 
 /**
- * Keys of accounts that have coin on every anvil, known to everybody: worth nothing elsewhere.
- * They are stated, so that no process derives them from anvil's mnemonic.
+ * Keys of well-known accounts with coin on every anvil; they are worth nothing elsewhere. They are
+ * listed here, so that no process derives them from anvil's mnemonic.
  */
 export const anvilKeys = [
   "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -42,7 +42,10 @@ export const anvilKeys = [
   "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
 ] as const satisfies Hex[];
 
-/** Path of a Foundry program ("anvil", "forge") for this machine. @throws where npm has none */
+/**
+ * Returns the path of a Foundry program ("anvil", "forge") for this machine. @throws if npm has
+ * none
+ */
 export function foundryBinary(program: "anvil" | "forge"): string {
   const os = platform === "win32" ? "win32" : platform;
   const cpu = arch === "x64" ? "amd64" : arch;
@@ -56,8 +59,8 @@ export function foundryBinary(program: "anvil" | "forge"): string {
 }
 
 /**
- * A port on 127.0.0.1 that was free a moment ago. It lies below those that systems give to whoever
- * asks for any, so nobody is given it before it is used.
+ * A port on 127.0.0.1 that was free a moment ago. It is below the ports that systems assign on
+ * request, so no other program gets it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -74,13 +77,13 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Anvil listens within a second; a slow machine takes several. */
+/** Anvil listens within a second; on a slow machine within several. */
 const startMsMax = 120_000;
 
 /**
  * Starts anvil on 127.0.0.1 and waits until it listens.
  *
- * @param options.port one that is free when absent
+ * @param options.port a free port by default
  * @param options.args further arguments, such as `--state FILE`
  * @throws {Error} with anvil's last output if it exits or does not listen within `startMsMax`
  */
@@ -104,7 +107,7 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
-    // Such as ENOENT where the C library that it was built for is missing: Alpine.
+    // For example ENOENT if its C library is missing, as on Alpine.
     child.once("error", ({ message }) => reject(new Error(`anvil does not run here: ${message}`)));
     gone.then(() => fail("did not start"));
   }).finally(() => clearTimeout(limit));

@@ -1,4 +1,4 @@
-// Runs forge, and reads what it compiled. Called directly: the npm wrapper exits 0 on failure.
+// Runs forge, and reads its output. Called directly, because the npm wrapper exits 0 on failure.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { foundryBinary } from "./anvil.ts";
 
 const root = import.meta.dirname;
 
-/** An absolute path: solc finds no relative import in a source whose name begins with "..". */
+/** An absolute path: solc finds no relative import in a source whose name starts with "..". */
 const openzeppelin = dirname(
   dirname(fileURLToPath(import.meta.resolve("@openzeppelin/contracts/package.json"))),
 );
@@ -23,9 +23,9 @@ export type Artifact = {
 };
 
 /**
- * Runs forge here and answers with its exit code and all it printed.
+ * Runs forge here and returns its exit code and its whole output.
  *
- * @param profile of foundry.toml: "default" compiles what is deployed, "test" the tests
+ * @param profile of foundry.toml: "default" compiles the deployed contracts, "test" the tests
  */
 export function runForge(
   profile: "default" | "test",
@@ -48,7 +48,7 @@ export function runForge(
   return { exitCode: run.status, output: run.stdout + run.stderr };
 }
 
-/** Compiles the deployed contracts into `out`, from nothing. */
+/** Compiles the deployed contracts into `out`, from scratch. */
 export function build(out: string): void {
   const args = ["build", "--force", "--out", out, "src", "demo", "periphery", "reading"];
   const { exitCode, output } = runForge("default", args);

@@ -6,7 +6,7 @@ import { snapshotFiles } from "./snapshots/files.ts";
 
 const vaultCode = `${import.meta.dirname}/periphery/VaultCode.sol`;
 
-/** Once more where the factory changed: what the periphery knows of it was compiled in. */
+/** Run again if the factory changed, because the periphery contains facts about it. */
 for (let before: string | undefined; before !== readFileSync(vaultCode, "utf8"); ) {
   before = readFileSync(vaultCode, "utf8");
   build("out/deployed");

@@ -1,4 +1,4 @@
-// The intents that are measured, and how each is run.
+// The measured intents, and how each is run.
 
 import {
   type Address,
@@ -27,7 +27,7 @@ import { partsOf } from "./parts.ts";
 import { stateGas } from "./state-gas.ts";
 
 type Figures = Record<string, Record<string, number>>;
-/** Gas under Prague's rules, and what EIP-8037 would make of it. */
+/** Gas under Prague's rules, and the computed gas under EIP-8037. */
 type Cost = { prague: number; eip8037: number };
 
 const erc20 = parseAbi([
@@ -40,8 +40,8 @@ const unit = 1_000_000n;
 let salt = 0n;
 
 /**
- * The stand-in for a proxied token, compiled as a deployed one is. It has its own folder, since
- * tests write theirs meanwhile.
+ * The imitation of a proxied token, compiled like a deployed one. It has its own folder, because
+ * tests write theirs at the same time.
  */
 const out = "out/bench";
 
@@ -136,10 +136,12 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
   await chain.send(token, data);
 }
 
-/** Unix seconds. A zero byte of calldata is 12 gas cheaper: no figure may rest on the clock. */
+/**
+ * Unix seconds. A zero byte of calldata is 12 gas cheaper, so no figure must depend on the clock.
+ */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 
-/** A new intent, its vault paid. */
+/** A new intent whose vault is paid. */
 async function funded(chain: Chain, token: Address, calls: CallTerms[], expired = false) {
   const intent: IntentTerms = {
     token,

@@ -1,6 +1,6 @@
-// What EIP-8037 would make of a transaction: new state is paid by the byte, for good. Computed from
-// what the transaction did under Prague's rules, for no chain here runs Amsterdam's yet; other
-// prices that the same fork may change (EIP-8038, EIP-7976) are left as they are.
+// The gas of a transaction under EIP-8037, which charges new state by the byte. It is computed from
+// the transaction's effects under Prague's rules, because no chain here runs Amsterdam's rules yet.
+// Other prices that the same fork may change (EIP-8038, EIP-7976) are not considered.
 
 import type { Address, Hex } from "viem";
 import type { Chain } from "../testing/local-chain.ts";
@@ -10,15 +10,15 @@ const gasPerByte = 1530;
 const accountBytes = 120;
 const slotBytes = 64;
 
-/** CREATE2, a byte of code and a new slot cost so much gas until then. */
+/** The gas for CREATE2, a byte of code, and a new slot before EIP-8037. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
-/** Gas that is paid beside the state then. */
+/** The gas that is charged in addition to the state then. */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };
 
 type Account = { code?: Hex; nonce?: number; storage?: Record<Hex, Hex> };
 type Diff = { pre: Record<Address, Account>; post: Record<Address, Account> };
 
-/** The gas that the transaction `hash` would cost beyond what it cost under Prague's rules. */
+/** Returns the additional gas of the transaction `hash` compared with Prague's rules. */
 export async function stateGas(chain: Chain, hash: Hex): Promise<number> {
   const { pre, post } = await chain.client.request<{ Parameters: unknown[]; ReturnType: Diff }>({
     method: "debug_traceTransaction",

@@ -1,8 +1,8 @@
-// The node that tests of the service run on: anvil, or with LOCAL_NODE=hardhat the node of hardhat,
-// which words errors, orders blocks and knows methods otherwise.
+// The node for tests of the service: anvil, or with LOCAL_NODE=hardhat Hardhat's node, which has
+// other error texts, another order of blocks, and other methods.
 //
-// hardhat is no dependency of this repository: it takes 100 MB, and its engine installs under Node
-// 22 or later alone. `npm run test:hardhat -w service` puts it into a cache of its own.
+// hardhat is not a dependency of this repository: it takes 100 MB, and its engine needs Node 22 or
+// later. `npm run test:hardhat -w service` installs it into a separate cache.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -17,7 +17,7 @@ const hardhatDirectory = resolve(import.meta.dirname, "../../node_modules/.cache
 
 type LocalNode = Pick<Anvil, "rpcUrl" | "stop">;
 
-/** `startSeconds`: what the chain's clock shows first; the host's time when absent. */
+/** `startSeconds`: the initial time of the chain's clock; the host's time by default. */
 type NodeOptions = {
   chainId?: number;
   gasLimit?: number;
@@ -69,7 +69,7 @@ function urlOf({ stdout, stderr }: ChildProcess, gone: Promise<void>): Promise<s
       const listening = /server at (http:\/\/[^/\s]+)/.exec(said);
       if (listening) found(listening[1]!);
     };
-    // Read to the end, or a full pipe would stop it.
+    // Read to the end, because a full pipe would stop it.
     stdout!.on("data", listen);
     stderr!.on("data", listen);
     gone.then(() => failed(new Error(`hardhat did not start: ${said.trim().slice(-400)}`)));

@@ -1,14 +1,17 @@
-// Nodes with fixed answers, for tests of programs that act on the local chain alone.
+// Nodes with fixed answers, for tests of programs that work only with the local chain.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A node of chain 1, which answers all calls with its chain id. */
+/** A node of chain 1, which answers every call with its chain ID. */
 export const startOtherChain = (t: TestContext) => startFixedNode(t, () => "0x1");
 
-/** A node that answers a method with `resultOf` it, tells the `methods`, and ends with the test. */
+/**
+ * A node that answers a method with the result of `resultOf`, records the `methods`, and ends with
+ * the test.
+ */
 export async function startFixedNode(t: TestContext, resultOf: (method: string) => unknown) {
   const methods: string[] = [];
   const node = createServer(async (request, response) => {

@@ -1,7 +1,8 @@
-// node bench/lists.ts: pages of an account's addresses and events, for accounts of 10⁴, 10⁵ and 10⁶
-// rows in one database, on SQLite and PostgreSQL. Milliseconds, medians of interleaved rounds. Each
-// question is bounded in the rows it reads, so that what an account has should not show. ANALYZE=1
-// gives SQLite statistics, as the service never does: two of its lists then read all rows.
+// node bench/lists.ts: pages of an account's addresses and events, for accounts of 10⁴, 10⁵, and
+// 10⁶ rows in one database, on SQLite and PostgreSQL. Milliseconds, medians of interleaved rounds.
+// Each query reads a limited number of rows, so the size of an account should make no difference.
+// ANALYZE=1 gives SQLite statistics, which the service never does: two of its lists then read all
+// rows.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,12 +19,12 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
 const rounds = Number(process.env.ROUNDS ?? 31);
 const began = 1_790_000_000_000;
-/** PostgreSQL takes a parameter for what stands beside it: a 32-bit integer. */
+/** PostgreSQL infers the type of a parameter from its context: a 32-bit integer. */
 const start = sql`cast(${began} as bigint)`;
 
-/** An account of `size` addresses, one a millisecond, each with a reference and an event. */
+/** An account of `size` addresses, one per millisecond, each with a reference and an event. */
 async function fill(db: Kysely<Tables>, dialect: Dialect, account: string, size: number) {
-  // The store gives a statement some seconds.
+  // The store allows a statement some seconds.
   for (let from = 1; from <= size; from += 20_000) {
     await add(db, dialect, account, { from, until: Math.min(size, from + 19_999) });
   }
@@ -100,7 +101,7 @@ const questions: Record<string, Question> = {
 
 async function measure(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   for (const size of sizes) await fill(db, dialect, `acc_${size}`, size);
-  // PostgreSQL counts its rows by itself; SQLite plans without, as the service leaves it.
+  // PostgreSQL counts its rows automatically; SQLite plans without statistics, as in the service.
   if (dialect === "postgres" || process.env.ANALYZE) await sql`analyze`.execute(db);
   for (const [name, ask] of Object.entries(questions)) {
     const times = sizes.map((): number[] => []);

@@ -1,4 +1,4 @@
-// The whole HTTP service on a store of its own, for tests: real requests, and nothing stood in for.
+// The whole HTTP service with its own store, for tests: real requests, and no mocks.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -67,7 +67,7 @@ export const testChains: Chains = {
   close: () => {},
 };
 
-/** The chains with a reader and a loop of each, as a process has them. */
+/** The chains with one reader and one loop each, as in a process. */
 export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {
   const known = { chains, factory: factoryAddress };
   return {
@@ -77,7 +77,7 @@ export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader
   };
 }
 
-/** Sends `bytes` in latin1, and gives what comes back until the server closes or resets. */
+/** Sends `bytes` in latin1, and returns the response until the server closes or resets. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
   let answer = "";
@@ -90,7 +90,7 @@ export async function exchange(port: number, bytes: string): Promise<string> {
   return answer;
 }
 
-/** An intent that passes, unlike any other. Expires in an hour. */
+/** A valid, unique intent. Expires in an hour. */
 export function newIntent() {
   return {
     token,
@@ -112,7 +112,7 @@ export function newIntent() {
 export type TestApp = {
   app: FastifyInstance;
   parts: Parts;
-  /** Lines logged so far. */
+  /** The lines logged so far. */
   logged: string[];
   newKey(): Promise<{ accountId: string; apiKey: string }>;
   close(): Promise<void>;
@@ -124,7 +124,7 @@ export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-/** `dataDirectory`: an existing one, which `close` keeps. */
+/** `dataDirectory`: an existing folder, which `close` does not delete. */
 type AppOptions = {
   limits?: Partial<Limits>;
   databaseUrl?: string;

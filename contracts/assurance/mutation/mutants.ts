@@ -5,8 +5,8 @@ import { type Change, changesOf, type Surroundings } from "./operators.ts";
 import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
 
 /**
- * One change. `file`, `in`, `operator`, `from`, `to` and `nth` name it as long as the text around
- * it stays: `nth` (from 0) tells apart what is alike within a function.
+ * One change. `file`, `in`, `operator`, `from`, `to`, and `nth` identify it while the text around
+ * it stays: `nth` (from 0) distinguishes equal places within a function.
  */
 export type Mutant = {
   file: string;
@@ -34,7 +34,7 @@ export const nameOf = ({
 /** The interface has no code. */
 const changed = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
-/** All mutants of the two contracts among `sources` that `change` makes of their nodes. */
+/** All mutants of the two contracts among `sources` that `change` makes from their nodes. */
 export function mutantsOf(sources: Sources, change: Operators = changesOf): Mutant[] {
   const trees = parse(sources);
   const found = new Map<string, Mutant>();
@@ -59,7 +59,7 @@ export function mutantsOf(sources: Sources, change: Operators = changesOf): Muta
   return [...found.values()];
 }
 
-/** Returns the changes that are made of one node. */
+/** Returns the changes of one node. */
 type Operators = (node: Node, where: Surroundings) => Change[];
 
 const semicolon = ";".charCodeAt(0);
@@ -72,7 +72,7 @@ function apply({ operator, start, end, to }: Change, file: string, within: strin
   return { ...common, source: source.toString("utf8") };
 }
 
-/** Puts it in one line of at most 90 characters. */
+/** Shortens it to one line of at most 90 characters. */
 const short = (text: string) => {
   const line = text.replace(/\s+/g, " ");
   return line.length <= 90 ? line : `${line.slice(0, 59)} … ${line.slice(-28)}`;
@@ -80,7 +80,7 @@ const short = (text: string) => {
 
 const named = new Set(["ContractDefinition", "FunctionDefinition", "ModifierDefinition"]);
 
-/** Down the tree, with the variables that are declared before a place. */
+/** Walks down the tree, with the variables that are declared before a place. */
 function visit(
   node: Node,
   where: Surroundings,

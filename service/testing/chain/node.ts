@@ -1,12 +1,12 @@
-// A node that stands before a real one and answers some calls in its own way: it refuses, forgets,
-// lies, or lets something happen to the chain between two calls.
+// A node in front of a real one that answers some calls differently: it refuses, forgets, lies, or
+// lets something happen to the chain between two calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 type Ask = (method: string, params: unknown[]) => Promise<unknown>;
 
-/** How a call is answered; `ask` asks the real node. Throw {@link NodeError} for an error. */
+/** How a call is answered; `ask` calls the real node. Throw {@link NodeError} for an error. */
 export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;
 
 export class NodeError extends Error {
@@ -44,7 +44,7 @@ export async function startNode(rpcUrl: string, manner: Manner) {
   const { port } = server.address() as AddressInfo;
   return {
     rpcUrl: `http://127.0.0.1:${port}`,
-    /** Methods asked for, in order. */
+    /** The called methods, in order. */
     calls,
     async stop() {
       server.closeAllConnections();
@@ -53,7 +53,7 @@ export async function startNode(rpcUrl: string, manner: Manner) {
   };
 }
 
-/** Refuses logs of more than `blocksMax` blocks at once, as most public nodes do. */
+/** Refuses logs of more than `blocksMax` blocks per query, as most public nodes do. */
 export const narrow =
   (blocksMax: number): Manner =>
   async (method, params, ask) => {
@@ -65,7 +65,7 @@ export const narrow =
     return ask(method, params);
   };
 
-/** Forgets the state of all blocks but the newest, as a node that is no archive does. */
+/** Has only the state of the newest block, like a node that is not an archive. */
 export const forgetful =
   (next: Manner): Manner =>
   async (method, params, ask) => {
@@ -77,7 +77,7 @@ export const forgetful =
     return next(method, params, ask);
   };
 
-/** Does not know a block by its hash (EIP-1898). */
+/** Does not accept the hash of a block (EIP-1898). */
 export const unhashed: Manner = async (method, params, ask) => {
   if (params.some((param) => Object.hasOwn(Object(param), "blockHash"))) {
     throw new NodeError(-32602, "invalid argument 1: cannot unmarshal object");

@@ -1,4 +1,4 @@
-// Tokens and targets that are not as they should be: those of the contracts' own tests, compiled.
+// Tokens and targets with unusual behavior: those of the contracts' own tests, compiled.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { type Artifact, readArtifact, runForge } from "../../../contracts/build.
 
 const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
-/** The first process compiles to this folder for all test files that run on these sources. */
+/** The first process compiles to this folder for all test files with the same sources. */
 const out = `out/odd-${digestOfSources()}`;
 
 /** Deploys the contract `name` of contracts/test, from `file`.sol. */
@@ -31,7 +31,10 @@ function artifact(name: string, file: string): Artifact {
   return readArtifact(out, name, file);
 }
 
-/** Whole or not at all: test files run at the same time, and the first that is ready gives all. */
+/**
+ * Written completely or not at all: test files run simultaneously, and the first result is used by
+ * all.
+ */
 function build(): void {
   const own = `${out}-${process.pid}`;
   const args = ["build", "--no-cache", "--out", own, ...folders];

@@ -1,4 +1,4 @@
-// A chain of its own with the factory and a token, and everything that can happen to an address.
+// A separate chain with the factory and a token, and everything that can happen to an address.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -31,7 +31,7 @@ const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** @param chainId of the chain, and of the intents made for it */
+/** @param chainId of the chain, and of its intents */
 export async function startWorld(chainId: number = anvilChain.id, hardfork?: "prague" | "osaka") {
   const node = await startLocalNode({ chainId, ...(hardfork && { hardfork }) });
   return { ...(await settle(node.rpcUrl, chainId)), stop: node.stop };
@@ -69,7 +69,7 @@ async function settle(rpcUrl: string, chainId: number) {
       tokens: [],
     },
     newToken,
-    /** A contract of this code, at an address of its own. */
+    /** Deploys a contract with this code at a new address. */
     async withCode(bytecode: Hex): Promise<Hex> {
       const address = getAddress(toHex(++contracts, { size: 20 }));
       await client.setCode({ address, bytecode });
@@ -110,7 +110,7 @@ const clientOf = (rpcUrl: string, chainId: number) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Makes intents that pay 100 units to the shop, open for an hour of the chain's clock. */
+/** Makes intents that pay 100 units to the shop and expire after an hour of the chain's clock. */
 function recordMaker(client: ChainClient, token: Hex) {
   let salts = 0n;
   return async (change: Partial<Intent> = {}): Promise<AddressRecord> => {
@@ -132,7 +132,7 @@ function recordMaker(client: ChainClient, token: Hex) {
   };
 }
 
-/** Makes blocks, and takes them back. */
+/** Makes and undoes blocks. */
 const minerOf = (client: ChainClient) => ({
   /** Mines one block of exactly this second. */
   async mineAt(timestamp: number) {
@@ -140,14 +140,17 @@ const minerOf = (client: ChainClient) => ({
     await client.mine({ blocks: 1 });
   },
   mine: (blocks: number) => client.mine({ blocks }),
-  /** Puts another block in the place of the newest: a later one, or it would be the same. */
+  /** Replaces the newest block with a later one, which is different for that reason. */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
     await client.request({ method: "anvil_rollback" as never, params: [1] as never });
     await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
     await client.mine({ blocks: 1 });
   },
-  /** Replaces the last `depth` blocks by as many empty ones, all of which are there after it. */
+  /**
+   * Replaces the last `depth` blocks with the same number of empty ones, which all exist
+   * afterwards.
+   */
   async reorg(depth: number) {
     const head = await client.getBlockNumber();
     await client.request({ method: "anvil_reorg" as never, params: [depth, []] as never });

@@ -1,4 +1,4 @@
-// A JSON-RPC endpoint before a real one, which misbehaves as told.
+// A JSON-RPC endpoint in front of a real one, which misbehaves on request.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ export type Misbehaviour =
 type Call = { id: number; method: string; params: unknown[] };
 type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown };
 
-/** @param change what it answers to a call, where it does not misbehave */
+/** @param change its answer to a call, if it does not misbehave */
 export async function startProxy(
   target: string,
   change: (call: Call, answer: Answer) => Answer | Promise<Answer> = (_call, answer) => answer,

@@ -1,5 +1,5 @@
-// A chain with the ID of Base Sepolia on this machine, bare but for a token, and two endpoints that
-// a test can watch and change; for tests of launches.
+// A chain with the ID of Base Sepolia on this machine, with only a token, and two endpoints that a
+// test can observe and change; for tests of launches.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -15,20 +15,22 @@ import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { readConfig } from "../../config.ts";
 
-/** Sees each call before the node does, and may answer in its place. */
+/** Sees each call before the node does, and can answer instead. */
 export type Watch = (call: Call, forward: () => Promise<Answer>) => Promise<Answer>;
 
 const chainId = 84_532;
-/** At this base fee a block changes it by less than one wei, so costs do not move. */
+/** At this base fee a block changes it by less than one wei, so costs are constant. */
 const baseFee = "7";
 
 export type BareChain = Awaited<ReturnType<typeof startBareChain>>;
 
-/** The demo token needs Cancun. Before it, a contract stands in that only answers `decimals()`. */
+/**
+ * The demo token needs Cancun. Before it, another contract is used that only answers `decimals()`.
+ */
 const sixDecimals: Hex = "0x0000000000000000000000000000000000610006";
 const returnsSix: Hex = "0x600660005260206000f3";
 
-/** A token, and nothing of ours. @param hardfork "shanghai" is before Cancun */
+/** A token, and none of our contracts. @param hardfork "shanghai" is before Cancun */
 export async function startBareChain(hardfork: "prague" | "shanghai" = "prague") {
   const isBeforeCancun = hardfork === "shanghai";
   const args = ["--hardfork", hardfork];
@@ -82,7 +84,7 @@ export async function startBareChain(hardfork: "prague" | "shanghai" = "prague")
   return {
     ...{ client, token, wallet: wallet.address, env, directory, keyFile: files.key, rpcUrls },
     config: readConfig(env),
-    /** Pays 0.01 to `address`, as a customer's wallet does. */
+    /** Pays 0.01 to `address`, like a customer's wallet. */
     pay: (address: Hex) => write("transfer", address, 10_000n),
     watch: (next: Watch) => {
       watch = next;

@@ -1,4 +1,4 @@
-// Which functions that hold SQL were run, by V8's own count.
+// Which functions with SQL were run, according to V8's own count.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
@@ -9,22 +9,22 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Run by operators' commands in a process of their own, before the server answers, or, of the
- * writing threads, not in the one that answers.
+ * Run by operators' commands in a separate process, before the server answers, or in the writing
+ * threads instead of the answering thread.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,
   /(^|\/)admin\.ts$|^test(ing)?\//,
 ];
 
-/** Counts from here on. */
+/** Starts counting. */
 export async function startCoverage() {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   return {
-    /** `file function`, of those loaded that were never called. */
+    /** `file function` of each loaded function that was never called. */
     async sqlNotRun(): Promise<string[]> {
       const { result } = await session.post("Profiler.takePreciseCoverage");
       session.disconnect();

@@ -1,6 +1,6 @@
-// A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]` tells its parent, which holds
-// the store open, how long each operation keeps its thread. Not in the test runner, whose hooks on
-// promises take 5 to 20 ms of an operation that has some thousands of them.
+// A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]` reports to its parent, which
+// keeps the store open, how long each operation occupies its thread. It does not use the test
+// runner, whose promise hooks take 5 to 20 ms of an operation with thousands of promises.
 
 import { openStore } from "../../roles/open-store.ts";
 import { median } from "../median.ts";
@@ -8,14 +8,14 @@ import { openOperations } from "./operations.ts";
 import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
-/** Milliseconds of the longest turn in each round, and of the statement that took longest. */
+/** Milliseconds of the longest turn in each round, and of the slowest statement. */
 export type Told = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /** A search of a million rows takes half a minute, in thousands of turns. */
 const enoughMs = 10_000;
 const roundsMin = 3;
-/** These hash passwords, or close what others need. */
+/** These hash passwords, or close resources that others need. */
 const once = /^(sign-in: all of it|accounts: closed)$/;
 
 const [size = "", dataDirectory = "", databaseUrl] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// Everything that the running service asks of its database, each at its worst: filters that nothing
-// meets, the greatest pages, accounts that have most. statements.test.ts counts what is left out.
+// All database operations of the running service, each in its worst case: filters without matches,
+// the largest pages, the largest accounts. statements.test.ts fails if one is missing.
 
 import type { Store } from "../../store/store.ts";
 import { began } from "./account.ts";

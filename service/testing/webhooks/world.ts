@@ -81,7 +81,7 @@ export async function happen(
   return id;
 }
 
-/** Endpoints of strangers, each of them with all the events of its account waiting. */
+/** Endpoints of strangers, each with all events of its account waiting. */
 export async function pileUp(
   store: Store,
   { accounts, endpoints, events }: { accounts: number; endpoints: number; events: number },
