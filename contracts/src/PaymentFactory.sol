@@ -4,24 +4,24 @@ pragma solidity 0.8.37;
 import {Intent, IPaymentFactory} from "./IPaymentFactory.sol";
 import {IERC20, Vault} from "./Vault.sol";
 
-/// @notice Creates vaults, and speaks to them. What each function promises stands in the interface.
+/// @notice Creates vaults and calls them. The interface defines what each function promises.
 contract PaymentFactory is IPaymentFactory, Vault {
     uint256 private constant TERMS_BYTES_MAX = 24_576;
-    /// @dev The seven words that an intent begins with: all of it but the calls themselves.
+    /// @dev The seven words at the start of an intent: everything except the calls themselves.
     uint256 private constant INTENT_BYTES_MIN = 7 * 32;
 
-    /// @dev Carries nothing, as {NotVault}.
+    /// @dev Has no arguments, like {NotVault}.
     error NotFactory();
 
     /// @inheritdoc IPaymentFactory
-    /// @dev The terms are the calldata behind the selector, as it came. Any other encoding belongs
-    /// to another address, which nobody was told to pay.
+    /// @dev The terms are the calldata after the selector, unchanged. Any other encoding belongs to
+    /// another address, which nobody was asked to pay.
     function execute(Intent calldata intent) external returns (address vault) {
         bytes memory initCode = bytes.concat(PREFIX, msg.data[4:]);
         vault = _addressOf(initCode);
-        // Creating it again would fail as well, but burn all the gas.
+        // Creating it again would also fail, but burn all the gas.
         if (vault.code.length != 0) {
-            // An item of a batch, done before its turn came.
+            // An item of a batch that was executed before its turn.
             if (msg.sender == address(this) && vault.code.length == EXECUTED_BYTES) return vault;
             revert AlreadyOver(vault);
         }
@@ -44,11 +44,11 @@ contract PaymentFactory is IPaymentFactory, Vault {
         external
         returns (address vault)
     {
-        // Arguments: 0 the intent, 1 the tokens behind it.
+        // Arguments: 0 the intent, 1 the tokens after it.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
-            // A call of its own undoes all of a token that fails; an equal share of the gas left
-            // keeps a token that burns all it gets from starving those after it.
+            // A separate call reverts everything of a failing token. With an equal share of the
+            // remaining gas, a token that burns all its gas cannot starve the tokens after it.
             uint256 share = gasleft() / (tokens.length - i);
             try this.sweepToken{gas: share}(vault, tokens[i], intent.recovery) {}
             catch (bytes memory reason) {
@@ -61,7 +61,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function batch(bytes[] calldata items) external returns (address[] memory vaults) {
         vaults = new address[](items.length);
         for (uint256 i = 0; i < items.length; ++i) {
-            // Alone, and with its share of the gas, as a token of {recover}.
+            // A separate call with a share of the gas, like a token of {recover}.
             uint256 share = gasleft() / (items.length - i);
             (bool ok, bytes memory answer) = _doItem(items[i], share);
             if (ok) vaults[i] = abi.decode(answer, (address));
@@ -75,7 +75,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         returns (bytes memory result)
     {
         if (msg.sender != intent.recovery) revert NotRecovery(intent.recovery, msg.sender);
-        // Arguments: 0 the intent, 3 the data behind it.
+        // Arguments: 0 the intent, 3 the data after it.
         address vault = _settle(intent, _argument(3));
         bool ok;
         (ok, result) = Vault(vault).act(target, value, data);
@@ -83,12 +83,12 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
-    /// @dev The terms as {execute} takes them. Where they do not begin with the offset 32 nothing
-    /// could be recovered, for {_settle} writes that offset: nobody is told of such an address.
+    /// @dev The terms as in {execute}. If they did not start with the offset 32, nothing could be
+    /// recovered, because {_settle} writes that offset, so such an address is never returned.
     function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
-        // To read them is to refuse what does not fit their types, as {_settle} would.
+        // Reading them rejects values that do not fit their types, as {_settle} would.
         (intent.expirationTimestamp, intent.recovery);
         return _quote(msg.data[4:]);
     }
@@ -99,9 +99,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @notice Internal protocol: sends all of one token (zero: native coin) to `recovery`.
-    /// @dev The amount is measured, so that neither fees nor lies of a transfer are taken at their
-    /// word. A transfer that does not answer true is no success though the balance fell: a hook
-    /// may have recovered in the middle of it, and that was told.
+    /// @dev The amount is measured, so that fees and false results of a transfer do not matter. A
+    /// transfer that does not return true is not a success even if the balance fell: a hook may
+    /// have recovered in the middle of it, which emitted its own event.
     function sweepToken(address vault, address token, address recovery) external {
         if (msg.sender != address(this)) revert NotFactory();
         bool native = token == address(0);
@@ -118,7 +118,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         else emit RecoveryFailed(vault, token, answer);
     }
 
-    /// @dev What comes back is the factory's own answer or error, so it is never long.
+    /// @dev The result is the factory's own result or error, so it is never long.
     function _doItem(bytes calldata item, uint256 gasMax)
         private
         returns (bool ok, bytes memory answer)
@@ -130,9 +130,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev The vault, its life over: it is over already, or it is closed here, without its calls.
-    /// Its terms are the calldata from where the intent starts to `end`, behind the offset 32 that
-    /// terms begin with. Words beyond `end` are not of the terms, so the first seven are not there.
+    /// @dev Returns the vault, which is over already or is closed here without its calls. Its terms
+    /// are the calldata from the start of the intent to `end`, after the offset 32 with which terms
+    /// start. Words beyond `end` do not belong to the terms, so the first seven must be before it.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -146,12 +146,12 @@ contract PaymentFactory is IPaymentFactory, Vault {
         emit Closed(vault);
     }
 
-    /// @dev Fails with the vault's own reason. Without one it ran out of gas, its terms encode no
-    /// calls, or its calls asked for its own execution: what is being created cannot be created.
+    /// @dev Reverts with the vault's own reason. Without a reason, it ran out of gas, its terms do
+    /// not encode calls, or its calls requested its own execution: it cannot be created twice.
     function _create(address vault, bytes memory initCode) private {
         address created;
-        // By assembly, for Solidity creates only what it compiled, and reverts only with what it
-        // encodes.
+        // Assembly, because Solidity creates only code that it compiled, and reverts only with data
+        // that it encodes.
         assembly ("memory-safe") {
             created := create2(0, add(initCode, 32), mload(initCode), 0)
             if returndatasize() {
@@ -163,11 +163,11 @@ contract PaymentFactory is IPaymentFactory, Vault {
         if (created != vault) revert CreationFailed(vault);
     }
 
-    /// @dev A vault named as a token answers nothing.
+    /// @dev A vault that is named as a token returns nothing.
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;
-        // By assembly, for gas: question and answer fit into the scratch space.
+        // Assembly saves gas: input and result fit into the scratch space.
         assembly ("memory-safe") {
             mstore(0, selector)
             mstore(4, vault)
@@ -186,7 +186,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev EIP-1014, with salt zero: 0xff, factory, salt, hash of the init code.
     function _addressOf(bytes memory initCode) private view returns (address vault) {
         bytes32 hash;
-        // By assembly, for gas: the 85 bytes are hashed where nothing is allocated for them.
+        // Assembly saves gas: the 85 bytes are hashed without allocating memory.
         assembly ("memory-safe") {
             let free := mload(0x40)
             mstore(free, or(shl(248, 0xff), shl(88, address())))
@@ -197,7 +197,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return address(uint160(uint256(hash)));
     }
 
-    /// @dev Where in the calldata the argument at `index` stands, one of those given by an offset.
+    /// @dev Returns the place in the calldata of the argument at `index`, which is given by an
+    /// offset.
     function _argument(uint256 index) private pure returns (uint256 start) {
         return 4 + uint256(bytes32(msg.data[4 + 32 * index:]));
     }

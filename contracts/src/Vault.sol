@@ -10,54 +10,55 @@ interface IERC20 {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// @notice What runs inside a vault: its constructor, and what its code does for ever after.
-/// @dev This code lives in the factory, and a vault borrows it by DELEGATECALL. It serves only a
-/// vault (`address(this)` is not the factory) that the factory itself called or creates.
+/// @notice Runs inside a vault: its constructor, and its permanent behavior.
+/// @dev This code is part of the factory, and a vault borrows it with DELEGATECALL. It serves only
+/// a vault (`address(this)` is not the factory) that the factory itself calls or creates.
 abstract contract Vault {
-    /// @dev Init code of a vault up to its terms. 28 bytes of code, which DELEGATECALL the creator
-    /// with all that follows them and deploy, or revert with, what its code answered; then the four
-    /// of {onCreation}, so that they and the terms are a call of it.
+    /// @dev Init code of a vault up to its terms: 28 bytes of code that DELEGATECALL the creator
+    /// with everything that follows them, and deploy the result or revert with it; then the
+    /// selector of {onCreation}, so that the selector and the terms are a call of it.
     ///
-    ///     PUSH0 PUSH0                                   answer: to nowhere yet
-    ///     PUSH1 28 CODESIZE SUB                         bytes of the question
-    ///     DUP1 PUSH1 28 PUSH0 CODECOPY                  question to memory 0
-    ///     PUSH0 CALLER GAS DELEGATECALL                 ask
-    ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     answer to memory 0
+    ///     PUSH0 PUSH0                                   result: no place yet
+    ///     PUSH1 28 CODESIZE SUB                         size of the input
+    ///     DUP1 PUSH1 28 PUSH0 CODECOPY                  input to memory 0
+    ///     PUSH0 CALLER GAS DELEGATECALL                 call
+    ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     result to memory 0
     ///     PUSH0 RETURNDATASIZE SWAP2 PUSH1 26 JUMPI     if it succeeded: to the end
     ///     REVERT JUMPDEST RETURN
     bytes32 internal constant PREFIX =
         hex"5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
-    /// @dev What stays at the address, between the halves the factory's address without its first
-    /// four bytes, which are zero: DELEGATECALLs the factory when the factory calls, and answers
-    /// with what came back; takes native coin and does nothing when anyone else does. Each byte
-    /// costs every execution 200 gas, so a failure comes back as an answer too: {act} fails only
-    /// where it ran out of gas, and then nothing came back.
+    /// @dev The permanent code, with the factory's address between its halves, without the first
+    /// four bytes, which are zero. If the factory calls, it DELEGATECALLs the factory and returns
+    /// the result. If anyone else calls, it accepts native coin and does nothing. Each byte costs
+    /// every execution 200 gas, so a failure is returned like a result: {act} fails only if it runs
+    /// out of gas, and then the result is empty.
     ///
-    ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      a stranger: to the end
-    ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         question to memory 0
-    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                answer: to nowhere yet
-    ///     CALLER GAS DELEGATECALL                       ask
-    ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     answer to memory 0
+    ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
+    ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0
+    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                result: no place yet
+    ///     CALLER GAS DELEGATECALL                       call
+    ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     result to memory 0
     ///     RETURNDATASIZE PUSH0 RETURN
     ///     JUMPDEST
-    ///     STOP                                          only where the calls did not run
+    ///     STOP                                          only if the calls did not run
     ///
-    /// Code that ends stops there, so the last byte changes nothing but what the code tells:
-    /// without it, the calls ran.
+    /// Running off the end of the code stops too, so the last byte changes only what the code
+    /// shows: without it, the calls ran.
     bytes2 private constant STUB_HEAD = hex"336f";
     bytes23 private constant STUB_TAIL = hex"18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";
     uint256 internal constant EXECUTED_BYTES = 41;
 
-    /// @dev Of what a target answers only so much is copied. Fits an `Error(string)` of 188 bytes.
+    /// @dev The most bytes of a target's result that are copied. Fits an `Error(string)` of 188
+    /// bytes.
     uint256 private constant RESULT_BYTES_MAX = 256;
     /// @dev A frame that runs out of gas d calls below a target leaves 1 - (63/64)^(d+1) of the gas
-    /// to those above it: less than a quarter as far down as d = 17.
+    /// to the frames above it: less than a quarter up to d = 17.
     uint256 private constant GAS_LEFT_DIVISOR = 4;
 
     address private immutable FACTORY = address(this);
 
-    /// @dev Carries nothing: the caller that it refuses knows its own address.
+    /// @dev Has no arguments, because the refused caller knows its own address.
     error NotVault();
     /// @notice Created at `found`, whose first four bytes are not zero, as {STUB_HEAD} needs them.
     error NotMined(address found);
@@ -69,26 +70,26 @@ abstract contract Vault {
 
     constructor() {
         if (uint160(address(this)) > type(uint128).max) revert NotMined(address(this));
-        // By assembly, for Solidity cannot ask for one opcode. Where MCOPY is missing, before
-        // Cancun, executions would work and recoveries would not: there this fails.
+        // Assembly, because Solidity cannot request a single opcode. Without MCOPY (before Cancun),
+        // executions would work and recoveries would not, so this fails there.
         assembly ("memory-safe") {
             mcopy(0, 0, 0)
         }
     }
 
-    /// @notice Internal protocol: the constructor of a vault. Answers with the code to leave there.
-    /// @dev Whether the calls run is decided here, by the terms and the chain alone.
+    /// @notice Internal protocol: the constructor of a vault. Returns the code to deploy there.
+    /// @dev Decides, only from the terms and the chain, whether the calls run.
     function onCreation(Intent calldata intent) external onlyVault {
         if (address(this).code.length != 0) revert NotVault();
         bool open = _isOpen(intent);
         if (open) _run(intent.calls);
 
         address factory = FACTORY;
-        // By assembly, for Solidity returns only what it encodes, and code has to be bare.
+        // Assembly, because Solidity returns only encoded data, and code must not be encoded.
         assembly ("memory-safe") {
             mstore(0, STUB_HEAD)
             mstore(2, shl(128, factory))
-            // A whole word: zeros follow the tail, and the first of them is the STOP.
+            // A whole word: zeros follow the tail, and the first zero is the STOP.
             mstore(18, STUB_TAIL)
             return(0, add(EXECUTED_BYTES, iszero(open)))
         }
@@ -101,7 +102,7 @@ abstract contract Vault {
         returns (bool ok, bytes memory result)
     {
         bytes memory input = data;
-        // By assembly, for Solidity's call copies all that comes back, however long.
+        // Assembly, because Solidity's call copies the whole result, regardless of its size.
         assembly ("memory-safe") {
             ok := call(gas(), target, value, add(input, 32), mload(input), 0, 0)
         }
@@ -113,19 +114,19 @@ abstract contract Vault {
         return intent.chainId == block.chainid && block.timestamp <= intent.expirationTimestamp;
     }
 
-    /// @dev Whether an answer of `size` bytes that begins with `word` is what a token says of
-    /// success: true, or, where it is older than ERC-20, nothing.
+    /// @dev Returns whether a result of `size` bytes that starts with `word` means success of a
+    /// token: true, or nothing for tokens that are older than ERC-20.
     function _isTrue(uint256 size, bytes32 word) internal pure returns (bool) {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }
 
-    /// @dev Of whatever else than true a target answers, only that of these functions is a failure.
+    /// @dev Only for these functions is a result other than true a failure.
     function _isTokenCall(bytes4 selector) private pure returns (bool) {
         return selector == IERC20.transfer.selector || selector == IERC20.approve.selector
             || selector == IERC20.transferFrom.selector;
     }
 
-    /// @dev A target that answers has code, or is a precompile, and then nothing happened.
+    /// @dev A target with a result has code, or is a precompile, and then nothing happened.
     function _run(Call[] calldata calls) private {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];
@@ -142,8 +143,9 @@ abstract contract Vault {
         }
     }
 
-    /// @dev The selector is made from the signature people are shown, so that no other function can
-    /// run. `size` is what the target answered, `word` its first word where `size` is 32 at least.
+    /// @dev The selector is computed from the displayed signature, so that no other function can
+    /// run. `size` is the size of the target's result, and `word` its first word if `size` is at
+    /// least 32.
     function _call(address target, Call calldata one)
         private
         returns (bool ok, bytes4 selector, uint256 size, bytes32 word)
@@ -151,7 +153,7 @@ abstract contract Vault {
         string calldata signature = one.signature;
         bytes calldata args = one.args;
         bytes32 hash;
-        // By assembly, as in {act}, and for gas: signature and arguments are copied only once.
+        // Assembly, as in {act}; it also saves gas: signature and arguments are copied only once.
         assembly ("memory-safe") {
             let input := mload(0x40)
             calldatacopy(input, signature.offset, signature.length)
@@ -165,10 +167,10 @@ abstract contract Vault {
         selector = bytes4(hash);
     }
 
-    /// @dev The first 256 bytes of what the last call returned.
+    /// @dev The first 256 bytes of the last call's result.
     function _returned() private pure returns (bytes memory data) {
         uint256 size = RESULT_BYTES_MAX;
-        // By assembly, for Solidity cannot look at an answer without copying all of it.
+        // Assembly, because Solidity cannot read a result without copying all of it.
         assembly ("memory-safe") {
             if lt(returndatasize(), size) { size := returndatasize() }
             data := mload(0x40)
