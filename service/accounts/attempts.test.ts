@@ -32,14 +32,14 @@ function open() {
 }
 
 describe("attempts to sign in", () => {
-  test("the 11th at one account from one address is told to wait a minute", async () => {
+  test("refuses the 11th at one account from one address, with a wait of a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
     assert.equal(await waitToTry(again), 60_000);
   });
 
-  test("the 21st from one address is refused, whatever the account", async () => {
+  test("refuses the 21st from one address, for any account", async () => {
     const { waitToTry } = open();
     const tryNext = (i: number) =>
       waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
@@ -47,7 +47,7 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("the 61st from one /24 or /48 is refused, whatever the addresses and accounts", async () => {
+  test("refuses the 61st from one /24 or /48, for any addresses and accounts", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { waitToTry } = open();
       let admitted = 0;
@@ -59,14 +59,14 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("beyond 800 at one account it is refused, from however many networks", async () => {
+  test("refuses more than 800 at one account, regardless of the number of networks", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 1_000; i++) admitted += await spend({ ip: network(i) });
     assert.equal(admitted, 800);
   });
 
-  test("networks that guess again and again get 100, from however many addresses", async () => {
+  test("allows 100 from networks that keep guessing, regardless of their addresses", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -74,7 +74,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("a cookie of another account, a forged one and a malformed one change nothing", async () => {
+  test("ignores a cookie of another account, a forged one, and a malformed one", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -84,20 +84,20 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("a stranger from one address leaves everybody else's attempts alone", async () => {
+  test("does not count a stranger's attempts against others", async () => {
     const { spend } = open();
     for (let i = 0; i < 50; i++) await spend({ ip: "192.0.2.1" });
     assert.equal(await spend({ ip: "198.51.100.1" }), 10);
   });
 
-  test("a browser that has signed in is not locked out by strangers from everywhere", async () => {
+  test("does not lock out a browser that has signed in because of strangers", async () => {
     const { newCookie, spend } = open();
     for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
     assert.equal(await spend({ ip: network(1_001) }), 0);
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps its cookie, and a cookie of another account is exchanged", () => {
+  test("a browser keeps its cookie, and replaces a cookie of another account", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);
@@ -105,7 +105,7 @@ describe("attempts to sign in", () => {
     assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
   });
 
-  test("an account's cookies, however many, go first 20 times, then are strangers", async () => {
+  test("cookies of one account have priority 20 times, then count as strangers", async () => {
     const { attempts, newCookie } = open();
     let [known, admitted] = [0, 0];
     for (let i = 0; i < 100; i++) {
@@ -117,7 +117,7 @@ describe("attempts to sign in", () => {
     assert.deepEqual({ known, admitted }, { known: 20, admitted: 20 + 10 });
   });
 
-  test("a /24 or /48 goes first 30 times, with however many accounts and cookies", async () => {
+  test("a /24 or /48 has priority 30 times, for any accounts and cookies", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts, newCookie } = open();
       let known = 0;
@@ -132,13 +132,13 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("whoever has an old cookie of the account locks no browser of its owner out", async () => {
+  test("an old cookie of the account locks no browser of its owner out", async () => {
     const { newCookie, spend, waitToTry } = open();
     for (let i = 0; i < 100; i++) await spend({ ip: "192.0.2.1", deviceCookie: newCookie() });
     assert.equal(await waitToTry({ email, ip: network(1), deviceCookie: newCookie() }), 0);
   });
 
-  test("nor is a browser that never has, while 200 networks guess for days", async () => {
+  test("200 networks that guess for days lock no new browser out", async () => {
     const { spend, wait, waitToTry } = open();
     for (let hour = 0; hour < 72; hour++) {
       for (let i = 0; i < 200; i++) await spend({ ip: network(i) });
@@ -148,7 +148,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("one a minute is always admitted", async () => {
+  test("always admits one per minute", async () => {
     const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
@@ -160,7 +160,7 @@ describe("attempts to sign in", () => {
 });
 
 describe("attempts to sign up", () => {
-  test("the 21st from one address and the 61st from one /24 or /48 are refused", async () => {
+  test("refuses the 21st from one address and the 61st from one /24 or /48", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {
@@ -201,7 +201,7 @@ describe("new accounts", () => {
     return { attempts, wait };
   };
 
-  test("as many as come, without a bound", async () => {
+  test("are unlimited by default", async () => {
     const { attempts } = openBound(0);
     for (let i = 0; i < 100; i++) assert.equal(await attempts.tryNewAccount("192.0.2.1"), 0);
   });
@@ -210,7 +210,7 @@ describe("new accounts", () => {
     ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
     ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
   ] as const) {
-    test(`the fourth of a day from one ${kind} waits for a third of a day`, async () => {
+    test(`delays the fourth of a day from one ${kind} by a third of a day`, async () => {
       const { attempts, wait } = openBound(3);
       for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
       assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);

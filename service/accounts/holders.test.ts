@@ -53,12 +53,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => store.close());
 
-    test("undefined for a digest that nobody has", async () => {
+    test("returns undefined for an unknown digest", async () => {
       assert.equal(await holders.findApiKey(randomBytes(32)), undefined);
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("a key and a client ID are found by digest, each among its own kind", async () => {
+    test("finds a key and a client ID by digest, each among its own kind", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(digest), undefined);
     });
 
-    test("origins come with the client ID, sorted by bytes", async () => {
+    test("returns origins with the client ID, sorted by bytes", async () => {
       const origins = ["https://b.example", "https://a.example", "https://B.example"];
       await store.db
         .insertInto("origins")
@@ -79,7 +79,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await holders.findClientId(clientDigest))?.origins, origins.toSorted());
     });
 
-    test("a digest is dead as soon as its row has changed", async () => {
+    test("finds no digest whose row has changed", async () => {
       await store.db.updateTable("api_keys").set({ digest: next }).execute();
       assert.equal(await holders.findApiKey(digest), undefined);
       assert.deepEqual(await holders.findApiKey(next), holder);

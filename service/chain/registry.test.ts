@@ -45,7 +45,7 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("a chain is NOT LISTED, said as an error, yet still known, where its RPC", () => {
+describe("a chain is NOT LISTED, with an error in the log, but still known, if its RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     ["is another chain's", () => open({ chainId: 1 }), /RPC is of chain 31337, wanted 1/],
     [
@@ -90,24 +90,24 @@ describe("a chain is NOT LISTED, said as an error, yet still known, where its RP
   }
 });
 
-test("a chain that the file does not name has no RPC", async () => {
+test("a chain that is not in the file has no RPC", async () => {
   const { chains } = await open({});
   assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not known" });
 });
 
 describe("a chain is listed", () => {
-  test("where its RPC bears the file out", async () => {
+  test("if its RPC confirms the file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("where its first RPC is silent and the second bears the file out", async () => {
+  test("if its first RPC is silent and the second confirms the file", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });
 
-  test("with a warning that names no URL, where no RPC answers", async () => {
+  test("with a warning that names no URL, if no RPC answers", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { together, togetherBy } from "./together.ts";
 
 describe("together", () => {
-  test("an Error in an item's place fails that item alone", async () => {
+  test("an Error in an item's place fails only that item", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
       { sizeMax: 10 },
@@ -30,7 +30,7 @@ describe("together", () => {
     );
   });
 
-  test("what one turn brings is one group, up to sizeMax", async () => {
+  test("the items of one turn form one group, up to sizeMax", async () => {
     const sizes: number[] = [];
     const asked = together<number, number>(
       async (items) => {
@@ -44,7 +44,7 @@ describe("together", () => {
     assert.deepEqual(sizes, [4, 4, 2]);
   });
 
-  test("never more than runningMax groups run; what arrives meanwhile comes after", async () => {
+  test("at most runningMax groups run; later items come after them", async () => {
     for (const runningMax of [1, 3]) {
       let running = 0;
       let most = 0;
@@ -81,7 +81,7 @@ describe("together", () => {
 });
 
 describe("togetherBy", () => {
-  test("runs each key by itself, and a group that rejects fails its own items alone", async () => {
+  test("runs each key separately, and a group that rejects fails only its own items", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,

@@ -39,7 +39,7 @@ beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
 describe("the loop of a chain", () => {
-  test("runs a subscriber immediately, at each poll and other block, and when told", async () => {
+  test("runs a subscriber immediately, at each poll, at other blocks, and on request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     let runs = 0;
     const end = loop.subscribe(async () => {
@@ -66,7 +66,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("never runs a subscriber beside itself, and makes up for the turns it missed", async () => {
+  test("never runs a subscriber twice simultaneously, and makes up for missed turns", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -100,7 +100,7 @@ describe("the loop of a chain", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("ends a subscription when its run has ended, and is idle without any", async () => {
+  test("ends a subscription after its run, and is idle without subscribers", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -119,7 +119,7 @@ describe("the loop of a chain", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("gives a head that a pass noted, without a request, for two polls after", async () => {
+  test("returns a head that a pass recorded, without a request, for two polls", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

@@ -29,14 +29,14 @@ function assertShape(answer: string, status: number, code: string): void {
 
 const closing = "Host: x\r\nConnection: close\r\n";
 
-describe("every refusal has the shape of spec §7, and CORS", () => {
-  test("400 where the path is badly percent-encoded", async () => {
+describe("every refusal has the form of spec §7, and CORS", () => {
+  test("400 if the path is badly percent-encoded", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
     }
   });
 
-  test("404 unknown_path where there is nothing, whatever the method or body", async () => {
+  test("404 unknown_path for an unknown path, with any method or body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -91,7 +91,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     assertShape(await raw(request(many(3000))), 431, "headers_too_large");
   });
 
-  test("400 for what is not HTTP", async () => {
+  test("400 for data that is not HTTP", async () => {
     for (const text of ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x00\xee\x01"]) {
       assertShape(await raw(text), 400, "invalid_request");
     }
@@ -100,13 +100,13 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("400 where an HTTP/1.1 request names no Host, and HTTP/1.0 needs none", async () => {
+  test("400 if an HTTP/1.1 request has no Host; HTTP/1.0 needs none", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("every refusal forbids to guess its type, with or without a route", async () => {
+  test("every refusal forbids sniffing its type, with or without a route", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);
@@ -117,7 +117,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("HEAD is refused as GET is, with the length of the body it leaves out", async () => {
+  test("HEAD is refused like GET, with the length of the omitted body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -156,7 +156,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     }
   });
 
-  test("500 internal_error, logged, of which the answer shows nothing", async () => {
+  test("500 internal_error, logged, without details in the response", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -169,7 +169,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     await broken.close();
   });
 
-  test("408 request_timeout where a head is not sent to its end in time", async () => {
+  test("408 request_timeout if a head is not complete in time", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -183,7 +183,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     assert.match(answer, /expected Expect: 100-continue or none, found \\"wonders\\"/);
   });
 
-  test("503 with Retry-After beyond what may be under way, and the rest is untouched", async () => {
+  test("503 with Retry-After above the limit of pending requests, no other effect", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -215,8 +215,8 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
   });
 });
 
-describe("every answer", () => {
-  test("carries an X-Request-Id of ours, unlike any other, and not the client's", async () => {
+describe("every response", () => {
+  test("has our own unique X-Request-Id, and not the client's", async () => {
     const seen = new Set();
     for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
       const response = await service.app.inject({ url, headers: { "x-request-id": "mine" } });
@@ -227,7 +227,7 @@ describe("every answer", () => {
     assert.equal(seen.size, 5);
   });
 
-  test("204 to a preflight on any /v1 path, allowing what spec §5 has a page send", async () => {
+  test("204 to a preflight on any /v1 path, with the headers of spec §5", async () => {
     for (const url of [
       "/v1/address/create",
       `/v1/address/0x${"1".repeat(40)}`,
@@ -254,7 +254,7 @@ describe("every answer", () => {
     }
   });
 
-  test("lets a page read the rate, the request's id and when to retry", async () => {
+  test("lets a page read the rate, the request ID, and when to retry", async () => {
     const { headers } = await service.app.inject({ url: "/v1/chains" });
     const exposed = String(headers["access-control-expose-headers"]);
     for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {
@@ -280,7 +280,7 @@ describe("GET /livez and /readyz", () => {
   });
 });
 
-test("metrics count answers by route and status, and name no address", async () => {
+test("metrics count responses by route and status, and name no address", async () => {
   await service.app.inject({ url: `/v1/address/0x${"12".repeat(20)}` });
   const text = await service.parts.metrics.registry.metrics();
   assert.match(text, /http_responses_total\{route="\/v1\/address\/:address",status="404"\} \d+/);

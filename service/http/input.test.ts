@@ -14,7 +14,7 @@ const issuesOf = (text: string | Buffer) => {
   return [];
 };
 
-describe("a body has one reading, or is refused", () => {
+describe("a body has one interpretation, or is refused", () => {
   const refused: [string, string | Buffer, string][] = [
     ["what is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
     ["what is not JSON", "{", "not_json"],
@@ -31,19 +31,19 @@ describe("a body has one reading, or is refused", () => {
     test(title, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
-  test("too_many_values tells how many there are, and the bound", () => {
+  test("too_many_values has the number and the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(issue?.message ?? "", /has 2001 commas and opening brackets, more than 2000$/);
   });
 
-  test("not_an_integer, at its place, whatever integer the number equals", () => {
+  test("not_an_integer, at its place, even if the number equals an integer", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
     }
   });
 
-  test("the control: integers, and text with points, colons and exponents in it", () => {
+  test("control: integers, and text with points, colons, and exponents", () => {
     const value = { chainId: 31337, n: -1, a: ["1.5", "2e3: \\", true, false, null, { b: "{:}" }] };
     assert.deepEqual(parseJson(Buffer.from(JSON.stringify(value))), value);
   });
@@ -56,7 +56,7 @@ const large: [string, string][] = [
   ["strings", `["${'","'.repeat(57_000)}"]`],
 ];
 for (const [what, text] of large) {
-  test(`170 kB of ${what} are refused within 2 ms of processor time`, () => {
+  test(`refuses 170 kB of ${what} within 2 ms of processor time`, () => {
     const body = Buffer.from(text);
     assert.ok(body.length > 160_000);
     for (let warm = 0; warm < 20; warm++) issuesOf(body);
@@ -68,8 +68,8 @@ for (const [what, text] of large) {
   });
 }
 
-describe("what a page sends", () => {
-  test("is refused with a NUL in any text, at its path: PostgreSQL takes none", () => {
+describe("input of a page", () => {
+  test("is refused with a NUL in any text, at its path, because PostgreSQL accepts none", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({
@@ -82,7 +82,7 @@ describe("what a page sends", () => {
     assert.deepEqual(parseInput(schema, plain), plain);
   });
 
-  test("is an integer in one spelling, within its bounds, or its default", () => {
+  test("is an integer in one spelling, within its limits, or its default", () => {
     const schema = z.strictObject({ days: integerInput(1, 92).default(30) });
     for (const days of [
       "1e1",

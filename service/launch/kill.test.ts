@@ -58,7 +58,7 @@ const journalOf = ({ config }: BareChain): LaunchState | undefined => {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
 };
 
-test("sends nothing twice if it is killed at each send, before and after it", async (t) => {
+test("sends nothing twice if it is killed before and after each send", async (t) => {
   const chain = await startBareChain();
   t.after(chain.stop);
   let isPaid = false;

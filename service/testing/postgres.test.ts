@@ -15,18 +15,18 @@ chmodSync(home, 0o700);
 cpSync(findPrograms(), programs, { recursive: true, verbatimSymlinks: true });
 
 describe("PostgreSQL for tests", () => {
-  test("an error names the program that is not there", async () => {
+  test("an error names the missing program", async () => {
     await assert.rejects(startPostgres({}, join(home, "none")), /ENOENT|no such file/i);
   });
 
-  test("an error has the server's own words where it does not start", async () => {
+  test("an error has the server's own words if it does not start", async () => {
     await assert.rejects(
       startPostgres({ shared_buffers: "nonsense" }, programs),
       /PostgreSQL ended: .*shared_buffers/s,
     );
   });
 
-  test("an error names the program that may not run", async () => {
+  test("an error names the program that cannot run", async () => {
     const damaged = join(home, "damaged");
     cpSync(programs, damaged, { recursive: true, verbatimSymlinks: true });
     rmSync(join(damaged, "bin/postgres"));
@@ -34,7 +34,7 @@ describe("PostgreSQL for tests", () => {
     await assert.rejects(startPostgres({}, damaged), /postgres (EACCES|ENOEXEC)/);
   });
 
-  test("it runs where only the folder's owner may enter, as in root's home", async () => {
+  test("runs in a folder that only its owner can enter, such as root's home", async () => {
     process.chdir(home);
     const postgres = await startPostgres({}, programs);
     try {

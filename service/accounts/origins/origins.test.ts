@@ -283,13 +283,13 @@ describe("an entry of the list of origins", () => {
   }
 
   for (const [entry, canonical] of accepted) {
-    test(`${entry} is kept as ${canonical}`, () => {
+    test(`${entry} is stored as ${canonical}`, () => {
       assert.deepEqual(judgeOrigin(entry), { canonical });
       assert.deepEqual(judgeOrigin(canonical), { canonical });
     });
   }
 
-  test("what is accepted keeps its form, and exact entries are what URL calls origin", () => {
+  test("an accepted entry keeps its form, and exact entries are origins of URL", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),
@@ -310,23 +310,23 @@ describe("an entry of the list of origins", () => {
 
 describe("a request's origin", () => {
   for (const [origin, allowedBy] of requests) {
-    test(`${JSON.stringify(origin).slice(0, 60)} passes by ${allowedBy ?? "nothing"}`, () => {
+    test(`${JSON.stringify(origin).slice(0, 60)} matches ${allowedBy ?? "nothing"}`, () => {
       assert.equal(findAllowing(origin, allowed), allowedBy);
     });
   }
 
-  test("nothing passes an empty list", () => {
+  test("nothing matches an empty list", () => {
     for (const [origin] of requests) assert.equal(findAllowing(origin, []), undefined);
   });
 
-  test("an accepted exact entry lets exactly itself pass", () => {
+  test("an accepted exact entry matches only itself", () => {
     for (const [, canonical] of accepted.filter(([, c]) => !c.includes("*"))) {
       assert.equal(findAllowing(canonical, [canonical]), canonical);
       assert.equal(findAllowing(`${canonical}.`, [canonical]), undefined);
     }
   });
 
-  test("what the explanation of an entry promises is true", () => {
+  test("the explanation of an entry is true", () => {
     for (const [, canonical] of accepted) {
       const { matches, matchesNot } = explainOrigin(canonical);
       for (const origin of matches) {
@@ -353,12 +353,12 @@ describe("a list of origins", () => {
     );
   });
 
-  test("20 origins are accepted, repeats in other spellings not counted", () => {
+  test("accepts 20 origins, and does not count repetitions in other spellings", () => {
     const result = canonicalList([...many(20), "https://A0.example:443/"]);
     assert.deepEqual(result.origins, many(20));
   });
 
-  test("every refused entry is reported with its place", () => {
+  test("reports every refused entry with its place", () => {
     const result = canonicalList(["https://a.example", "https://*.com", "http://b.example"]);
     assert.deepEqual(
       result.issues?.map(({ path, code }) => [path, code]),

@@ -13,11 +13,11 @@ const payToken = { target: token, function: "pay()", args: [] };
 const subject = { address: token, intent: { token, calls } as unknown as Intent };
 
 describe("notes", () => {
-  test("none of contracts that stay as they are", () => {
+  test("none for contracts that cannot change", () => {
     assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), new Map()), []);
   });
 
-  test("token_may_change of a proxy, target_may_change", () => {
+  test("token_may_change for a proxy, target_may_change", () => {
     const codes = new Map<Hex, Hex>([
       [token, proxy],
       [target, proxy],
@@ -32,7 +32,7 @@ describe("notes", () => {
     );
   });
 
-  test("token_may_change and target_may_change of one that can pause, now paused or not", () => {
+  test("token_may_change and target_may_change for one that can pause", () => {
     for (const isPaused of [true, false]) {
       for (const [contract, code] of [
         [token, "token_may_change"],
@@ -45,7 +45,7 @@ describe("notes", () => {
     }
   });
 
-  test("one note of a target that can pause and is a proxy, none of the token as a target", () => {
+  test("one note for a target that can pause and is a proxy, none for the token as target", () => {
     const twice = { ...subject, intent: { ...subject.intent, calls: [...calls, payToken] } };
     const can = new Map([token, target].map((contract) => [contract, false]));
     assert.deepEqual(
@@ -56,7 +56,7 @@ describe("notes", () => {
 });
 
 describe("code", () => {
-  test("that calls nobody, or only pulls, cannot send tokens on", () => {
+  test("that makes no call, or only pulls, cannot send tokens on", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
@@ -64,14 +64,14 @@ describe("code", () => {
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 
-  test("that names transfer and calls, passes calldata on, or runs foreign code can", () => {
+  test("that has transfer and calls, passes calldata on, or runs foreign code can", () => {
     assert.equal(canMoveTokens("0x63a9059cbb5af1"), true);
     assert.equal(canMoveTokens("0x375af1"), true);
     assert.equal(canMoveTokens("0x5af4"), true);
     assert.equal(isProxy(proxy), true);
   });
 
-  test("of solc's metadata is none", () => {
+  test("excludes solc's metadata", () => {
     const metadata = "a264697066735822f4f1"; // An IPFS hash may have any byte.
     const length = (metadata.length / 2).toString(16).padStart(4, "0");
     assert.equal(canMoveTokens(`0x6000${metadata}${length}`), false);

@@ -47,13 +47,13 @@ function follower({ heads }: ReturnType<typeof node>) {
 }
 
 describe("the newest block of a chain", () => {
-  test("ChainUnavailable where the node says that it has none", () =>
+  test("ChainUnavailable if the node has none", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
       message: "the node has no block",
     }));
 
-  test("is read once for all who ask within a tenth of a second", async () => {
+  test("is read once for all requests within a tenth of a second", async () => {
     const { asked, heads, mine } = node();
     await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);
     assert.equal((await heads.read()).number, 1);
@@ -64,7 +64,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not read once more for what was refused here and not by the node", async () => {
+  test("is not read again if this process refused the call, and not the node", async () => {
     const { asked, heads } = node();
     const refuse = () => Promise.reject(new CallsSpent("enough"));
     for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
@@ -73,7 +73,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not read at all while a loop tells of it, and each is told at once", async () => {
+  test("is not read while a loop reports it, and each caller receives it immediately", async () => {
     const chain = node();
     const { asked, heads, block, mine } = chain;
     heads.note(block());
@@ -94,7 +94,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is read when it is expected, where they come evenly and nobody tells of them", async () => {
+  test("is read when it is expected, if blocks are regular and no loop reports them", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { told, stop } = follower(chain);
@@ -113,7 +113,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("a block that was told of and is replaced is read anew, once", async () => {
+  test("a reported block that is replaced is read again, once", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();
@@ -127,7 +127,7 @@ describe("the newest block of a chain", () => {
     assert.deepEqual([seen, asked.times], [[1, 2], 2]);
   });
 
-  test("that cannot be read is asked for again a tenth of a second later", async () => {
+  test("is requested again after a tenth of a second if it cannot be read", async () => {
     let [times, isAway] = [0, true];
     const request = async () => {
       times++;

@@ -16,7 +16,7 @@ describe("what a node answers", () => {
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 
-  test("a block from before fees and gas limits were told", () => {
+  test("accepts a block from before fees and gas limits", () => {
     const { baseFee, gasLimit } = blockOf(block);
     assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
   });

@@ -21,7 +21,7 @@ describe("statedLogRange returns undefined", () => {
     test(what, () => assert.equal(stated(message), undefined));
   }
 
-  test("for a number behind 500 characters of other text", () =>
+  test("for a number after 500 characters of other text", () =>
     assert.equal(stated(`${"x".repeat(500)} exceed maximum block range: 10`), undefined));
 });
 

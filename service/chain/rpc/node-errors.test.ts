@@ -74,14 +74,14 @@ const samples: readonly [kind: ErrorKind, method: string, code: number, message:
   ["other", "eth_getBlockByNumber", -39001, "Unknown block"],
 ];
 
-describe("classifies what a node says", () => {
+describe("classifies errors of nodes", () => {
   for (const [kind, method, code, message] of samples) {
     test(`${kind}: ${method} ${code} ${message}`, () =>
       assert.equal(classifyError(method, { code, message }), kind));
   }
 });
 
-describe("never reads a contract's revert reason for words", () => {
+describe("ignores the words of a contract's revert reason", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
   /** How each client quotes the reason of a revert. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
@@ -110,7 +110,7 @@ describe("never reads a contract's revert reason for words", () => {
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`as ${client} quotes it, whatever other error it imitates`, () => {
+    test(`as ${client} quotes it, whatever error it imitates`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));

@@ -46,7 +46,7 @@ describe("fundingOf", () => {
     ["twice what is stored", `0x${whose}5f525f60205260405f20548001${loaded.slice(2)}`],
   ];
   for (const [name, bytecode] of unknown) {
-    test(`gives nothing for ${name}`, async () => {
+    test(`returns nothing for ${name}`, async () => {
       await world.client.setCode({ address: at("7"), bytecode });
       assert.equal(await balanceUnder(at("7"), 100n), undefined);
     });
@@ -61,7 +61,7 @@ describe("fundingOf", () => {
     });
   }
 
-  test("finds it where something is held already", async () => {
+  test("finds it even if there is a balance already", async () => {
     await world.pay(owner, 40n);
     assert.equal(await balanceUnder(world.token, 100n), 100n);
     assert.equal(await world.balanceOf(owner), 40n);

@@ -12,7 +12,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("many simulations", () => {
-  test("unavailable where the node takes too long", async () => {
+  test("are unavailable if the node takes too long", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") await setTimeout(300);
@@ -24,7 +24,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("unavailable where no place became free in time", async () => {
+  test("are unavailable if no place becomes free in time", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
     // Eight ask the node at once; by then the time of the ninth, which waits for them, is over.
@@ -43,7 +43,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("of one address within a block cost one simulation; the next block another", async () => {
+  test("of one address and block share one simulation; the next block needs another", async () => {
     const record = await world.paid();
     await world.through(
       (method, params, ask) => ask(method, params),

@@ -27,7 +27,7 @@ const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
     .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)
     .sort();
 
-describe("an execution that would succeed shows what it moves, as measured", () => {
+describe("a successful execution shows its measured changes", () => {
   const names = (record: AddressRecord, more: Record<Hex, string> = {}) => ({
     [record.address]: "vault",
     [shop]: "shop",
@@ -37,7 +37,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     ...more,
   });
 
-  test("a plain payment, at the newest block, with what it costs", async () => {
+  test("a plain payment, at the newest block, with its cost", async () => {
     const record = await world.paid();
     const simulation = await world.simulate(record);
     const { number, hash, timestamp } = await world.client.getBlock();
@@ -85,7 +85,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
   });
 
   for (const held of [0n, 40n]) {
-    test(`holding ${held} of 100, as if it held exactly 100, and says so`, async () => {
+    test(`with ${held} of 100, assumes exactly 100, and says so`, async () => {
       const record = await world.newRecord();
       if (held > 0n) await world.pay(record.address, held);
       const simulation = await world.simulate(record);
@@ -98,7 +98,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     });
   }
 
-  test("more than is asked for: what it really holds", async () => {
+  test("with more than the amount, uses the real balance", async () => {
     const record = await world.paid();
     await world.pay(record.address, 11n);
     const simulation = await world.simulate(record);
@@ -106,7 +106,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
   });
 
-  test("an approval that is taken up, and one that is left", async () => {
+  test("an approval that is used, and one that is left", async () => {
     const approve = (amount: string): Call => ({
       target: world.token,
       function: "approve(address spender, uint256 amount)",
@@ -120,7 +120,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     assert.deepEqual(roles, ["target", "named"]);
   });
 
-  test("a fee on transfer: what arrives, not what was sent", async () => {
+  test("a fee on transfer: the amount that arrives, not the amount sent", async () => {
     const token = await world.deployOdd("FeeToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -134,7 +134,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     );
   });
 
-  test("a token that lies in its Transfer logs: what its balances say", async () => {
+  test("a token with false Transfer logs: its balances", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -144,7 +144,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     ]);
   });
 
-  test("a token without logs, as the intent names who has it then", async () => {
+  test("a token without logs, for the accounts that the intent names", async () => {
     const token = await world.deployOdd("SilentToken");
     const record = await world.paid([transfer(token)], { token });
     assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
@@ -170,7 +170,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     );
   });
 
-  test("more transfers than are measured: the number of those left out", async () => {
+  test("more transfers than are measured: the number of omitted ones", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -187,7 +187,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("on a node without eth_simulateV1: those the intent names, and says so", async () => {
+  test("on a node without eth_simulateV1: accounts in the intent, and says so", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
@@ -203,7 +203,7 @@ describe("an execution that would succeed shows what it moves, as measured", () 
     });
   });
 
-  test("on a node that knows no block by its hash", async () => {
+  test("on a node without blocks by hash", async () => {
     await world.through(unhashed, async (url) => {
       assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
     });

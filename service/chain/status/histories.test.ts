@@ -93,7 +93,7 @@ describe("random histories", () => {
   const reached = new Map<AddressState, number>();
 
   for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
-    test(`both readings and the contract agree at every step, seed ${seed}`, async () => {
+    test(`reader, library, and contract agree at every step, seed ${seed}`, async () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
@@ -122,7 +122,7 @@ describe("random histories", () => {
     });
   }
 
-  test("reached every state", { skip: histories < 10 }, () => {
+  test("covers every state", { skip: histories < 10 }, () => {
     assert.equal(reached.size, 6, JSON.stringify([...reached]));
   });
 });

@@ -36,7 +36,7 @@ async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
   return (await ours).recoverable;
 }
 
-describe("what is recoverable where a token is also the native coin", () => {
+describe("recoverable amounts of a token that is also the native coin", () => {
   for (const [name, code, amount] of [
     ["wei for wei", coin, "5000000000000"],
     ["by another count of decimals", coarseCoin, "5"],
@@ -50,7 +50,7 @@ describe("what is recoverable where a token is also the native coin", () => {
     });
   }
 
-  test("control: a token of its own and native coin count apart", async () => {
+  test("control: counts a separate token and native coin separately", async () => {
     const record = await expiredWith(world.token, 7n);
     await world.pay(record.address, 130n);
     const found = await bothReadings(record);

@@ -29,7 +29,7 @@ before(async () => {
 after(() => world.stop());
 
 describe("the state of an address", () => {
-  test("unfunded while it is open and holds nothing", async () => {
+  test("unfunded while it is open and empty", async () => {
     const record = await world.newRecord();
     const block = await world.client.getBlock();
     assert.deepEqual(await statusOf(record), {
@@ -71,7 +71,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("executed, with the transaction, the block and what was held and left", async () => {
+  test("executed, with the transaction, the block, and the balances before and after", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const receipt = await world.execute(record);
@@ -92,7 +92,7 @@ describe("the state of an address", () => {
     ]);
   });
 
-  test("executed for good: recoveries since are listed, oldest first, expired or not", async () => {
+  test("executed permanently: later recoveries are listed, oldest first", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     await world.execute(record);
@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("open in the very second of its expiry, expired in the next, funded or not", async () => {
+  test("open in the second of its expiry, expired in the next, funded or not", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);
@@ -129,7 +129,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, [{ token: world.token, amount: "100" }]);
   });
 
-  test("recovered once a recovery closed it, by what the recovery address received", async () => {
+  test("recovered after a recovery closed it, with the measured amounts", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 60n);
     await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -147,7 +147,7 @@ describe("the state of an address", () => {
     assert.ok(balance >= 60n);
   });
 
-  test("recovered also when the recovery that closed it had nothing to return", async () => {
+  test("recovered also if the recovery that closed it had nothing to return", async () => {
     const record = await world.newRecord();
     await world.mineAt(record.intent.expirationTimestamp + 1);
     await world.recover(record, []);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("of the intent's token alone: another neither funds it nor goes unlisted", async () => {
+  test("of the intent's token only: another neither funds it nor is omitted", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);
@@ -172,7 +172,7 @@ describe("the state of an address", () => {
 });
 
 describe("the statuses of many addresses", () => {
-  test("are read 150 in a call, each in its place", async () => {
+  test("are read 150 per call, in order", async () => {
     const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
     await world.pay(records[399]!.address, 100n);
     clock += 1000;
@@ -188,8 +188,8 @@ describe("the statuses of many addresses", () => {
   });
 });
 
-describe("a status and the chain's changes", () => {
-  test("an execution that a reorganisation undid is not told any more", async () => {
+describe("a status and reorganizations", () => {
+  test("removes an execution that a reorganization undid", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -203,7 +203,7 @@ describe("a status and the chain's changes", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("what was kept of a past is dropped when a reorganisation went below it", async () => {
+  test("drops stored history if a reorganization is deeper", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -219,7 +219,7 @@ describe("a status and the chain's changes", () => {
     assert.equal(status.execution?.blockNumber, status.block.number - 200);
   });
 
-  test("an execution that moved to another block is told from where it is now", async () => {
+  test("reports an execution that moved to another block at its new place", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     const snapshot = await world.client.snapshot();

@@ -31,7 +31,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {
-  test("400 with every fault, as create says them", async () => {
+  test("400 with every fault, as in create", async () => {
     const { apiKey } = await server.newKey();
     const wrong = { ...(await newIntent()), amount: "01", recovery: "0x", more: 1 };
     const [checked, created] = [
@@ -42,7 +42,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("429 beyond 30 at once, of this account alone", async () => {
+  test("429 above a burst of 30, only for this account", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -57,7 +57,7 @@ describe("POST /v1/address/check", () => {
     assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
   });
 
-  test("503 chain_unavailable when the chain's RPC is down", async () => {
+  test("503 chain_unavailable if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { apiKey } = await cut.newKey();
     const answer = await post("check", apiKey, await newIntent(), cut);
@@ -66,7 +66,7 @@ describe("POST /v1/address/check", () => {
     await cut.close();
   });
 
-  test("the record create answers, a run with the amount assumed; nothing is saved", async () => {
+  test("returns the record of create and a simulation with the amount; saves nothing", async () => {
     const { accountId, apiKey } = await server.newKey();
     const intent = await newIntent();
     const checked = await post("check", apiKey, intent);
@@ -88,7 +88,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, intent)).json(), record);
   });
 
-  test("a salt is drawn where there is none", async () => {
+  test("generates a salt if there is none", async () => {
     const { apiKey } = await server.newKey();
     const { salt: _, ...intent } = await newIntent();
     const { record } = (await post("check", apiKey, intent)).json();
@@ -121,7 +121,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("the dashboard checks by its session, within the same share", async () => {
+  test("the dashboard checks with its session, within the same limit", async () => {
     const browser = openBrowser(server);
     assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 401);
     await browser.signUp("ada@example.com");

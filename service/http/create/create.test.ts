@@ -40,7 +40,7 @@ async function issuesOf(body: unknown): Promise<Issue[]> {
 const summary = (issues: Issue[]) => issues.map(({ path, code }) => `${path.join(".")} ${code}`);
 
 describe("POST /v1/address/create refuses", () => {
-  test("401 unauthorized before anything of the body is read", async () => {
+  test("401 unauthorized before any of the body is read", async () => {
     const bodies = ["{", "x".repeat(bodyBytesMax + 1), JSON.stringify(newIntent())];
     for (const payload of bodies) {
       for (const type of ["application/json", "text/plain", ""]) {
@@ -84,7 +84,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.match(bare.json().error.message, /an intent as the body, found neither$/);
   });
 
-  test("413 body_too_large one byte above the bound, and 400 at it", async () => {
+  test("413 body_too_large one byte above the limit, and 400 at it", async () => {
     const above = await post(Buffer.alloc(bodyBytesMax + 1, " "));
     assert.equal(above.statusCode, 413);
     const { code, message } = above.json().error;
@@ -107,7 +107,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("400 repeated_field, however it is spelled and wherever it stands", async () => {
+  test("400 repeated_field, in any spelling and at any place", async () => {
     const text = JSON.stringify(newIntent());
     const twice = [
       text.replace("{", '{"amount":"1",'),
@@ -121,7 +121,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("400 unknown_field, __proto__ included: no typo in money vanishes", async () => {
+  test("400 unknown_field, including __proto__, so that no typo is ignored", async () => {
     const text = JSON.stringify(newIntent());
     for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
       const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
@@ -130,7 +130,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.equal(({} as { amount?: string }).amount, undefined);
   });
 
-  test("400 with every fault at once, the library's and the service's, at most 20", async () => {
+  test("400 with every fault, the library's and the service's, at most 20", async () => {
     const issues = await issuesOf({
       ...newIntent(),
       amount: "01",
@@ -148,7 +148,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.equal((await issuesOf({ ...newIntent(), ...many })).length, 20);
   });
 
-  test("400 chain_not_listed, known or not, naming those that are", async () => {
+  test("400 chain_not_listed, known or not, with the listed chains", async () => {
     for (const chainId of [10, 2]) {
       const [issue] = await issuesOf({ ...newIntent(), chainId });
       assert.equal(issue?.code, "chain_not_listed");
@@ -156,7 +156,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("400 token_not_listed for the chain, naming those that are", async () => {
+  test("400 token_not_listed for the chain, with the listed tokens", async () => {
     const other = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
     const [issue] = await issuesOf({ ...newIntent(), token: other });
     assert.equal(issue?.code, "token_not_listed");
@@ -192,7 +192,7 @@ describe("POST /v1/address/create refuses", () => {
     await fixed.close();
   });
 
-  test("503 service_unavailable, nothing acknowledged, when the store cannot promise", async () => {
+  test("503 service_unavailable, nothing acknowledged, if the store cannot promise", async () => {
     const down = await startApp();
     const { store } = down.parts;
     store.saveRecord = async () => {
@@ -206,7 +206,7 @@ describe("POST /v1/address/create refuses", () => {
     await down.close();
   });
 
-  test("429 rate_limited beyond a bound per account and day, where there is one", async () => {
+  test("429 rate_limited above a limit per account and day, if there is one", async () => {
     const bounded = await startApp({ limits: { addressesPerAccountDay: 2 } });
     const [mine, others] = [await bounded.newKey(), await bounded.newKey()];
     const post = ({ apiKey }: { apiKey: string }) =>
@@ -227,7 +227,7 @@ describe("POST /v1/address/create refuses", () => {
 });
 
 describe("POST /v1/address/create answers", () => {
-  test("200 with a record that proves itself, of the very intent that was sent", async () => {
+  test("200 with a record that matches its address and the sent intent", async () => {
     const intent = newIntent();
     const response = await post(intent);
     assert.equal(response.statusCode, 200);
@@ -244,7 +244,7 @@ describe("POST /v1/address/create answers", () => {
     );
   });
 
-  test("the same bytes to the same intent, twice, to two accounts, and on look-up", async () => {
+  test("the same bytes for the same intent, twice, for two accounts, and on lookup", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };
@@ -265,7 +265,7 @@ describe("POST /v1/address/create answers", () => {
     assert.equal(owners.length, 3);
   });
 
-  test("without a salt, another address each time", async () => {
+  test("another address each time without a salt", async () => {
     const { salt: _, ...intent } = newIntent();
     const [first, second] = [(await post(intent)).json(), (await post(intent)).json()];
     assert.notEqual(first.address, second.address);
@@ -282,7 +282,7 @@ describe("POST /v1/address/create answers", () => {
     }
   });
 
-  test("the key stands in no log line, not even of a failure", async () => {
+  test("no log line contains the key, even after a failure", async () => {
     const failing = await startApp();
     failing.parts.store.saveRecord = async () => {
       throw new Error("disk");

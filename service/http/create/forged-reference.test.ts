@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       data.createdBy,
     ];
 
-    test("a page's intent under the server's reference is signed as the page's", async () => {
+    test("signs a page's intent under the server's reference as the page's", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
       const cheap = await world.newRecord({ amount: "1" });
       assert.equal((await forge("order-1", cheap.intent)).statusCode, 200);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([reference, claimedReference, createdBy], [null, "order-1", "client_id"]);
     });
 
-    test("a server's address keeps its reference; a row as once forged does not", async () => {
+    test("a server's address keeps its reference; an old forged row does not", async () => {
       const { record } = await scene.shop.order("order-2", await intentOf("1"));
       const dear = await scene.shop.order("order-9000", await intentOf(price));
       const orders = { "order-2": record, "order-9000": dear.record };

@@ -69,7 +69,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("409 reference_in_use to a client ID that names an address the server made", async () => {
+    test("409 reference_in_use if a client ID names an address of the server", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("409 to a client ID that names an address of a page again, or later", async () => {
+    test("409 if a client ID names an address of a page again, or later", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -113,7 +113,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("403 forbidden to a page's reference if its account refuses them", async () => {
+    test("403 forbidden for a page's reference if its account refuses them", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -141,7 +141,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-3")).length, 2);
     });
 
-    test("of two at once with one reference, one is refused", async () => {
+    test("refuses one of two simultaneous creates with one reference", async () => {
       const { server } = await shop();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create(server, "reference=order-4")),
@@ -151,7 +151,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("409 to all pages but one that name an address at once", async () => {
+    test("409 for all but one of several pages that name an address simultaneously", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("400 for other fields, repeats, broken escapes, and an Idempotency-Key", async () => {
+    test("400 for other fields, repetitions, broken escapes, and an Idempotency-Key", async () => {
       const { server } = await shop();
       for (const query of [
         "refrence=order-5",
@@ -186,7 +186,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 
-    test("one spelling: trimmed, and in NFC", async () => {
+    test("has one spelling: trimmed, and in NFC", async () => {
       const { server } = await shop();
       const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
       assert.equal(first.statusCode, 200);
@@ -194,7 +194,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("without a salt the reference makes it: a repeat is the same address", async () => {
+    test("makes the salt if there is none, so a repetition has the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("a rotation keeps what a repeat gives, and what the old key proves", async () => {
+    test("a rotation keeps addresses of repetitions, and proofs of the old key", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

@@ -36,7 +36,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ada.get(`${api}/account`)).statusCode, 200);
     });
 
-    test("one by one with what opened them, and one that is ended is dead at once", async () => {
+    test("lists each with its origin, and an ended one is invalid immediately", async () => {
       const [here, there] = [
         openBrowser(service, { "user-agent": "Here/1" }),
         openBrowser(service, { "user-agent": `There/${"2".repeat(300)}` }),
@@ -86,7 +86,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(answer.json().error.issues[0].path, ["amount"]);
     });
 
-    test("is the account's, with its reference, and answered as by create", async () => {
+    test("belongs to the account, with its reference, and is answered like a create", async () => {
       const browser = openBrowser(service);
       await browser.signUp("grace@example.com");
       const intent = newIntent();

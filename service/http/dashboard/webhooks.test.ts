@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.deepEqual((await other.get(api)).json().endpoints, []);
       });
 
-      test("400 for a URL that leads inside, an unknown type, the eleventh endpoint", async () => {
+      test("400 for a private URL, an unknown type, and the eleventh endpoint", async () => {
         const caller = await newCaller();
         for (const [input, field, expected] of [
           [{ url: "http://shop.example.com/" }, "url", "target_refused"],
@@ -90,7 +90,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(eleventh.message, /at most 10 endpoints, and this one has 10$/);
       });
 
-      test("400 url_in_use for a repeat, with the endpoint that a lost answer made", async () => {
+      test("400 url_in_use for a repetition, with the existing endpoint", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         assert.equal((await caller.post(api, { url: `${url}?shop=2` })).statusCode, 200);
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.ok(again.message.startsWith(`${id} has this URL`), again.message);
       });
 
-      test("a secret is shown when it is made and when it is rotated, once", async () => {
+      test("a secret is shown only when it is created and when it is rotated", async () => {
         const caller = await newCaller();
         const added = (await caller.post(api, { url, types: ["address.executed"] })).json();
         assert.match(added.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -116,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(listed.json().publicKeys[0].publicKey, /^whpk_/);
       });
 
-      test("paused, resumed, tested, replayed and removed", async () => {
+      test("can be paused, resumed, tested, replayed, and removed", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         const paused = await caller.post(`${api}/${id}/pause`, {});
@@ -141,14 +141,14 @@ for (const dialect of ["sqlite", "postgres"] as const)
     });
   }
 
-describe("webhooks, which the API and the dashboard do not share", () => {
+describe("webhooks that the API and the dashboard do not share", () => {
   let service: TestApp;
   before(async () => {
     service = await startApp();
   });
   after(() => service.close());
 
-  test("403 on every route: to a client ID, and to a key with an Origin", async () => {
+  test("403 on every route for a client ID, and for a key with an Origin", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -175,7 +175,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
       }
   });
 
-  test("400 to Idempotency-Key and to a body beyond any endpoint's", async () => {
+  test("400 for an Idempotency-Key and for a body that is too large for any endpoint", async () => {
     const { apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const post = (headers: object, payload: object) =>
@@ -189,7 +189,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("429 above a limit of their own, which leaves creates and lists alone", async () => {
+  test("429 above a separate limit, which does not affect creates and lists", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });
@@ -199,7 +199,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
     assert.equal((await ask("/events")).statusCode, 200);
   });
 
-  test("an endpoint that a key made is in the log, with where it came from", async () => {
+  test("logs the source of an endpoint that a key created", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked = { method: "POST", url: "/v1/webhooks", headers, payload: { url } } as const;
@@ -211,7 +211,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("400, 404 and 200 to a depth of the account's own, in the dashboard alone", async () => {
+  test("400, 404, and 200 for a depth of the account, only in the dashboard", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>

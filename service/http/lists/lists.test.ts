@@ -57,7 +57,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return found;
     }
 
-    test("401 without a credential, 403 to a page, and 403 forbidden to a client ID", async () => {
+    test("401 without a credential, 403 for a page and for a client ID (forbidden)", async () => {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
@@ -74,7 +74,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("400 with the path of each fault, for what is no such question", async () => {
+    test("400 with the path of each fault, for an invalid query", async () => {
       const { apiKey } = await service.newKey();
       for (const [query, path] of [
         ["limit=0", "limit"],
@@ -100,7 +100,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
-    test("400 for a reference that is empty, long, unseen or twice; nothing is made", async () => {
+    test("400 for an empty, long, invisible, or repeated reference; creates nothing", async () => {
       const { apiKey } = await service.newKey();
       for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u200b"]) {
         const response = await create(apiKey, reference);
@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(apiKey)).items, []);
     });
 
-    test("a reference changes no byte of the answer and is its account's own", async () => {
+    test("a reference changes no byte of the response and belongs to its account", async () => {
       const [a, b] = [await service.newKey(), await service.newKey()];
       const intent = newIntent();
       const plain = await create(a.apiKey, undefined, intent);
@@ -176,7 +176,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(oldest.toSorted(), all.toSorted());
     });
 
-    test("by state, token, chain and time, with what was last seen", async () => {
+    test("by state, token, chain, and time, with the last observed state", async () => {
       const { accountId, apiKey } = await service.newKey();
       const start = new Date(nowMs).toISOString();
       const records: { address: string }[] = [];
@@ -236,7 +236,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("the row of one address: 404 to another account, and the list's own to its", async () => {
+    test("the row of an address: 404 for another account, as in the list for its own", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;
@@ -245,7 +245,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
-    test("events of the account alone, in order, from where one left off", async () => {
+    test("only events of the account, in order, from the last position", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({
@@ -300,7 +300,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await get(apiKey, `events?${wrong}`)).statusCode, 400, wrong);
     });
 
-    test("the dashboard shows references, and finds by them", async () => {
+    test("the dashboard shows references, and searches them", async () => {
       const browser = openBrowser(service);
       await browser.signUp(`${Math.random()}@example.com`);
       const keys = "/dashboard/api/credentials/api-key";
@@ -318,7 +318,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await find("reference=order-2"), []);
     });
 
-    test("reading until 429 leaves the creates of the same key as they were", async () => {
+    test("reading until 429 does not affect the creates of the same key", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // A slow machine needs more, as the limit fills again meanwhile.
@@ -328,7 +328,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(String(made.headers.ratelimit), /^"api-key";r=99;/);
     });
 
-    test("reading counts as use of the key, and as no create", async () => {
+    test("reading counts as use of the key, but not as a create", async () => {
       const { accountId, apiKey } = await service.newKey();
       await get(apiKey, "events");
       await service.parts.accounts.usage.flush();

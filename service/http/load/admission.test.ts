@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { followLatency, openAdmission } from "./admission.ts";
 
 describe("creates under way", () => {
-  test("one whose client goes at any moment leaves no place taken", () => {
+  test("a client that disconnects at any moment leaves no place taken", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
@@ -24,7 +24,7 @@ describe("creates under way", () => {
     }
   });
 
-  test("only what has its body counts as worked on", () => {
+  test("only a create with a complete body counts as pending", () => {
     const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
     const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
     for (const { request, reply } of [first!, ...others]) {
@@ -128,7 +128,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(later.refused, 0, "and is itself again");
     });
 
-    test("the control: a constant limit of 1,024 lets each wait for a thousand others", () => {
+    test("control: with a constant limit of 1,024, each waits for a thousand others", () => {
       const constant = { current: () => 1024, met: () => {}, took: () => {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);
@@ -136,7 +136,7 @@ for (const [name, service] of Object.entries(services)) {
   });
 }
 
-test("a slow disk with few under way shrinks nothing", () => {
+test("a slow disk with few pending creates does not reduce the limit", () => {
   const limit = followLatency(1024);
   const slow = { waitMs: 400, busyMs: 0.1 };
   offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });

@@ -9,7 +9,7 @@ import { exchange, listen, newIntent, startApp, type TestApp } from "../../testi
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";
 
-describe("creates where none may be under way", () => {
+describe("creates with a limit of zero", () => {
   const draining = new AbortController();
   const body = JSON.stringify(newIntent());
   let service: TestApp;
@@ -39,7 +39,7 @@ describe("creates where none may be under way", () => {
     };
   };
 
-  test("503, the same head and body by either way, but for id and date", async () => {
+  test("503 with the same head and body in both ways, except ID and date", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -57,7 +57,7 @@ describe("creates where none may be under way", () => {
     assert.equal(early.headers.get("x-content-type-options"), "nosniff");
   });
 
-  test("counted alike", async () => {
+  test("are counted in both ways", async () => {
     const start = await count();
     await posted(create);
     const one = { shed: 1, answers: 1, durations: 1 };
@@ -71,7 +71,7 @@ describe("creates where none may be under way", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("with a query too; other methods and paths are not refused", async () => {
+  test("also with a query; other methods and paths are not refused", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -79,7 +79,7 @@ describe("creates where none may be under way", () => {
     assert.match(await exchange(port, get), /^HTTP\/1.1 400/);
   });
 
-  test("a body that was not read is dropped: what follows it is answered", async () => {
+  test("discards a body that was not read, and answers the next request", async () => {
     const next = "GET /v1/chains HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.write(`POST ${create} HTTP/1.1\r\n${about}\r\n${body.slice(0, 10)}`);
@@ -94,7 +94,7 @@ describe("creates where none may be under way", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("in a drain either way closes the connection", async () => {
+  test("both ways close the connection in a drain", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
@@ -104,7 +104,7 @@ describe("creates where none may be under way", () => {
   });
 });
 
-test("400 to two Host headers and to one that is no host, whatever the path", async () => {
+test("400 for two Host headers and for an invalid one, on any path", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -121,7 +121,7 @@ test("400 to two Host headers and to one that is no host, whatever the path", as
   await service.close();
 });
 
-test("405 to CONNECT, in our shape: Node would hang up", async () => {
+test("405 for CONNECT, in our form, because Node would close the connection", async () => {
   const service = await startApp();
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -131,7 +131,7 @@ test("405 to CONNECT, in our shape: Node would hang up", async () => {
   await service.close();
 });
 
-test("the control: where there is a place, a create's credential is asked for", async () => {
+test("control: with a free place, the credential of a create is checked", async () => {
   const service = await startApp({ limits: { createsInFlightMax: 1 } });
   const port = await listen(service);
   const answer = await exchange(port, `POST ${create} HTTP/1.0\r\nHost: x\r\n\r\n`);
@@ -139,7 +139,7 @@ test("the control: where there is a place, a create's credential is asked for", 
   await service.close();
 });
 
-describe("requests that a connection sends before the last was answered", () => {
+describe("requests of a connection that are sent before the last response", () => {
   const address = `0x${"ab".repeat(20)}`;
   const get = `GET /v1/address/${address} HTTP/1.1\r\nHost: x\r\n\r\n`;
   let service: TestApp;
@@ -152,7 +152,7 @@ describe("requests that a connection sends before the last was answered", () => 
 
   const answered = (text: string) => text.split("HTTP/1.1 404").length - 1;
 
-  test("are answered in their order, up to 17", async () => {
+  test("are answered in order, up to 17", async () => {
     const last = get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     const chains = "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n";
     const answers = await exchange(port, get + chains + get.repeat(14) + last);
@@ -160,7 +160,7 @@ describe("requests that a connection sends before the last was answered", () => 
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("close it where they are more, and nobody works on the rest", async () => {
+  test("close the connection if there are more, and the rest is not worked on", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {
@@ -175,7 +175,7 @@ describe("requests that a connection sends before the last was answered", () => 
   });
 });
 
-describe("answers that nobody takes", () => {
+describe("responses that are not read", () => {
   let service: TestApp;
   let port: number;
   let areTaken = true;
@@ -187,7 +187,7 @@ describe("answers that nobody takes", () => {
   });
   after(() => service.close());
 
-  test("hold no place among creates and look-ups: 20 of each, of 4 at once", async () => {
+  test("hold no place among creates and lookups: 20 of each, of 4 simultaneous ones", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

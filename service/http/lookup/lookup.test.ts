@@ -29,7 +29,7 @@ const look = (text: string, headers: Record<string, string> = {}, method: "GET" 
 const bytesOf = (address: Hex) => Buffer.from(address.slice(2), "hex");
 
 describe("GET /v1/address/{address} refuses", () => {
-  test("400 invalid_request, with one issue, what is not an address, at any length", async () => {
+  test("400 invalid_request, with one issue, for anything that is not an address", async () => {
     const digits = "11".repeat(20);
     const notAddresses = [
       "create",
@@ -120,7 +120,7 @@ describe("GET /v1/address/{address} answers", () => {
     }
   });
 
-  test("whole, from the store and from the cache, with text of any script in it", async () => {
+  test("complete, from the store and from the cache, with text of any script", async () => {
     for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
       const calls = [{ target: token, function: "note(string text)", args: [text] }];
       const { address, body } = await created(service, { ...newIntent(), calls });
@@ -132,7 +132,7 @@ describe("GET /v1/address/{address} answers", () => {
     }
   });
 
-  test("the address in any letter case, a wrong checksum included", async () => {
+  test("the address in any letter case, including a wrong checksum", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>
@@ -145,7 +145,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(formatAddress(bytesOf(address)), address);
   });
 
-  test("304 without a body where If-None-Match names the tag, weakly or in a list", async () => {
+  test("304 without a body if If-None-Match has the tag, weakly or in a list", async () => {
     const { address } = await created();
     const { etag } = (await look(address)).headers;
     for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -168,7 +168,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(response.headers.etag, (await look(address)).headers.etag);
   });
 
-  test("whatever credentials come along, valid or not: a GET ignores them", async () => {
+  test("with any credentials, valid or not, because a GET ignores them", async () => {
     const { address, body } = await created();
     const response = await look(address, {
       authorization: "Bearer svc_sk_wrong",
@@ -178,7 +178,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(response.body, body);
   });
 
-  test("after its bytes left the cache, from the store again", async () => {
+  test("from the store again, after its bytes left the cache", async () => {
     const small = await startApp({ limits: { lookupCacheBytesMax: 3000 } });
     const records = [];
     for (let i = 0; i < 5; i++) records.push(await created(small));
@@ -191,7 +191,7 @@ describe("GET /v1/address/{address} answers", () => {
 });
 
 describe("GET /v1/chains", () => {
-  test("answers the factory and the listed chains alone, as spec §2.4 has them", async () => {
+  test("returns the factory and only the listed chains, as in spec §2.4", async () => {
     const response = await service.app.inject({ url: "/v1/chains" });
     assert.equal(response.statusCode, 200);
     assert.equal(response.headers["access-control-allow-origin"], "*");

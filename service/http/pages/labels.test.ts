@@ -29,11 +29,11 @@ describe("the file of labels", () => {
     ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /at most 64/],
   ];
   for (const [name, value, reason] of wrong) {
-    test(`is refused where it ${name}`, () =>
+    test(`is refused if it ${name}`, () =>
       assert.throws(() => read(value), { name: "LabelsError", message: reason }));
   }
 
-  test("may be absent, and takes addresses in any letter case", () => {
+  test("can be missing, and accepts addresses in any letter case", () => {
     assert.equal(readLabels(undefined).size, 0);
     const mixed = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
     assert.deepEqual(read({ "1": { [mixed]: "Münzen & Co." } }).get(1), {
@@ -42,7 +42,7 @@ describe("the file of labels", () => {
   });
 });
 
-describe("who asks for the money", () => {
+describe("the requester of the money", () => {
   const pay = (target: Hex): Call => ({ target, function: "pay(uint256 order)", args: ["1"] });
   const approve = (spender: Hex): Call => ({
     target: token,
@@ -52,7 +52,7 @@ describe("who asks for the money", () => {
   const asker = (...calls: Call[]) =>
     askerOf({ chainId: 1, token, calls } as unknown as Intent, labels);
 
-  test("nobody, where any call is of another contract or gives to another", () => {
+  test("none, if any call is of another contract or pays another one", () => {
     assert.equal(asker(pay(thief)), undefined);
     assert.equal(asker(approve(thief), pay(shop)), undefined);
     assert.equal(asker(approve(shop), pay(shop), pay(thief)), undefined);
@@ -61,7 +61,7 @@ describe("who asks for the money", () => {
     assert.equal(askerOf({ chainId: 2, token, calls: [pay(shop)] } as never, labels), undefined);
   });
 
-  test("the one labelled contract that everything is of", () => {
+  test("the one labeled contract that all calls pay", () => {
     assert.equal(asker(approve(shop), pay(shop)), "A Shop");
     const transfer = "transfer(address to, uint256 amount)";
     assert.equal(asker({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");

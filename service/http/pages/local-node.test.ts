@@ -8,12 +8,12 @@ const local = { chainId: anvilChain.id, wallet: { rpcUrl, coin: "ETH" } };
 const publicUrl = "http://127.0.0.1:8080";
 
 describe("findLocalNode", () => {
-  test("none for a service that others reach, whatever its chains", () => {
+  test("none for a service that others can reach, for any chains", () => {
     for (const reached of ["https://pay.example", "http://10.0.0.7:8080", "http://0.0.0.0:8080"])
       assert.equal(findLocalNode(local, reached), undefined, reached);
   });
 
-  test("none for another chain, for a node elsewhere, and where none is named", () => {
+  test("none for another chain, for a remote node, and without a node", () => {
     for (const chainId of [1, 10, 31_336]) {
       assert.equal(findLocalNode({ ...local, chainId }, publicUrl), undefined, `${chainId}`);
     }

@@ -40,7 +40,7 @@ after(async () => {
 });
 
 describe("the pages", () => {
-  test("404: what is not a built file, dot files and ways out of the directory", async () => {
+  test("404: files that were not built, dot files, and paths out of the folder", async () => {
     const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
     for (const url of [
       ...paths,
@@ -52,7 +52,7 @@ describe("the pages", () => {
     }
   });
 
-  test("404 with a page for a person, and none where only programs go", async () => {
+  test("404 with a page for a person, and without one for programs", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -63,7 +63,7 @@ describe("the pages", () => {
     }
   });
 
-  test("404 with a sentence where the pages are not built; the start does not fail", async () => {
+  test("404 with a sentence if the pages are not built; the start does not fail", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -71,7 +71,7 @@ describe("the pages", () => {
     await bare.close();
   });
 
-  test("the public page alone may ask the shop that its link names, by a domain", async () => {
+  test("only the payment page can ask the shop that its link names, by a domain", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -91,7 +91,7 @@ describe("the pages", () => {
     }
   });
 
-  test("each path of the dashboard is its page, /a and below the public one", async () => {
+  test("each path of the dashboard is its page; /a and below is the payment page", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
@@ -104,7 +104,7 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("an address's page is compressed once, and a thousand of them are kept", async (t) => {
+  test("an address's page is compressed once, and a thousand pages are kept", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
@@ -129,7 +129,7 @@ describe("the pages", () => {
     await many.close();
   });
 
-  test("503 to pages of addresses beyond the bound, and the next is answered", async () => {
+  test("503 for pages of addresses above the limit, and the next is answered", async () => {
     let open = () => {};
     const preview = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
@@ -167,7 +167,7 @@ describe("the pages", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
-  test("the dashboard alone may ask a local chain's node, where there is one", async () => {
+  test("only the dashboard can ask a local chain's node, if there is one", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
     servePages(local, { publicUrl, localNodes }, async () => undefined, directory);
@@ -183,7 +183,7 @@ describe("the pages", () => {
     await local.close();
   });
 
-  test("a receipt may ask nodes that its reader names, and runs our scripts alone", async () => {
+  test("a receipt can ask nodes that its reader names, and runs only our scripts", async () => {
     for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
       const { body, headers } = await app.inject({ url });
       assert.equal(body, "the receipt");
@@ -194,7 +194,7 @@ describe("the pages", () => {
     }
   });
 
-  test("files with a hash in their name are kept for good, all others asked for anew", async () => {
+  test("files with a hash in their name are cached forever, and others revalidated", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {
@@ -202,7 +202,7 @@ describe("the pages", () => {
     }
   });
 
-  test("304 where If-None-Match names the tag as RFC 9110 has it, else 200", async () => {
+  test("304 if If-None-Match has the tag as in RFC 9110, else 200", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const ask = async (tags: string) => {
       const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });
@@ -215,7 +215,7 @@ describe("the pages", () => {
       assert.equal(await ask(tags), 200, tags);
   });
 
-  test("a start that finds a file of an unknown kind says which", () => {
+  test("a start with a file of an unknown kind fails and names it", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
@@ -223,7 +223,7 @@ describe("the pages", () => {
     rmSync(odd, { recursive: true });
   });
 
-  test("bodies are compressed for those who take gzip, under an ETag of their own", async () => {
+  test("bodies are compressed for clients that accept gzip, with a separate ETag", async () => {
     const url = "/assets/main-BX3k_9aQ.js";
     const plain = await app.inject({ url });
     assert.equal(plain.body, script);

@@ -18,7 +18,7 @@ const get = (address: string, query = "", from = server) =>
   getPath(`${address}/proof${query}`, from);
 
 describe("GET /v1/address/{address}/proof", () => {
-  test("400 invalid_request for what is not an address, or no block", async () => {
+  test("400 invalid_request for anything that is not an address, or not a block", async () => {
     assert.equal((await get("0x12")).statusCode, 400);
     const { address } = await keepRecord(server, await world.newRecord());
     for (const block of ["", "-1", "0x1", "safe", "01"]) {
@@ -34,7 +34,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([answer.statusCode, answer.json().error.code], [404, "not_found"]);
   });
 
-  test("503 chain_unavailable when the chain's RPC is down", async () => {
+  test("503 chain_unavailable if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, "", cut);
@@ -42,7 +42,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await cut.close();
   });
 
-  test("503 unproved, with the reason, of a block that is not there", async () => {
+  test("503 unproved, with the reason, for a block that does not exist", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const answer = await get(address, "?block=999999");
     const { code, message } = answer.json().error;
@@ -50,7 +50,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.match(message, /the node has no block 999999/);
   });
 
-  test("503 unproved where the node proves nothing, or something else", async () => {
+  test("503 unproved if the node proves nothing, or something else", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const change: Record<string, (answer: { result?: unknown }) => object> = {
       eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("a proof that verifies by the block's hash alone, open to any page", async () => {
+  test("a proof that verifies with only the block's hash, for any page", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
     assert.equal(open.statusCode, 200);
@@ -99,7 +99,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
-  test("who paid is there as soon as the node tells, with another ETag", async () => {
+  test("shows who paid when the node reports it, with another ETag", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -123,7 +123,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
-  test("an open address is told who paid: dust hides no payment, and is read once", async () => {
+  test("shows who paid an open address: dust hides no payment, and is read once", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const ranges: number[] = [];
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(verifyReceipt(receipt, "its own").payments.length, 4);
   });
 
-  test("a payment of a huge transaction is counted and not proved to everybody", async () => {
+  test("counts a payment of a huge transaction, but does not prove it", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 30n);
     const { abi } = demoToken;
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("one reading for all who ask of one address and block; four at once of others", async () => {
+  test("one read for all requests of one address and block; four others at a time", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -199,7 +199,7 @@ describe("GET /v1/address/{address}/proof", () => {
     proxy.stop();
   });
 
-  test("429 rate_limited for a client that asks for more than 30 at once", async () => {
+  test("429 rate_limited for a client above a burst of 30", async () => {
     const app = await startApp({ chains: chainsAt(world, world.rpcUrl) });
     const { address } = await keepRecord(app, await world.newRecord());
     const answers = await Promise.all(Array.from({ length: 45 }, () => get(address, "", app)));
@@ -212,7 +212,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await app.close();
   });
 
-  test("client.waitFor with proof waits out a service that lies of an unpaid address", async () => {
+  test("client.waitFor with proof ignores false claims about an unpaid address", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const paid = await keepRecord(server, await world.newRecord());
     await world.pay(paid.address, 100n);
@@ -234,7 +234,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await assert.rejects(client.waitFor(record.address, "executed", options), WaitError);
   });
 
-  test("client.prove believes the service where nodes agree, and goes to them else", async () => {
+  test("client.prove uses the service's proof if nodes agree, otherwise theirs", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);

@@ -9,7 +9,7 @@ after(stop);
 const get = (address: string, from = server) => getPath(`${address}/simulation`, from);
 
 describe("GET /v1/address/{address}/simulation", () => {
-  test("400 invalid_request for what is not an address", async () => {
+  test("400 invalid_request for anything that is not an address", async () => {
     const answer = await get("0x12");
     assert.deepEqual([answer.statusCode, answer.json().error.code], [400, "invalid_request"]);
   });
@@ -21,7 +21,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("503 chain_unavailable with Retry-After when the chain's RPC is down", async () => {
+  test("503 chain_unavailable with Retry-After if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, cut);
@@ -32,7 +32,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("503 chain_unavailable once the chain's calls of this minute are spent", async () => {
+  test("503 chain_unavailable if the chain's calls of this minute are used up", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },
@@ -57,7 +57,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("what paying would do, not stored by anybody, open to any page, in any case", async () => {
+  test("shows what paying would do, uncached, to any page, in any letter case", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

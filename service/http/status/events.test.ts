@@ -74,7 +74,7 @@ after(async () => {
 const pathOf = (address: string) => `${base}/v1/address/${address}/events`;
 
 describe("GET /v1/address/{address}/events refuses", () => {
-  test("400 invalid_request for what is not an address", async () => {
+  test("400 invalid_request for anything that is not an address", async () => {
     assert.equal((await fetch(pathOf("0x12"))).status, 400);
   });
 
@@ -84,7 +84,7 @@ describe("GET /v1/address/{address}/events refuses", () => {
     assert.match(answer.headers.get("content-type")!, /json/);
   });
 
-  test("503 with Retry-After for one stream too many of an address", async () => {
+  test("503 with Retry-After if an address has one stream too many", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const streams = [1, 2, 3].map(() => openStream(pathOf(address)));
     for (const stream of streams) await stream.nextStatus();
@@ -96,7 +96,7 @@ describe("GET /v1/address/{address}/events refuses", () => {
 });
 
 describe("GET /v1/address/{address}/events", () => {
-  test("tells the present state first, open to any page, not stored, not buffered", async () => {
+  test("sends the current state first, to any page, uncached and unbuffered", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const answer = await stream.opening;
@@ -112,7 +112,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("tells each change, from unfunded to executed, and no block without one", async () => {
+  test("sends each change, from unfunded to executed, and no block without a change", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const states = [(await stream.nextStatus()).status.state];
@@ -129,7 +129,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("says that it is still there while nothing changes", async () => {
+  test("sends pings while nothing changes", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(address));
     const { status } = await stream.nextStatus();
@@ -139,7 +139,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("resumes after Last-Event-ID: what was missed, in order, and nothing twice", async () => {
+  test("resumes after Last-Event-ID: missed events, in order, and none twice", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const watching = openStream(pathOf(record.address));
     const first = openStream(pathOf(record.address));
@@ -162,14 +162,14 @@ describe("GET /v1/address/{address}/events", () => {
     watching.close();
   });
 
-  test("tells the present state to whoever comes with an id of long ago", async () => {
+  test("sends the current state to a client with an old ID", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address), { "Last-Event-ID": "1.longago" });
     assert.equal((await stream.nextStatus()).status.state, "unfunded");
     stream.close();
   });
 
-  test("tells that a reorganisation took a payment back", async () => {
+  test("reports that a reorganization undid a payment", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.mine(1);
     const stream = openStream(pathOf(record.address));
@@ -181,7 +181,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("stays open while the chain is unavailable, says so, and goes on after", async () => {
+  test("stays open while the chain is unavailable, says so, and continues", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const { request } = rpc;
@@ -196,7 +196,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("ends when the server drains, and takes no more", async () => {
+  test("ends when the server drains, and accepts no more", async () => {
     const own = new AbortController();
     const other = await startApp({ chains: chainsAt(world), eventLimits, draining: own.signal });
     const url = await other.app.listen({ host: "127.0.0.1", port: 0 });

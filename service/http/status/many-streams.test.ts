@@ -53,7 +53,7 @@ const from = { client: "client", network: "network" };
 const limits = { heartbeatMs: 10, lingerMs: 50 };
 
 describe("the streams of one server", () => {
-  test("share one look at the chain and one reading of their address", async () => {
+  test("share one read of the chain and of their address", async () => {
     const { asked, parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
@@ -68,7 +68,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("are told what was true at the blocks between two looks", async () => {
+  test("receive the states at the blocks between two reads", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const out = new PassThrough();
@@ -81,7 +81,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("are told by a ping up to which block nothing changed, or that nobody knows", async () => {
+  test("receive a ping with the block up to which nothing changed, or null", async () => {
     const { parts, pay, leave } = counted();
     const hub = openEventHub(parts, limits);
     const out = new PassThrough();
@@ -99,7 +99,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("stop costing anything when the last one is gone", async () => {
+  test("cost nothing after the last one has closed", async () => {
     const { asked, parts } = counted();
     const hub = openEventHub(parts, limits);
     const leave = hub.open(subject("a"), from, undefined, new PassThrough() as never);
@@ -112,7 +112,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("are cut off one by one when their reader takes nothing for three heartbeats", async () => {
+  test("are closed separately if their reader reads nothing for three heartbeats", async () => {
     const { parts } = counted();
     const hub = openEventHub(parts, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
@@ -124,7 +124,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("hold nothing back for a slow reader but its place, and go on from there", async () => {
+  test("keep only their position for a slow reader, and continue from there", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });

@@ -49,7 +49,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
     const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
     const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
 
-    test("SqliteError with its code, where SQLite refuses", async () => {
+    test("SqliteError with its code, if SQLite refuses", async () => {
       await insert(row("once")).execute();
       const isUnique = (error: unknown) =>
         error instanceof Database.SqliteError &&
@@ -60,12 +60,12 @@ for (const [name, dialect] of Object.entries(dialects)) {
       await assert.rejects(sql`select`.execute(db), { code: "SQLITE_ERROR" });
     });
 
-    test("TypeError for a parameter that SQLite has no type for", async () => {
+    test("TypeError for a parameter without a type in SQLite", async () => {
       await assert.rejects(sql`select ${true}`.execute(db), TypeError);
       await assert.rejects(sql`select ${new Date()}`.execute(db), TypeError);
     });
 
-    test("what a transaction did is undone where it throws", async () => {
+    test("a transaction that throws is rolled back", async () => {
       const failed = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("undone")).execute();
         throw new Error("no");
@@ -74,7 +74,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(await db.selectFrom("rows").selectAll().execute(), []);
     });
 
-    test("rows come as Buffers, numbers, strings and null", async () => {
+    test("rows come as Buffers, numbers, strings, and null", async () => {
       const bytes = Buffer.from("part of a piece of memory that Buffers share");
       await insert({ id: 7, bytes, number: 1.5, text: "a" }).execute();
       await insert({ id: 8, bytes: new Uint8Array(), number: 2 ** 53 - 1, text: "é" }).execute();
@@ -90,7 +90,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.equal((await query.execute())[0]!.number, null);
     });
 
-    test("how many rows were changed, and the id of the last", async () => {
+    test("the number of changed rows, and the last ID", async () => {
       const inserted = await insert({ ...row("a"), id: 5 }, { ...row("b"), id: 6 }).execute();
       assert.deepEqual(
         inserted.map((each) => ({ ...each })),
@@ -102,7 +102,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(removed, [{ text: "a" }]);
     });
 
-    test("statements given at once keep their order, and a transaction is not parted", async () => {
+    test("simultaneous statements keep their order and interrupt no transaction", async () => {
       const texts = Array.from({ length: 20 }, (_, number) => `${number}`);
       const both = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("first of two")).execute();
@@ -117,7 +117,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       );
     });
 
-    test("this thread has its turn while another process holds the write lock", async () => {
+    test("this thread continues while another process holds the write lock", async () => {
       const other = new Database(file);
       other.exec("begin immediate");
       const isWritten = insert(row("patient")).execute();
@@ -153,7 +153,7 @@ describe("the thread of statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("UnavailableError for what waits and comes later, where it ends by itself", async () => {
+  test("UnavailableError for pending and later statements, if it ends unexpectedly", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);
@@ -189,7 +189,7 @@ describe("the thread of statements", () => {
     await again.close();
   });
 
-  test("keeps a program that waits for a statement, and no other", async () => {
+  test("keeps a program with a pending statement alive, and no other", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
       import { CompiledQuery } from "kysely";
