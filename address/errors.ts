@@ -81,3 +81,11 @@ export function describeValue(value: unknown): string {
   if (typeof value === "number") return String(value);
   return typeof value === "string" ? (quoted(value) ?? "other text") : describeType(value);
 }
+
+/** @throws {TypeError} that names the first field of `given` that is not in the list `known` */
+export function refuseUnknown(given: object, known: string, what: "option" | "field"): void {
+  const names = known.split(", ");
+  const wrong = Object.keys(given).find((name) => !names.includes(name));
+  if (wrong !== undefined)
+    throw new TypeError(`${wrong.slice(0, 64)}: unknown ${what}, expected one of ${known}`);
+}

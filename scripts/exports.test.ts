@@ -19,7 +19,7 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/parts":
-    "ServiceError address findRecord fits hear integer proveSimulation sleep within",
+    "ServiceError address findRecord fits hear integer proveSimulation refuseUnknown sleep within",
   "executable-address/proof/parts": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction headersOf vaultCodes`,
   "executable-address/status": `

@@ -175,6 +175,14 @@ async function until(what: string, isTrue: () => boolean | Promise<boolean>) {
   assert.fail(`never: ${what}`);
 }
 
+test("openShop: TypeError for an unknown option", () => {
+  const wrong = { referenceKeys: [referenceKey], rpcs: [], confirmations: 0, onPayments() {} };
+  assert.throws(() => openShop(wrong as never), {
+    name: "TypeError",
+    message: /^onPayments: unknown option, expected one of store, service, referenceKeys, /,
+  });
+});
+
 describeOnEach("order", () => {
   test("InvalidError for a faulty intent, and for the reference of another order", async () => {
     const { shop } = await newShop();

@@ -3,6 +3,7 @@
 // shop's own nodes prove the payment, never on the word of an event.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
+import { refuseUnknown } from "executable-address/client/parts";
 import { type ProveEventOptions, verifyWebhook } from "executable-address/webhook";
 import { openCheckout } from "./checkout.ts";
 import type { Executed, Paid, Recovered } from "./facts.ts";
@@ -66,8 +67,17 @@ export type ShopOptions = ProveEventOptions & {
 
 export type Shop = ReturnType<typeof openShop>;
 
-/** With {@link postgresStore} several servers may be one shop. */
+const shopOptions =
+  "store, service, referenceKeys, secrets, deliver, refund, onPayment, warn, isOurs, onRestored, " +
+  "patienceMs, reconcileMs, rpcs, quorum, confirmations, factory, keccak";
+
+/**
+ * Opens a shop. With {@link postgresStore}, several servers can share one shop.
+ *
+ * @throws {TypeError} for options that are unknown or cannot work
+ */
 export function openShop(options: ShopOptions) {
+  refuseUnknown(options, shopOptions, "option");
   const { store, secrets = [], reconcileMs = 10_000 } = options;
   const warn = options.warn ?? ((message) => console.error(message));
   const service = "lookup" in options.service ? options.service : createClient(options.service);

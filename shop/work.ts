@@ -100,7 +100,13 @@ async function take(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
   // Another program of the same account made the address.
   if (!order) return true;
-  const fact = await proveEvent(event, order.record, parts);
+  const { rpcs, quorum, confirmations, factory, keccak } = parts;
+  const fact = await proveEvent(event, order.record, {
+    ...{ rpcs, confirmations },
+    ...(quorum !== undefined && { quorum }),
+    ...(factory && { factory }),
+    ...(keccak && { keccak }),
+  });
   if (fact.fact === "notYet") return false;
   await applyFact(order, fact, parts);
   return true;

@@ -2,6 +2,7 @@
 // servers have the key, so the code that checks these answers is loaded by the first call.
 
 import { parseAddress } from "../abi/checksum.ts";
+import { refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import {
   type Answered,
@@ -23,7 +24,7 @@ import type {
   ServiceEvent,
 } from "./lists.ts";
 import { orNothing } from "./mirrors.ts";
-import { refuseUnknown, type Settings } from "./options.ts";
+import type { Settings } from "./options.ts";
 import { loadCode, send, writeQuery } from "./request.ts";
 
 /** The methods of a client that take an API key. */

@@ -1,8 +1,9 @@
 // One call of a client's method: its own options over the client's, one deadline for all of its
 // attempts, and the response beside the answer for callers who want its request ID.
 
+import { refuseUnknown } from "../errors.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
-import { limitMsMax, parseCount, parseHeaders, refuseUnknown } from "./options.ts";
+import { limitMsMax, parseCount, parseHeaders } from "./options.ts";
 import type { ResponseInfo, Signal, Transport } from "./request.ts";
 import { startBound } from "./within.ts";
 

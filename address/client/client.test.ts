@@ -590,7 +590,7 @@ describe("options", () => {
   test("TypeError with the valid names for an unknown option or field", async () => {
     const unknown = (name: string, what: string, known: string) => ({
       name: "TypeError",
-      message: `${name}: no such ${what}; the ${what}s are ${known}`,
+      message: `${name}: unknown ${what}, expected one of ${known}`,
     });
     assert.throws(
       () => open({ timeout: 5 } as object),

@@ -3,6 +3,7 @@
 // data.
 
 import { parseAddress } from "../abi/checksum.ts";
+import { refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { type Account, openAccount } from "./account.ts";
@@ -11,7 +12,7 @@ import { type Answered, type Call, type CallOptions, callOptions, startCall } fr
 import type { Check } from "./check.ts";
 import type { CreateOptions, NewIntent } from "./create.ts";
 import { lookupIn, orNothing } from "./mirrors.ts";
-import { type ClientOptions, parseOptions, refuseUnknown } from "./options.ts";
+import { type ClientOptions, parseOptions } from "./options.ts";
 import type { ProofSource, Proved, ProvedWait, ProveOptions } from "./prove.ts";
 import { loadCode, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";

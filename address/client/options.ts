@@ -2,7 +2,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
-import { describeType } from "../errors.ts";
+import { describeType, refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import { version } from "../version.ts";
@@ -103,14 +103,6 @@ export function parseCount<Name extends string>(
     return value as number;
   const found = typeof value === "number" ? value : describeType(value);
   throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
-}
-
-/** @throws {TypeError} that names the first field of `given` that is not among `known` */
-export function refuseUnknown(given: object, known: string, what: "option" | "field"): void {
-  const names = known.split(", ");
-  const wrong = Object.keys(given).find((name) => !names.includes(name));
-  if (wrong !== undefined)
-    throw new TypeError(`${wrong.slice(0, 64)}: no such ${what}; the ${what}s are ${known}`);
 }
 
 /** Browsers name themselves, and would ask the service whether another name is allowed. */

@@ -3,6 +3,7 @@
 // the library, because the names here may change in any release. Others use
 // `executable-address/client`.
 
+export { refuseUnknown } from "../errors.ts";
 export { address, fits, integer } from "../shape.ts";
 export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";

@@ -133,6 +133,13 @@ describe("verifyReference", () => {
       refusedAs("order_mismatch"),
     );
   });
+  test("TypeError for an unknown option", () => {
+    const options = { accept: () => false };
+    assert.throws(() => verifyReference(loose, "order-1", key, options as object), {
+      name: "TypeError",
+      message: "accept: unknown option, expected one of factory, accepts",
+    });
+  });
   test("refuses a record that does not prove itself, though its salt is right", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);

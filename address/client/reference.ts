@@ -8,7 +8,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { parseAddress } from "../abi/checksum.ts";
 import { fromHex, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
-import { InvalidError } from "../errors.ts";
+import { InvalidError, refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeTerms } from "../intent/terms.ts";
 import { verifyRecord } from "../record.ts";
@@ -115,13 +115,16 @@ export type ReferenceOptions = TrustOptions & {
  *   - `reference_mismatch`: the salt is of another reference, intent or key
  *   - `reference_only`: the salt proves only the reference, and there is no `accepts`
  *   - `order_mismatch`: `accepts` returned false
+ * @throws {TypeError} on a malformed key or an unknown option
  */
 export function verifyReference(
   record: unknown,
   reference: string,
   keys: string | readonly string[],
-  { factory = factoryAddress, accepts }: ReferenceOptions = {},
+  options: ReferenceOptions = {},
 ): AddressRecord {
+  refuseUnknown(options, "factory, accepts", "option");
+  const { factory = factoryAddress, accepts } = options;
   const proved = verifyRecord(record, { factory });
   const { intent } = proved;
   const list = typeof keys === "string" ? [keys] : keys;

@@ -2,7 +2,7 @@
 // has a better source, such as a light client or an L1 oracle, brings the hash from there.
 
 import { toQuantity } from "../abi/hex.ts";
-import { describeType } from "../errors.ts";
+import { describeType, refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { findBlock, httpRpc, parseNumber, type Rpc } from "../status/rpc.ts";
 import { ProofError } from "./error.ts";
@@ -84,8 +84,21 @@ async function headOf(rpc: Rpc, chainId: number): Promise<number | string> {
 
 export const callOf = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? httpRpc(rpc) : rpc);
 
-/** @throws {TypeError} */
-export function parseAgreement(rpcs: Rpcs, { quorum, confirmations = 0 }: AgreementOptions) {
+const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
+
+/**
+ * Refuses unknown options, because a misspelled `quorum` would trust fewer nodes than intended.
+ *
+ * @throws {TypeError} that names the first unknown option
+ */
+export function refuseUnknownOptions(options: object): void {
+  refuseUnknown(options, gatherOptions, "option");
+}
+
+/** @throws {TypeError} for unknown options, or values that no endpoints could meet */
+export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
+  refuseUnknownOptions(options);
+  const { quorum, confirmations = 0 } = options;
   if (!Array.isArray(rpcs))
     throw new TypeError(`rpcs: expected a list, found ${describeType(rpcs)}`);
   if (rpcs.length === 0) throw new TypeError("rpcs: expected one or more, found none");

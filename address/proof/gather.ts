@@ -21,6 +21,7 @@ import {
   callOf,
   parseAgreement,
   type Rpcs,
+  refuseUnknownOptions,
 } from "./agree.ts";
 import { askEvents, askOutcome } from "./build/ask.ts";
 import { encodeTransaction, type Json } from "./build/fields.ts";
@@ -55,6 +56,7 @@ export async function proveAt(
   agreed: AgreedBlock,
   options: GatherOptions,
 ): Promise<AddressProof> {
+  refuseUnknownOptions(options);
   const { proof, found } = await fromAny(options.rpcs, (rpc) =>
     askOutcome(rpc, record, agreed, options),
   );
@@ -204,6 +206,7 @@ export async function rebuild(
   transactionHash: Hex,
   { rpcs, ...options }: ProofOptions & { readonly rpcs: Rpcs },
 ): Promise<DecodedCall[]> {
+  refuseUnknownOptions(options);
   const keccak = chooseKeccak(options);
   const factory = (options.factory ?? factoryAddress).toLowerCase();
   return fromAny(rpcs, async (rpc) => {

@@ -16,7 +16,13 @@ import { httpRpc, type Rpc } from "../status/rpc.ts";
 import { headersOf, type Json } from "./build/fields.ts";
 import {
   agreeOnReceipt,
+  blockHashOf,
+  findPayments,
   makeReceipt,
+  proveAddress,
+  proveAt,
+  readAgreed,
+  rebuild,
   receiptFormat,
   type SavedReceipt,
   verifyReceipt,
@@ -190,6 +196,8 @@ describe("spec/receipt-vectors.json", () => {
   });
 });
 
+const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
+
 test("agreeOnReceipt: TypeError with what was found, of a node its place alone", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
@@ -198,10 +206,32 @@ test("agreeOnReceipt: TypeError with what was found, of a node its place alone",
     [{ rpcs: ["https://other.example", node, node] }, "rpcs.2: is rpcs.1 again"],
     [{ rpcs: [node], quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
     [{ rpcs: [node], confirmations: -1 }, "confirmations: expected an integer from 0, found -1"],
+    [{ rpcs: [node], quorm: 1 }, `quorm: unknown option, expected one of ${gatherOptions}`],
   ] as const)
     await assert.rejects(agreeOnReceipt(receipts[0], options as never), {
       name: "TypeError",
       message,
+    });
+});
+
+test("refuses unknown options before it asks a node", async () => {
+  const rpc = () => assert.fail("a node was asked");
+  const options = { rpcs: [rpc], confirmation: 5 };
+  const { record, proof } = receipts[0]!;
+  const block = { ...proof.block, chainId: proof.chainId, head: proof.block.number };
+  for (const attempt of [
+    () => blockHashOf([rpc], { chainId: 1, confirmation: 5 } as { chainId: number }),
+    () => proveAddress(record, options),
+    () => proveAt(record, block, options),
+    () => readAgreed(record, block, options),
+    () => findPayments(record, block, options),
+    () => rebuild(block.hash, options),
+    () => makeReceipt(record, options),
+    () => agreeOnReceipt(receipts[0], options),
+  ])
+    await assert.rejects(attempt, {
+      name: "TypeError",
+      message: `confirmation: unknown option, expected one of ${gatherOptions}`,
     });
 });
 

@@ -250,6 +250,16 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
+  test("TypeError for an unknown option, also of an event of a later type", async () => {
+    const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
+    const wrong = { ...options(), quorm: 2 };
+    await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
+      name: "TypeError",
+      message:
+        "quorm: unknown option, expected one of rpcs, quorum, confirmations, factory, keccak",
+    });
+  });
+
   test("unknown for a type that this version does not know, whatever its data", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");

@@ -7,7 +7,7 @@ import { UnprovenError, WebhookError } from "../client/errors.ts";
 import { eventTypes, proveEventShape, type ServiceEvent } from "../client/lists.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { agree, parseAgreement } from "../proof/agree.ts";
+import { agree, parseAgreement, refuseUnknownOptions } from "../proof/agree.ts";
 import { askOutcome } from "../proof/build/ask.ts";
 import { proveRecovery } from "../proof/execution.ts";
 import {
@@ -86,12 +86,14 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
  * @param of the record of the event's address as the order keeps it, or a client to look it up
  * @throws {WebhookError} where the chain says otherwise: refuse it
  * @throws {ProofError} or {ClientError} where nothing can be known now: have it delivered again
+ * @throws {TypeError} for unknown options, or without `confirmations`
  */
 export async function proveEvent(
   event: ServiceEvent,
   of: AddressRecord | Lookup,
   options: ProveEventOptions,
 ): Promise<ProvedEvent> {
+  refuseUnknownOptions(options);
   if (options.confirmations === undefined)
     throw new TypeError("confirmations: say how many blocks must stand upon a fact");
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };

@@ -60,6 +60,10 @@ describe("verifyWebhook", () => {
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],
       [{ secret: "7" }, "expected whsec_ and base64"],
       [{ publicKey: secret }, "expected whpk_ and base64"],
+      [
+        { secret, tolerance: 5 } as WebhookOptions,
+        "tolerance: unknown option, expected one of secret, publicKey, toleranceSeconds, now",
+      ],
     ];
     for (const [given, message] of wrong) {
       const verified = verifyWebhook(body, headersOf(body), { now: nowSeconds * 1000, ...given });

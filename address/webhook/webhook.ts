@@ -3,7 +3,7 @@
 
 import { WebhookError } from "../client/errors.ts";
 import type { ServiceEvent } from "../client/lists.ts";
-import { describeValue } from "../errors.ts";
+import { describeValue, refuseUnknown } from "../errors.ts";
 
 export { WebhookError } from "../client/errors.ts";
 export {
@@ -44,6 +44,7 @@ export async function verifyWebhook(
   headers: HeaderSource,
   options: WebhookOptions,
 ): Promise<ServiceEvent> {
+  refuseUnknown(options, "secret, publicKey, toleranceSeconds, now", "option");
   const { secret, publicKey, toleranceSeconds = 300, now = Date.now() } = options;
   if ((secret === undefined) === (publicKey === undefined))
     throw new TypeError(
