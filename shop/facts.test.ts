@@ -34,7 +34,7 @@ describe("applyFact", () => {
   test("Error, and no goods, where the order changed while the fact was proved", async () => {
     const { store, order, delivered, parts } = await open();
     await store.saveOrder(order);
-    const message = "order-1 changed while an event of it was proved";
+    const message = "order-1: the order changed while its event was being proved";
     await assert.rejects(applyFact(order, executed, parts(store)), { message });
     assert.deepEqual(delivered, []);
   });
@@ -46,7 +46,7 @@ describe("applyFact", () => {
       saveOrder: (next) => (next.deliveredFor ? undefined : store.saveOrder(next)),
       findByAddress: () => undefined,
     };
-    const message = "order-1 is gone from the store";
+    const message = "order-1: expected an order in the store, found none";
     await assert.rejects(applyFact(order, executed, parts(losing)), { message });
     assert.deepEqual(delivered, ["order-1"]);
   });

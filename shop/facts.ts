@@ -1,12 +1,13 @@
-// Applies a proved fact to its order: goods leave once, and what went back is booked once. A state
-// is kept only in place of the order that was read before the fact was proved, so none takes the
-// place of a newer one. What was done is noted afterwards, whatever else was kept meanwhile.
+// Applies a proved fact to its order: goods are delivered once, and refunds are booked once. A
+// state is stored only if the order has not changed since it was read, which was before the fact
+// was proved, so an old fact never replaces a newer one. A delivery or refund is recorded
+// afterwards in the latest version of the order.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
-/** `held`: of money that left no log only what is there now can be proved. */
+/** `held` is for money that left no log: only the current balance can be read. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
@@ -19,10 +20,10 @@ export type FactParts = {
 };
 
 /**
- * May be repeated: what was noted as done for a transaction is not done again.
+ * Applies a fact. Repeating it is safe: a recorded delivery or refund is not repeated.
  *
  * @param order as it was before the fact was proved
- * @throws {Error} where the order has changed since: prove it again
+ * @throws {Error} if the order has changed since then: prove the event again
  */
 export async function applyFact(
   order: ShopOrder,
@@ -35,25 +36,27 @@ export async function applyFact(
     return;
   }
   const { reference, deliveredFor, returned } = order;
-  const kept = await store.saveOrder({ ...order, state: stateAfter(order.state, fact) });
-  if (!kept) throw new Error(`${reference} changed while an event of it was proved`);
+  const kept = await store.saveOrder({ ...order, state: nextState(order.state, fact) });
+  if (!kept) throw new Error(`${reference}: the order changed while its event was being proved`);
   if (fact.fact === "executed" && deliveredFor === null) {
     await deliver(kept, fact);
-    await note(kept, store, (now) => ({ deliveredFor: now.deliveredFor ?? fact.transactionHash }));
+    await recordDone(kept, store, (now) => ({
+      deliveredFor: now.deliveredFor ?? fact.transactionHash,
+    }));
   }
   if (fact.fact === "recovered" && !(fact.transactionHash in returned)) {
     await refund(kept, fact);
-    const amount = amountOf(order, fact);
-    await note(kept, store, (now) => ({
+    const amount = sumRefunds(order, fact);
+    await recordDone(kept, store, (now) => ({
       returned: { ...now.returned, [fact.transactionHash]: amount },
     }));
   }
   if (fact.fact === "reverted" && deliveredFor !== null)
-    warn(`${reference}: the chain took back a payment whose goods have left`);
+    warn(`${reference}: a reorganization reverted a payment whose goods were delivered`);
 }
 
-/** Adds to the order what was done, and changes nothing else that it has by now. */
-async function note(
+/** Records a delivery or refund in the latest version of the order. */
+async function recordDone(
   order: ShopOrder,
   store: ShopStore,
   done: (now: ShopOrder) => Partial<ShopOrder>,
@@ -62,11 +65,11 @@ async function note(
     if (await store.saveOrder({ ...now, ...done(now) })) return;
     now = await store.findByAddress(order.record.address);
   }
-  throw new Error(`${order.reference} is gone from the store`);
+  throw new Error(`${order.reference}: expected an order in the store, found none`);
 }
 
-/** An executed order stays so, whatever returns of it later. */
-function stateAfter(state: OrderState, fact: ProvedEvent): OrderState {
+/** Returns the next state of an order. An executed order stays executed when money is returned. */
+function nextState(state: OrderState, fact: ProvedEvent): OrderState {
   switch (fact.fact) {
     case "reverted":
       return fact.state === "unfunded" || fact.state === "partially_funded" ? "open" : fact.state;
@@ -81,8 +84,8 @@ function stateAfter(state: OrderState, fact: ProvedEvent): OrderState {
   }
 }
 
-/** Base units of the order's token. */
-const amountOf = ({ record }: ShopOrder, { recoveries }: Recovered): string =>
+/** Returns the refunded amount in base units of the order's token. */
+const sumRefunds = ({ record }: ShopOrder, { recoveries }: Recovered): string =>
   String(
     recoveries
       .filter(({ token }) => addressKey(token) === addressKey(record.intent.token))

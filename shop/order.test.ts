@@ -5,26 +5,26 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { makeRecord } from "executable-address";
 import { sample, shop } from "../address/test/samples.ts";
-import { assertSame, newOrder, requireKept } from "./order.ts";
+import { assertSame, newOrder, requireStored } from "./order.ts";
 import { sqliteStore } from "./shop.ts";
 
 const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
-describe("requireKept", () => {
+describe("requireStored", () => {
   test("Error where the store lost the reference, else the order that is kept", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
-    await assert.rejects(requireKept(store, "order-1"), {
-      message: "order-1 is gone from the store",
+    await assert.rejects(requireStored(store, "order-1"), {
+      message: "order-1: expected an order in the store, found none",
     });
     const kept = await store.saveOrder(order);
-    assert.deepEqual(await requireKept(store, "order-1"), kept);
+    assert.deepEqual(await requireStored(store, "order-1"), kept);
   });
 });
 
 describe("assertSame", () => {
   test("reference_in_use for an order that pays otherwise", () => {
-    const message = `${record.address} is called so, and pays for something else`;
+    const message = `${record.address} has this reference, and another intent`;
     const issues = [{ path: ["reference"], code: "reference_in_use", message }];
     for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])
       assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });

@@ -1,7 +1,86 @@
-// Makes and compares the orders of a shop, and finds the one that is kept.
+// From an order to its address. The order is stored before anything is sent, and its salt binds its
+// intent to its reference. So a crash, a double click, and a lost database all lead to the same
+// address, and a stranger cannot create an address that passes for the order's.
 
-import { type AddressRecord, type Intent, InvalidError } from "executable-address";
+import {
+  type AddressRecord,
+  encodeNewIntent,
+  factoryAddress,
+  type Hex,
+  type Intent,
+  InvalidError,
+  makeRecord,
+} from "executable-address";
+import type { Client, NewIntent } from "executable-address/client";
+import { ServiceError } from "executable-address/client/parts";
+import { parseReference, saltForOrder } from "executable-address/reference";
+import type { ProveEventOptions } from "executable-address/webhook";
 import type { ShopOrder, ShopStore } from "./store.ts";
+
+const noSalt: Hex = `0x${"00".repeat(32)}`;
+
+/** The intent of an order, without its salt, which is derived from the intent and the reference. */
+export type OrderIntent = Omit<NewIntent, "salt">;
+
+type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
+  readonly store: ShopStore;
+  readonly service: Client;
+  readonly referenceKeys: readonly string[];
+  warn(message: string): void;
+  /** Stores the order that the service already has: restore.ts. */
+  adopt(reference: string, address: Hex): Promise<ShopOrder>;
+};
+
+export function openCheckout(parts: CheckoutParts) {
+  const { store, service, warn } = parts;
+  const trust = { factory: parts.factory ?? factoryAddress };
+  const [key] = parts.referenceKeys;
+  if (key === undefined) throw new TypeError("referenceKeys: expected one or more");
+
+  /**
+   * Creates the order `reference` and its address. The call is idempotent as long as the amount,
+   * the calls, and `recovery` are the same.
+   *
+   * @throws {InvalidError} with every fault of the intent, or `reference_in_use` if another order
+   *   has this reference
+   */
+  async function order(reference: string, intent: OrderIntent): Promise<ShopOrder> {
+    const name = parseReference(reference);
+    const { intent: parsed } = encodeNewIntent({ ...intent, salt: noSalt }, trust);
+    const salt = saltForOrder(name, parsed, key!, trust);
+    const record = makeRecord({ ...parsed, salt }, trust);
+    const made =
+      (await store.findByReference(name)) ??
+      (await store.saveOrder(newOrder(name, record, "made"))) ??
+      (await requireStored(store, name));
+    return create(assertSame(made, record));
+  }
+
+  async function create(order: ShopOrder): Promise<ShopOrder> {
+    if (order.state !== "made") return order;
+    const { reference, record } = order;
+    try {
+      await service.create(record.intent, { reference });
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "reference_in_use") throw error;
+      const address = error.issues[0]?.message as Hex;
+      return assertSame(await parts.adopt(reference, address), record);
+    }
+    // The order may have been paid and delivered before the service answered.
+    return (await store.saveOrder({ ...order, state: "open" })) ?? requireStored(store, reference);
+  }
+
+  return {
+    order,
+    /** Creates the stored orders that have no address yet, except expired ones. */
+    async resume(): Promise<void> {
+      for (const made of await store.findMade()) {
+        if (made.record.intent.expirationTimestamp * 1000 < Date.now()) continue;
+        await create(made).catch(({ message }) => warn(`${made.reference}: ${message}`));
+      }
+    },
+  };
+}
 
 export function newOrder(
   reference: string,
@@ -12,14 +91,14 @@ export function newOrder(
   return { reference, record, state, ...nothingYet };
 }
 
-/** The order that another save has put in the place of what was known. */
-export async function requireKept(store: ShopStore, reference: string): Promise<ShopOrder> {
+/** Returns the order that another server stored in the meantime. */
+export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
   const kept = await store.findByReference(reference);
   if (kept) return kept;
-  throw new Error(`${reference} is gone from the store`);
+  throw new Error(`${reference}: expected an order in the store, found none`);
 }
 
-/** Whether two intents pay the same for the same customer; they may expire at different times. */
+/** Returns whether two intents are for the same order. They may expire at different times. */
 export function sameOrder(a: Intent, b: Intent): boolean {
   const texts = [a, b].map(({ expirationTimestamp: _, salt: __, ...rest }) =>
     JSON.stringify(Object.entries(rest).sort()),
@@ -30,6 +109,6 @@ export function sameOrder(a: Intent, b: Intent): boolean {
 /** @throws {InvalidError} `reference_in_use` */
 export function assertSame(kept: ShopOrder, { intent }: AddressRecord): ShopOrder {
   if (sameOrder(kept.record.intent, intent)) return kept;
-  const message = `${kept.record.address} is called so, and pays for something else`;
+  const message = `${kept.record.address} has this reference, and another intent`;
   throw new InvalidError([{ path: ["reference"], code: "reference_in_use", message }]);
 }

@@ -1,13 +1,13 @@
-// Reads orders back that the service has and the store has lost. The service's word is not enough:
-// an order is adopted only if its salt shows that the holder of the reference key asked for exactly
-// this intent under this reference. A stranger can name a cheap address after a dear order and use
-// its salt again, but cannot make that salt.
+// Restores orders that the service has and the store has lost. The service is not trusted: an order
+// is adopted only if its salt proves that the owner of the reference key requested exactly this
+// intent under this reference. A stranger can give a cheap address the reference and the salt of an
+// expensive order, but cannot compute the salt of its own intent.
 
 import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
 import { verifyReference } from "executable-address/reference";
 import type { ProveEventOptions } from "executable-address/webhook";
-import { newOrder, requireKept } from "./order.ts";
+import { newOrder, requireStored } from "./order.ts";
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 type RestoreParts = Pick<ProveEventOptions, "factory"> & {
@@ -19,7 +19,7 @@ type RestoreParts = Pick<ProveEventOptions, "factory"> & {
   warn(message: string): void;
 };
 
-/** What an event or a list says of an address. */
+/** The fields of an event or a list that identify an order. */
 export type NamedAddress = Pick<ListedAddress, "address" | "reference" | "createdBy">;
 
 export function openRestore(parts: RestoreParts) {
@@ -28,23 +28,23 @@ export function openRestore(parts: RestoreParts) {
   let newest: Promise<unknown> | undefined;
 
   /**
-   * Stores the order that the service already has, if the reference key shows that it is the
-   * shop's. It replaces an order that was not made, and no other.
+   * Stores the order that the service already has, if its salt proves that it is the shop's. It
+   * replaces only an order that has no address yet.
    *
    * @returns the order that is stored under the reference, perhaps with another address
    * @throws {InvalidError} if the record is not this order's
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
     const found = await service.lookup(address);
-    // A replica of the service may be behind what the event or the list says.
-    if (!found) throw new Error(`the service has no record of ${address} yet`);
+    // A replica of the service may lag behind the event or the list.
+    if (!found) throw new Error(`${address}: the service has no record yet`);
     const record = verifyReference(found, reference, referenceKeys, trust);
     const kept = await store.findByReference(reference);
     if (kept && kept.state !== "made") return kept;
     const { version = 0 } = kept ?? {};
     const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
     const saved = await store.saveOrder(restored);
-    if (!saved) return requireKept(store, reference);
+    if (!saved) return requireStored(store, reference);
     await parts.onRestored?.(saved);
     return saved;
   }
@@ -55,7 +55,7 @@ export function openRestore(parts: RestoreParts) {
     try {
       const order = await adopt(reference, address);
       if (addressKey(order.record.address) === addressKey(address)) return order;
-      warn(`${reference} is ${order.record.address}; ${address} is called so too`);
+      warn(`${reference} is ${order.record.address}, but ${address} has the same reference`);
       return undefined;
     } catch (error) {
       if (error instanceof InvalidError) return undefined;
@@ -63,7 +63,7 @@ export function openRestore(parts: RestoreParts) {
     }
   }
 
-  /** @param isNewestOnly stops at a page of addresses that has known orders and no lost ones */
+  /** @param isNewestOnly stops after a page that has known orders and no lost ones */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
     for await (const rows of ownAddresses(service)) {
@@ -83,8 +83,8 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Reads back the orders that are newer than the store, once: all of them if the store is empty,
-   * those since the backup if it was restored from one, usually none.
+   * Restores, once, the orders that are newer than the store: all if the store is empty, those
+   * since the backup after a restore, and usually none.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -98,17 +98,17 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Finds an order that the store does not have, for an event of its address. The newest orders
-     * are read back first, so no event decides which address an order has.
+     * Finds an order that the store does not have, for an event of its address. Restores the newest
+     * orders first, so an event cannot decide which address an order has.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();
       return (await store.findByAddress(named.address)) ?? adoptNamed(named);
     },
     /**
-     * Reads back every order that the store has lost, however old.
+     * Restores every order that the store has lost, regardless of its age.
      *
-     * @returns the orders that were read back
+     * @returns the restored orders
      */
     restore: () => readBack(false),
   };
@@ -118,7 +118,7 @@ async function* ownAddresses(service: Client) {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? {} : { cursor };
-    // What strangers create with the client ID would be read at each start, however much it is.
+    // Addresses created with the client ID are skipped, because strangers can create many of them.
     const ours = { createdBy: "api_key", order: "newest", limit: 100 } as const;
     const page = await service.addresses({ ...ours, ...query });
     yield page.items;

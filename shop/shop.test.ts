@@ -319,7 +319,7 @@ describeOnEach("receive", () => {
     lie.data.status.address = unpaid.record.address;
     await deliverTo(world, lie);
     await until("the warning", () => world.warnings.length > 0);
-    assert.match(world.warnings[0]!, /is refused/);
+    assert.match(world.warnings[0]!, /: refused: /);
     assert.deepEqual(world.delivered, []);
   });
 
@@ -555,7 +555,10 @@ describeOnEach("events that fail", () => {
     await chain.reorg(2);
     await deliverTo(world, await eventOf(order, "address.reverted"));
     await until("the warning", () => world.warnings.length > 0);
-    assert.match(world.warnings[0]!, /took back a payment whose goods have left/);
+    assert.match(
+      world.warnings[0]!,
+      /a reorganization reverted a payment whose goods were delivered/,
+    );
     await world.shop.stop();
     assert.deepEqual(world.delivered, [order.reference]);
   });

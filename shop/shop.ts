@@ -1,12 +1,12 @@
-// `executable-address-shop`: what stands between an order and its goods. An order has its address
-// before anybody can pay it, an event is kept before it is answered, and goods leave when the
-// shop's own nodes prove the payment, never on the word of an event.
+// `executable-address-shop`: from an order to its delivery. An order is stored before anybody can
+// pay its address, an event is stored before it is acknowledged, and goods are delivered only when
+// the shop's own nodes prove the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
 import { refuseUnknown } from "executable-address/client/parts";
 import { type ProveEventOptions, verifyWebhook } from "executable-address/webhook";
-import { openCheckout } from "./checkout.ts";
 import type { Executed, Paid, Recovered } from "./facts.ts";
+import { openCheckout } from "./order.ts";
 import { openRestore } from "./restore.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 import { openWork } from "./work.ts";
@@ -14,54 +14,57 @@ import { openWork } from "./work.ts";
 export { InvalidError } from "executable-address";
 export { type ShopManifest, signShopLink } from "executable-address/payment";
 export { type ProvedEvent, WebhookError } from "executable-address/webhook";
-export type { OrderIntent } from "./checkout.ts";
 export type { Executed, Paid, Recovered } from "./facts.ts";
-export { sameOrder } from "./order.ts";
+export { type OrderIntent, sameOrder } from "./order.ts";
 export { type PostgresPool, postgresStore } from "./postgres.ts";
 export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { KeptEvent, OrderState, ShopOrder, ShopStore } from "./store.ts";
 
 export type ShopOptions = ProveEventOptions & {
-  /** {@link sqliteStore}, {@link postgresStore}, or a store of the shop's own. */
+  /** {@link sqliteStore}, {@link postgresStore}, or your own store. */
   readonly store: ShopStore;
-  /** The service, by a client of its API key or the options to make one. */
+  /** A client of the service with an API key, or the options to create one. */
   readonly service: Client | ClientOptions;
-  /** The account's reference key; after a rotation the newest, then the older ones. */
+  /** The account's reference keys, the newest first. */
   readonly referenceKeys: readonly string[];
-  /** `whsec_…` of the endpoint; during a rotation both. Without one, events are only fetched. */
+  /**
+   * The endpoint's secrets (`whsec_…`), both during a rotation. Without one, events are only
+   * polled.
+   */
   readonly secrets?: readonly string[];
   /**
-   * Sends the goods of an order, whose payment is proved. It is called until it has succeeded once,
-   * and perhaps once more with the same order: after a crash, or beside a call that takes longer
-   * than `patienceMs`. Make the order's address the key of what it does.
+   * Delivers the goods of an order whose payment is proved. It is called until it succeeds. It can
+   * be called again for the same order, for example after a crash or while an earlier call takes
+   * longer than `patienceMs`, so use the order's address as an idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
-   * Books what one transaction sent back to the customer; called as `deliver` is. Make address and
-   * transaction the key of what it does.
+   * Books the amounts that one transaction returned to the customer. It is called like `deliver`;
+   * use the address and the transaction hash as an idempotency key.
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Books a payment: all that one transaction paid in one token, which may be any: look at
-   * `fact.token`. It pays for nothing before `deliver`. It is called once or more for each event,
-   * and two payments of one transaction give the same fact: make transaction and token the key.
+   * Books a payment: the total that one transaction paid in one token, which can be any token, so
+   * check `fact.token`. Do not deliver before `deliver` is called. It is called at least once per
+   * event, and two payments in one transaction have the same fact: use the transaction hash and the
+   * token as an idempotency key.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
-  /** Hears of what a person should look at. Default `console.error`. */
+  /** Receives messages that a person should read. Default `console.error`. */
   warn?(message: string): void;
   /**
-   * Whether an order that the store does not know is this shop's: for accounts that more than one
-   * program uses. Default: all that the reference keys prove.
+   * Returns whether an order that the store does not know is this shop's, if several programs use
+   * the account. Default: every order that the reference keys prove.
    */
   isOurs?(reference: string): boolean;
   /**
-   * Hears of each order that was read back from the service after a loss of the database, so that
-   * the shop's own tables can have it again. It may be called again after a crash.
+   * Called for each order that was restored from the service after a loss of the database, so that
+   * you can restore your own tables. It may be called again after a crash.
    */
   onRestored?(order: ShopOrder): unknown;
-  /** How long one event may be worked on before others take its place. Default 60,000. */
+  /** The maximum time for one event before the next ones are processed. Default 60,000. */
   readonly patienceMs?: number;
-  /** How often events are fetched, whatever webhooks came. Default 10,000. */
+  /** The interval for polling events, in addition to webhooks. Default 10,000. */
   readonly reconcileMs?: number;
 };
 
@@ -87,7 +90,7 @@ export function openShop(options: ShopOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
-  /** Fetches what the service said since the last time: all of it is kept, none is judged. */
+  /** Fetches and stores all events since the last call. */
   async function reconcile(): Promise<void> {
     for (;;) {
       const cursor = await store.cursor();
@@ -98,38 +101,39 @@ export function openShop(options: ShopOptions) {
   }
 
   async function start(): Promise<void> {
-    await restoreNewest().catch(say("orders"));
-    await checkout.resume().catch(say("orders"));
-    await reconcile().catch(say("events"));
-    await work.look().catch(say("work"));
+    await restoreNewest().catch(warnAbout("orders"));
+    await checkout.resume().catch(warnAbout("orders"));
+    await reconcile().catch(warnAbout("events"));
+    await work.run().catch(warnAbout("work"));
     if (!isStopped) timer = setTimeout(start, reconcileMs);
   }
-  const say = (what: string) => (error: Error) => warn(`${what}: ${error.message}`);
+  const warnAbout = (what: string) => (error: Error) => warn(`${what}: ${error.message}`);
 
   return {
-    /** Makes the address of an order; see {@link openCheckout}. */
+    /** Creates an order and its address: {@link openCheckout}. */
     order: checkout.order,
     /**
-     * Reads every order that the store does not have back from the service. `start` does so for the
-     * newest ones.
+     * Restores every order that the store has lost from the service. `start` restores the newest
+     * ones.
      */
     restore,
     /**
-     * Keeps the event of a webhook: answer 2xx as soon as this resolves. The work comes after.
+     * Stores the event of a webhook, which is processed later. Answer 2xx as soon as this resolves.
      *
-     * @param body as it came
-     * @throws {WebhookError} unless it is signed; any other error: answer 5xx, it comes again
+     * @param body the unchanged bytes or text of the request
+     * @throws {WebhookError} if the signature is invalid; for any other error, answer 5xx to get
+     *   the event again
      */
     async receive(
       body: Parameters<typeof verifyWebhook>[0],
       headers: Parameters<typeof verifyWebhook>[1],
     ): Promise<void> {
       await store.keepEvents([await verifyWebhook(body, headers, { secret: secrets })]);
-      setTimeout(() => void work.look().catch(say("work")), 0);
+      setTimeout(() => void work.run().catch(warnAbout("work")), 0);
     },
     /**
-     * Reads back the orders that the database lost, continues what was interrupted, then fetches
-     * events and works on them until it is stopped.
+     * Restores lost orders, resumes interrupted ones, then fetches and processes events until it is
+     * stopped.
      */
     start,
     stop(): Promise<void> {

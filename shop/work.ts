@@ -1,6 +1,5 @@
-// Works off the events that are kept. Each is proved when its turn comes, so what is known of an
-// order is always newer than what was known before. An event that fails waits by itself: it delays
-// no other.
+// Processes the stored events. Each event is proved when it is processed, so an order only moves to
+// newer facts. An event that fails is retried later and does not delay others.
 
 import { within } from "executable-address/client/parts";
 import {
@@ -19,74 +18,74 @@ type WorkParts = ProveEventOptions &
     restoreOne(named: NamedAddress): Promise<ShopOrder | undefined>;
   };
 
-/** Events worked on at once, each of another address: a slow node delays few. */
+/** Events that are processed simultaneously, each of another address, so a slow node delays few. */
 const eventsAtOnce = 8;
-/** A claim lasts longer than the work that it is for. */
+/** A claim lasts longer than the work on its event. */
 const claimMsMore = 5_000;
 
-/** 1 s, 2 s, 4 s … to ten minutes: fifty attempts take about seven hours. */
+/** The delay doubles from 1 s to ten minutes, so fifty attempts take about seven hours. */
 const attemptsMax = 50;
 const delayMs = (attempts: number) => Math.min(1000 * 2 ** attempts, 600_000);
 
 export function openWork(parts: WorkParts) {
   const { store, warn, patienceMs = 60_000 } = parts;
   const busy = new Set<Promise<void>>();
-  let isLooking = false;
-  let isAskedAgain = false;
+  let isRunning = false;
+  let isRequested = false;
   let isStopped = false;
 
-  /** Begins with what is due; goes on by itself until nothing is. */
-  async function look(): Promise<void> {
-    isAskedAgain = true;
-    if (isLooking) return;
-    isLooking = true;
+  /** Processes events until none is due. */
+  async function run(): Promise<void> {
+    isRequested = true;
+    if (isRunning) return;
+    isRunning = true;
     try {
-      while (isAskedAgain && !isStopped && busy.size < eventsAtOnce) {
-        isAskedAgain = false;
+      while (isRequested && !isStopped && busy.size < eventsAtOnce) {
+        isRequested = false;
         const kept = await store.claimEvent(patienceMs + claimMsMore);
         if (!kept) continue;
-        isAskedAgain = true;
+        isRequested = true;
         begin(kept);
       }
     } finally {
-      isLooking = false;
+      isRunning = false;
     }
   }
 
   function begin(kept: KeptEvent): void {
-    const work = workOff(kept)
+    const work = handle(kept)
       .catch(({ message }) => warn(`${kept.event.id}: ${message}`))
       .then(() => {
         busy.delete(work);
-        look().catch(({ message }) => warn(message));
+        run().catch(({ message }) => warn(message));
       });
     busy.add(work);
   }
 
-  async function workOff(kept: KeptEvent): Promise<void> {
+  async function handle(kept: KeptEvent): Promise<void> {
     const { event, claim } = kept;
     try {
-      const ended = await within(patienceMs, take(event, parts));
-      if (!ended) return await again(kept, `not done in ${patienceMs} ms`);
+      const ended = await within(patienceMs, processEvent(event, parts));
+      if (!ended) return await retryLater(kept, `not done in ${patienceMs} ms`);
       if ("error" in ended) throw ended.error;
       if (ended.found) return await store.endEvent(claim);
-      await again(kept, "not deep enough yet");
+      await retryLater(kept, "not deep enough yet");
     } catch (error) {
       const { message } = error as Error;
-      if (!(error instanceof WebhookError)) return again(kept, message);
-      warn(`${event.id} is refused: ${message}`);
+      if (!(error instanceof WebhookError)) return retryLater(kept, message);
+      warn(`${event.id}: refused: ${message}`);
       await store.endEvent(claim);
     }
   }
 
-  async function again({ event, attempts, claim }: KeptEvent, reason: string): Promise<void> {
+  async function retryLater({ event, attempts, claim }: KeptEvent, reason: string): Promise<void> {
     if (attempts < attemptsMax) return store.delayEvent(claim, attempts + 1, delayMs(attempts));
-    warn(`${event.id} is given up after ${attempts} attempts: ${reason}`);
+    warn(`${event.id}: abandoned after ${attempts} attempts: ${reason}`);
     await store.endEvent(claim);
   }
 
   return {
-    look,
+    run,
     async stop(): Promise<void> {
       isStopped = true;
       await Promise.all(busy);
@@ -94,11 +93,11 @@ export function openWork(parts: WorkParts) {
   };
 }
 
-/** @returns whether the event is done with */
-async function take(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
+/** Proves and applies an event. @returns whether it is done */
+async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
-  // Another program of the same account made the address.
+  // Another program of the same account created the address.
   if (!order) return true;
   const { rpcs, quorum, confirmations, factory, keccak } = parts;
   const fact = await proveEvent(event, order.record, {

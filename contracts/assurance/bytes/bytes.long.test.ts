@@ -15,9 +15,8 @@ import {
 import { deployFactory } from "../../deploy.ts";
 import { demoToken, factoryAddress, initCodePrefix } from "../../index.ts";
 import { addressOf, type CallTerms, openChain, toFactory } from "../../testing/local-chain.ts";
-import { everything, examples } from "./cases.ts";
 import { broken, type Laws, prefixBytes, prefixLaws, stubLaws } from "./laws.ts";
-import { openProver } from "./prover.ts";
+import { everything, examples, openProver } from "./prover.ts";
 import { any } from "./terms.ts";
 
 const intentTuple =

@@ -1,20 +1,21 @@
-// Z3, from npm, as a function from a condition to whether anything satisfies it.
+// Decides whether any case satisfies a condition: with Z3 for all cases together, or with some
+// hundred examples, which refute most wrong bytes without the solver.
 
 import { init, killThreads } from "z3-solver";
-import { declarations } from "./cases.ts";
-import { type Bool, smtBool } from "./terms.ts";
+import type { Case } from "./laws.ts";
+import { type Bool, chooseByte, less, smtBool, smtWord, type Word } from "./terms.ts";
 
 type Prover = {
-  /** Whether any case at all satisfies `condition`. Throws where the solver does not know. */
+  /** Returns whether any case satisfies `condition`. Throws if the solver does not know. */
   satisfiable(condition: Bool): Promise<boolean>;
-  /** Ends the solver's threads, which keep a process alive. */
+  /** Ends the solver's threads, which would keep the process alive. */
   close(): Promise<void>;
 };
 
 export async function openProver(): Promise<Prover> {
   const { Context, em } = await init();
   const { Solver } = Context("main");
-  /** Answers by a condition's text: two of three changed bytes give one that was there before. */
+  /** Answers by the text of the condition: two of three changed bytes lead to a known one. */
   const answers = new Map<string, boolean>();
   return {
     async satisfiable(condition) {
@@ -38,4 +39,85 @@ export async function openProver(): Promise<Prover> {
     },
     close: () => killThreads(em),
   };
+}
+
+/** Free variables and their upper bounds (exclusive). */
+const bounds: Record<string, bigint> = {
+  caller: 1n << 160n,
+  self: 1n << 160n,
+  value: 1n << 128n,
+  gas: 1n << 64n,
+  // 2^32 bytes of memory cost 3.5 * 10^13 gas, so longer data is impossible.
+  callDataBytes: 1n << 32n,
+  codeBytes: 1n << 32n,
+  answerBytes: 1n << 32n,
+};
+const memoryBytesMax = 1n << 32n;
+
+/** The declarations of {@link everything}, and the assumptions about its variables. */
+const declarations = [
+  ...["index", ...Object.keys(bounds)].map((name) => `(declare-const ${name} (_ BitVec 256))`),
+  ...["callData", "code", "answer"].map(
+    (name) => `(declare-fun ${name}Byte ((_ BitVec 256)) (_ BitVec 8))`,
+  ),
+  "(declare-const succeeds Bool)",
+  ...Object.entries(bounds).map(([name, bound]) => `(assert (bvult ${name} ${smtWord(bound)}))`),
+  "(assert (bvuge codeBytes (_ bv32 256)))",
+].join("\n");
+
+const unknownBytes = (name: string, bytes: Word) => (index: Word) =>
+  chooseByte(less(index, bytes), `(${name}Byte ${smtWord(index)})`, 0n);
+
+/** Returns a case of free variables. @param codeBytes if it is known */
+export const everything = (codeBytes: Word = "codeBytes"): Case => ({
+  caller: "caller",
+  self: "self",
+  value: "value",
+  gas: "gas",
+  callDataBytes: "callDataBytes",
+  callData: unknownBytes("callData", "callDataBytes"),
+  codeBytes,
+  code: unknownBytes("code", codeBytes),
+  succeeds: "succeeds",
+  answerBytes: "answerBytes",
+  answer: unknownBytes("answer", "answerBytes"),
+  affordable: (bytes) =>
+    typeof bytes === "string" && (bounds[bytes] ?? memoryBytesMax + 1n) <= memoryBytesMax
+      ? true
+      : less(bytes, memoryBytesMax),
+  index: "index",
+});
+
+/** Returns bytes that differ between seeds and between neighbors. */
+const someBytes = (seed: bigint, bytes: bigint) => (index: Word) =>
+  (index as bigint) < bytes ? 1n + (((index as bigint) * 37n + seed) % 255n) : 0n;
+
+/** Returns single cases with sizes and callers at their boundaries. */
+export function examples(factory: bigint, codeBytes?: bigint): Case[] {
+  const callers = [factory, factory ^ 1n, factory ^ (1n << 159n), 0n, factory >> 8n];
+  const sizes = [0n, 1n, 68n, 451n];
+  return callers.flatMap((caller) =>
+    sizes.flatMap((callDataBytes) =>
+      sizes.flatMap((answerBytes) =>
+        [0n, 1n, 40n, 450n].map((index): Case => {
+          const code = codeBytes ?? 60n + callDataBytes;
+          return {
+            caller,
+            self: 0xdeadbeefn,
+            value: 5n,
+            gas: 123_457n,
+            callDataBytes,
+            callData: someBytes(11n, callDataBytes),
+            codeBytes: code,
+            code: someBytes(101n, code),
+            succeeds: (callDataBytes + answerBytes + index) % 2n === 0n,
+            answerBytes,
+            answer: someBytes(173n, answerBytes),
+            affordable: (bytes) => less(bytes, memoryBytesMax),
+            index,
+          };
+        }),
+      ),
+    ),
+  );
 }
