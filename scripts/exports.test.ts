@@ -21,7 +21,7 @@ const exported: Record<string, string> = {
   "executable-address/client/parts":
     "ServiceError address findRecord fits hear integer proveSimulation refuseUnknown sleep within",
   "executable-address/proof/parts": `
-    buildProof encodeCount encodeReceipt encodeRlp encodeTransaction headersOf vaultCodes`,
+    buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `
     RpcError StatusError addEvents addressStates decodeFactoryEvent executedTopic
     executionReverted findBlock findFirstBlock fromQuantity httpRpc invalidParameters

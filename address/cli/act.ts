@@ -5,7 +5,7 @@ import { toHex } from "../abi/hex.ts";
 import { zeroAddress } from "../abi/token.ts";
 import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/calldata.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { callOf, parseAgreement, type Rpcs } from "../proof/agree.ts";
+import { parseAgreement, type Rpcs, toRpc } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
 import type { AddressStatus } from "../status/shape.ts";
 import { Misuse, type Options } from "./arguments.ts";
@@ -107,7 +107,7 @@ async function send(
       chainId,
       ...(await feesOf(call, signer.address, rpcs)),
     });
-    const sent = rpcs.map((rpc) => callOf(rpc)("eth_sendRawTransaction", [signed]));
+    const sent = rpcs.map((rpc) => toRpc(rpc)("eth_sendRawTransaction", [signed]));
     const results = await Promise.allSettled(sent);
     if (results.some((result) => result.status === "fulfilled")) return hash;
     throw (results[0] as PromiseRejectedResult).reason;
@@ -117,7 +117,7 @@ async function send(
   let cause: unknown;
   for (const rpc of rpcs) {
     try {
-      return (await callOf(rpc)("eth_sendTransaction", [{ ...call, from: one.from }])) as Hex;
+      return (await toRpc(rpc)("eth_sendTransaction", [{ ...call, from: one.from }])) as Hex;
     } catch (error) {
       cause = error;
     }
@@ -128,7 +128,7 @@ async function send(
 /** The middle of what nodes say, so that of three one's lie costs nothing. */
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {
-    const answers = await Promise.allSettled(rpcs.map((rpc) => callOf(rpc)(method, params)));
+    const answers = await Promise.allSettled(rpcs.map((rpc) => toRpc(rpc)(method, params)));
     const values = answers
       .filter((each) => each.status === "fulfilled")
       .map(({ value }) => BigInt(value as string))
@@ -154,7 +154,7 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
 /** @throws {ProofError} `no_quorum` where too few nodes know it, or show its receipt, in time */
 async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Receipt> {
   const askAll = (method: string) =>
-    Promise.all(rpcs.map((rpc) => callOf(rpc)(method, [hash]).catch(() => null)));
+    Promise.all(rpcs.map((rpc) => toRpc(rpc)(method, [hash]).catch(() => null)));
   let isKnown = false;
   for (let waited = 0; waited < receiptSecondsMax * 1_000; waited += pollMs) {
     const answers = await askAll("eth_getTransactionReceipt");

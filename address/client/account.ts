@@ -1,4 +1,4 @@
-// What takes an API key: the account's own addresses and events, and its webhook endpoints. Only
+// The methods that need an API key: the account's addresses, events, and webhook endpoints. Only
 // servers have the key, so the code that checks these answers is loaded by the first call.
 
 import { parseAddress } from "../abi/checksum.ts";
@@ -23,27 +23,29 @@ import type {
   ListedAddress,
   ServiceEvent,
 } from "./lists.ts";
-import { orNothing } from "./mirrors.ts";
+import { orUndefined } from "./mirrors.ts";
 import type { Settings } from "./options.ts";
 import { loadCode, send, writeQuery } from "./request.ts";
 
-/** The methods of a client that take an API key. */
+/** The methods of a client that need an API key. */
 export type Account = {
   /**
-   * A page of the account's addresses, as the service last saw them; by `for await` all of them, a
-   * page at a time. Takes an API key.
+   * Returns a page of the account's addresses with their last known states; `for await` reads all
+   * pages. Needs an API key.
    */
   addresses(query?: AddressQuery, options?: CallOptions): Paged<AddressPage>;
-  /** The account's own row of `address`; undefined where it created none. Takes an API key. */
+  /**
+   * Returns the account's row of `address`; undefined if it did not create it. Needs an API key.
+   */
   mine(address: Hex, options?: CallOptions): Answered<ListedAddress | undefined>;
   /**
-   * A page of the account's events, oldest first, of the last 30 days; by `for await` all of them
-   * up to now. Takes an API key.
+   * Returns a page of the account's events of the last 30 days, oldest first; `for await` reads all
+   * until now. Needs an API key.
    */
   events(query?: EventQuery, options?: CallOptions): Paged<EventPage>;
-  /** One event of the account's; undefined where none is kept under `id`. Takes an API key. */
+  /** Returns an event of the account; undefined if there is none with this ID. Needs an API key. */
   event(id: string, options?: CallOptions): Answered<ServiceEvent | undefined>;
-  /** The account's webhook endpoints. They take an API key with the scope `webhooks`. */
+  /** The account's webhook endpoints. They need an API key with the scope `webhooks`. */
   readonly webhooks: Endpoints;
 };
 
@@ -72,9 +74,9 @@ export function openAccount(settings: Settings): Account {
       ),
     mine: (address, options) =>
       call(options, async (get) => {
-        const asked = parseAddress(address, { path: ["address"], ...trust });
+        const parsed = parseAddress(address, { path: ["address"], ...trust });
         const { proveListed } = await loadLists();
-        return orNothing(async () => proveListed(await get(`/address/${asked}/mine`), asked));
+        return orUndefined(async () => proveListed(await get(`/address/${parsed}/mine`), parsed));
       }),
     events: (query = {}, options) =>
       startPages(
@@ -89,17 +91,17 @@ export function openAccount(settings: Settings): Account {
       ),
     event: (id, options) =>
       call(options, async (get) => {
-        const { proveEventOf } = await loadLists();
+        const { proveEventById } = await loadLists();
         const path = `/events/${encodeURIComponent(id)}`;
-        return orNothing(async () => proveEventOf(await get(path), id));
+        return orUndefined(async () => proveEventById(await get(path), id));
       }),
-    webhooks: openLater(openSending(settings)),
+    webhooks: loadOnCall(openSending(settings)),
   };
 }
 
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
-/** Starts requests of endpoints.ts, which then needs nothing of the code that a page has loaded. */
+/** Starts the requests of endpoints.ts, so that it does not import the client's code. */
 function openSending({ credential, transport }: Settings): Sending {
   return {
     read: (path, options = {}, read) =>
@@ -114,12 +116,12 @@ function openSending({ credential, transport }: Settings): Sending {
         read(await send(transport, { method, path, headers, signal, ...body })),
       );
     },
-    orNothing,
+    orUndefined,
   };
 }
 
-/** The methods of endpoints.ts, which is loaded by the first call. */
-function openLater(sending: Sending): Endpoints {
+/** Returns the methods of endpoints.ts, which is loaded by the first call. */
+function loadOnCall(sending: Sending): Endpoints {
   const later =
     (name: string) =>
     (...given: never[]) => {

@@ -1,5 +1,5 @@
-// Checks what the service answers: it is proved where it can be, and of the right shape where it
-// cannot, so that a program that reads a field gets what the type says. Unknown fields pass.
+// Checks the service's answers. They are proved if possible, and otherwise checked against their
+// shape, so every field has the type that it promises. Unknown fields are accepted.
 
 import { isSame } from "../abi/hex.ts";
 import { describeValue, InvalidError } from "../errors.ts";
@@ -55,10 +55,10 @@ export const chainList = immutable(
 );
 export type ChainList = TypeOf<typeof chainList>;
 
-/** @throws {UnprovenError} if `answer` does not have the `shape`, naming `what` it should be */
+/** Checks an answer against a shape. @throws {UnprovenError} that names `what` was expected */
 export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {
   if (fits(shape, answer)) return answer;
-  throw new UnprovenError(`the answer is no ${what}`);
+  throw new UnprovenError(`the answer is not a valid ${what}`);
 }
 
 /** @throws {UnprovenError} */
@@ -71,7 +71,9 @@ export function proveRecord(
     return verifyRecord(answer, { ...trust, address });
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new UnprovenError(`the answer does not prove ${address}`, { cause: error });
+    throw new UnprovenError(`expected a record that proves ${address}, found another`, {
+      cause: error,
+    });
   }
 }
 
@@ -84,23 +86,23 @@ export function proveChains(answer: unknown, { factory }: Trust): ChainList {
 }
 
 /** @throws {UnprovenError} */
-export function proveStatus(answer: unknown, asked: Hex): ServiceStatus {
-  return ofAddress(shaped(serviceStatus, answer, `status of ${asked}`), asked);
+export function proveStatus(answer: unknown, requested: Hex): ServiceStatus {
+  return expectAddress(shaped(serviceStatus, answer, `status of ${requested}`), requested);
 }
 
 /** @throws {UnprovenError} */
-export function proveSimulation(answer: unknown, asked: Hex): Simulation {
-  return ofAddress(shaped(simulation, answer, `simulation of ${asked}`), asked);
+export function proveSimulation(answer: unknown, requested: Hex): Simulation {
+  return expectAddress(shaped(simulation, answer, `simulation of ${requested}`), requested);
 }
 
-/** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */
-export function ofId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
+/** Checks the ID of an answer. @throws {UnprovenError} with both IDs */
+export function expectId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
   if (found.id === id) return found;
   throw new UnprovenError(`expected ${what} ${id}, found ${describeValue(found.id)}`);
 }
 
-/** @throws {UnprovenError} with both addresses */
-export function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
-  if (isSame(found.address, asked)) return found;
-  throw new UnprovenError(`expected address ${asked}, found ${found.address}`);
+/** Checks the address of an answer. @throws {UnprovenError} with both addresses */
+export function expectAddress<T extends { readonly address: Hex }>(found: T, requested: Hex): T {
+  if (isSame(found.address, requested)) return found;
+  throw new UnprovenError(`expected address ${requested}, found ${found.address}`);
 }

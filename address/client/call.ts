@@ -1,5 +1,5 @@
-// One call of a client's method: its own options over the client's, one deadline for all of its
-// attempts, and the response beside the answer for callers who want its request ID.
+// Runs one call of a client's method with its own options, a deadline for all attempts, and access
+// to the last response, for example for its request ID.
 
 import { refuseUnknown } from "../errors.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
@@ -7,24 +7,24 @@ import { limitMsMax, parseCount, parseHeaders } from "./options.ts";
 import type { ResponseInfo, Signal, Transport } from "./request.ts";
 import { startBound } from "./within.ts";
 
-/** What one call does differently. */
+/** Options of one call, which override those of the client. */
 export type CallOptions = {
   readonly signal?: Signal;
-  /** In place of the client's: how long one attempt may take. */
+  /** The maximum time of one attempt. */
   readonly timeoutMs?: number;
-  /** In place of the client's: how long all attempts and the waits between them may take. */
+  /** The maximum total time of all attempts and the delays between them. */
   readonly deadlineMs?: number;
-  /** In place of the client's `retriesMax`. */
+  /** Overrides `retriesMax` of the client. */
   readonly retries?: number;
-  /** Beside the client's, or in place of those of the same name. */
+  /** Added to the headers of the client. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** For what must not be repeated without the caller's knowledge. */
+/** The options of calls that are not repeated automatically. */
 export const optionsOfOneAttempt = "signal, timeoutMs, deadlineMs, headers";
 export const callOptions = `${optionsOfOneAttempt}, retries`;
 
-/** The answer, by `await`. `withResponse` gives the last response beside it. */
+/** Resolves to the answer. `withResponse` also returns the last response. */
 export type Answered<Answer> = Promise<Answer> & {
   withResponse(): Promise<{ readonly data: Answer; readonly response: ResponseInfo }>;
 };
@@ -35,16 +35,16 @@ type Page = {
   readonly hasMore?: boolean;
 };
 
-/** One page, by `await`; by `for await` its items and those of every later page. */
+/** `await` returns one page. `for await` yields the items of this and all later pages. */
 export type Paged<P extends Page> = Answered<P> & AsyncIterable<P["items"][number]>;
 
-/** The transport of one call, and the signal that ends it. */
+/** The transport of one call, and the signal that aborts it. */
 export type Call = { readonly transport: Transport; readonly signal: Signal | undefined };
 
 /**
  * Starts one call.
  *
- * @param known the names of the options that the method has
+ * @param known the names of the method's options
  */
 export function startCall<Answer>(
   transport: Transport,
@@ -63,7 +63,7 @@ export function startCall<Answer>(
   });
 }
 
-/** @throws {TypeError} on options that cannot work */
+/** @throws {TypeError} for invalid options */
 async function runBounded<Answer>(
   transport: Transport,
   options: CallOptions,
@@ -91,9 +91,9 @@ async function runBounded<Answer>(
 }
 
 /**
- * Reads pages as they are wanted, one after the other, so that only one is in memory.
+ * Reads pages on demand, so only one is in memory.
  *
- * @param cursor where to start
+ * @param cursor the cursor of the first page
  */
 export function startPages<P extends Page>(
   read: (cursor: string | undefined) => Answered<P>,
@@ -105,10 +105,11 @@ export function startPages<P extends Page>(
       let at = cursor;
       for (let page = await first; ; page = await read(at)) {
         yield* page.items;
-        // A list of the oldest first always names a next page, for those who poll it.
+        // A list in ascending order always has a next page, for clients that poll it.
         const { next, hasMore = page.items.length > 0 } = page;
         if (next === null || !hasMore) return;
-        if (next === at) throw new UnprovenError("the next page is the same page");
+        if (next === at)
+          throw new UnprovenError("next: expected another cursor, found the same one");
         at = next;
       }
     },

@@ -190,7 +190,7 @@ describe("create", () => {
   test("UnprovenError for another intent's true record", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
-    const message = `the answer does not prove ${record.address}`;
+    const message = `expected a record that proves ${record.address}, found another`;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
@@ -238,7 +238,7 @@ describe("lookup", () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
-    const message = `the answer does not prove ${record.address}`;
+    const message = `expected a record that proves ${record.address}, found another`;
     for (const body of [forged, other, theirs, {}, null, [], { ...record, terms: "0x" }]) {
       once({ body });
       await assert.rejects(client().lookup(record.address), { name: "UnprovenError", message });
@@ -266,7 +266,8 @@ describe("lookup", () => {
     );
     once({ status: 404, body: "<html>not found</html>" });
     await assert.rejects(client().lookup(shop), {
-      message: "unexpected_answer: HTTP 404, not as specified; does baseUrl end in /v1?",
+      message:
+        "unexpected_answer: HTTP 404: expected an answer as specified; does baseUrl end in /v1?",
     });
   });
 
@@ -291,7 +292,7 @@ describe("lists and references", () => {
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
     once({ body: { items: 7 } });
-    const message = "the answer is no page of addresses";
+    const message = "the answer is not a valid page of addresses";
     await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
@@ -396,10 +397,10 @@ describe("check", () => {
     const honest = checkOf(record);
     const { address } = record;
     for (const [body, message] of [
-      [checkOf(other), `the answer does not prove ${address}`],
+      [checkOf(other), `expected a record that proves ${address}, found another`],
       [{ ...honest, simulation: simulationOf(shop) }, `expected address ${address}, found ${shop}`],
-      [{ ...honest, findings: [{}] }, "the answer is no check"],
-      [record, "the answer is no check"],
+      [{ ...honest, findings: [{}] }, "the answer is not a valid check"],
+      [record, "the answer is not a valid check"],
     ] as const) {
       once({ body });
       const refused = { name: "UnprovenError", message, intent: sample };
@@ -442,7 +443,7 @@ describe("chains, status and simulation", () => {
     }
     const status = statusOf(record.address, "funded");
     const other = `expected address ${record.address}, found ${shop}`;
-    const noStatus = `the answer is no status of ${record.address}`;
+    const noStatus = `the answer is not a valid status of ${record.address}`;
     for (const [body, message] of [
       [statusOf(shop, "funded"), other],
       [{ ...status, balance: 5 }, noStatus],
@@ -451,7 +452,7 @@ describe("chains, status and simulation", () => {
       once({ body });
       await assert.rejects(client.status(record.address), { name: "UnprovenError", message });
     }
-    const noSimulation = `the answer is no simulation of ${record.address}`;
+    const noSimulation = `the answer is not a valid simulation of ${record.address}`;
     for (const [body, message] of [
       [simulationOf(shop), other],
       [{ address: record.address }, noSimulation],
@@ -683,7 +684,7 @@ describe("options", () => {
     assert.equal(seen.length, 1);
     const slow = open({ fetch: (_, init) => aborted(init?.signal) });
     await assert.rejects(slow.chains({ retries: 0, timeoutMs: 5 }), {
-      message: "no whole answer within 5 ms",
+      message: "no complete response within 5 ms",
     });
     const reason = new Error("enough");
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
@@ -781,7 +782,7 @@ describe("options", () => {
     for await (const _ of open().addresses()) assert.fail("no item");
     once({ body: { items: [], next: "7", hasMore: true } });
     const endless = open().events({ cursor: "7" })[Symbol.asyncIterator]();
-    const message = "the next page is the same page";
+    const message = "next: expected another cursor, found the same one";
     await assert.rejects(endless.next(), { name: "UnprovenError", message });
     once({ body: { items: [] } });
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");

@@ -1,6 +1,6 @@
 // `executable-address/client`: a client of the service that verifies everything that can be
-// verified. A record that does not recompute under the factory the caller trusts is an error, never
-// data.
+// verified. A record that does not derive its address with the trusted factory is an error and
+// never data.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
@@ -11,7 +11,7 @@ import { type ChainList, proveChains, proveSimulation, proveStatus } from "./ans
 import { type Answered, type Call, type CallOptions, callOptions, startCall } from "./call.ts";
 import type { Check } from "./check.ts";
 import type { CreateOptions, NewIntent } from "./create.ts";
-import { lookupIn, orNothing } from "./mirrors.ts";
+import { lookupIn, orUndefined } from "./mirrors.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";
 import type { ProofSource, Proved, ProvedWait, ProveOptions } from "./prove.ts";
 import { loadCode, send } from "./request.ts";
@@ -41,68 +41,69 @@ export { type RequestInfo, type ResponseInfo, readRetryAfterSeconds } from "./re
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
 export type { WaitOptions, WatchOptions } from "./watch.ts";
 
-/** A status as the service says it is: its word, until {@link Client.prove} proves it. */
+/** A status as reported by the service, which {@link Client.prove} can prove. */
 export type ClaimedStatus = ServiceStatus;
 
 /**
- * Every method rejects with a {@link ClientError}, which is one of {@link ServiceError} for a
- * refusal, {@link NetworkError} where no whole answer came, and {@link UnprovenError} for an answer
- * that is not what it should be; or, if the caller's signal aborts, with its reason. An address may
- * be in any letter case; what is none is an `InvalidError`, and nothing is sent.
+ * Every method rejects with a {@link ClientError}: a {@link ServiceError} for a refusal, a {@link
+ * NetworkError} if no complete response arrived, or an {@link UnprovenError} for an invalid answer.
+ * If the caller's signal aborts, it rejects with the signal's reason. An address can be in any
+ * case; an invalid one is an `InvalidError`, and nothing is sent.
  */
 export type Client = Account & {
   /**
-   * Creates the address of `intent`. Repeating it gives the same address: an error has the intent
-   * as it was sent, with the salt that was drawn for it.
+   * Creates the address of `intent`. The call is idempotent: an error contains the intent as it was
+   * sent, with its salt, and creating it again returns the same address.
    *
    * @throws {InvalidError} with every fault of the intent, before anything is sent
-   * @throws {ServiceError} `reference_in_use` where another address has the reference
-   * @throws {UnprovenError} if the service answers another address than the intent's
+   * @throws {ServiceError} `reference_in_use` if another address has the reference
+   * @throws {UnprovenError} if the service returns another address than the intent's
    */
   create(intent: NewIntent, options?: CreateOptions): Answered<AddressRecord>;
   /**
-   * Asks what create would answer for `intent`, tried and looked over. Nothing is saved. Create the
-   * `record.intent` of it: where there was no salt, it has the one that was drawn.
+   * Returns the record that create would return for `intent`, with a simulation and findings, and
+   * saves nothing. Create its `record.intent`, which contains the salt.
    *
-   * @throws as {@link create}
+   * @throws the errors of {@link create}
    */
   check(intent: NewIntent, options?: CallOptions): Answered<Check>;
   /**
-   * The record behind `address`, proved; undefined where the service has none.
+   * Returns the proved record of `address`; undefined if the service has none and no mirror gives
+   * one.
    *
-   * @throws {UnprovenError} if what it has does not recompute to `address`
+   * @throws {UnprovenError} if the record does not derive `address`
    */
   lookup(address: Hex, options?: CallOptions): Answered<AddressRecord | undefined>;
-  /** Asks what can be paid and where. @throws {UnprovenError} if it names another factory */
+  /** Returns the chains and tokens. @throws {UnprovenError} if the service has another factory */
   chains(options?: CallOptions): Answered<ChainList>;
   /**
-   * Reads what the service claims of `address`; undefined where it has no record of it.
-   * {@link prove} does not depend on the service's word.
+   * Returns the status that the service reports; undefined if it has no record of `address`. To
+   * prove an outcome, use {@link prove}.
    */
   status(address: Hex, options?: CallOptions): Answered<ClaimedStatus | undefined>;
   /**
-   * Proves what became of an address by nodes of the caller's: more than half of `rpcs`, or
-   * `quorum` of them, must name the same block. The service's proof is used where it verifies.
+   * Proves the outcome of an address with the caller's nodes: more than half of `rpcs`, or `quorum`
+   * of them, must agree on a block. Uses the service's proof if it is valid.
    *
-   * @param address or its record, and then the service need not be there
-   * @throws {ProofError} `no_quorum`, or `unproved` where nobody gives a proof that verifies
+   * @param address or its record, with which the service is not needed
+   * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
    */
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
-  /** Asks what executing `address` would do now, by the service's node: no proof. */
+  /** Simulates the execution of `address` with the service's node. The result is not proved. */
   simulation(address: Hex, options?: CallOptions): Answered<Simulation | undefined>;
   /**
-   * The present status and then each change, until the caller stops reading: by server-sent events,
-   * or by asking every `pollMs` where they do not come through.
+   * Yields the current status and then each change, until the caller stops reading. Uses
+   * server-sent events, or polls every `pollMs` if they do not work.
    *
-   * @throws {ServiceError} `not_found` where the service has no record of the address
+   * @throws {ServiceError} `not_found` if the service has no record of the address
    */
   watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
-   * The first status whose state is `state`, or among them, as the service claims it; with `proof`
-   * as nodes of the caller's prove it, so that a lie is waited out.
+   * Waits for the first reported status with one of the states. With `proof`, the status must also
+   * be proved by the caller's nodes, so a false report only delays the result.
    *
-   * @throws {WaitError} if it can no longer come to it, or has not within `timeoutMs`
-   * @throws as {@link watch}
+   * @throws {WaitError} if the state can no longer be reached, or is not within `timeoutMs`
+   * @throws the errors of {@link watch}
    */
   waitFor(
     address: Hex,
@@ -111,7 +112,11 @@ export type Client = Account & {
   ): Promise<ClaimedStatus & { readonly proved?: Proved }>;
 };
 
-/** @throws {TypeError} on options that are unknown, cannot work or would give a secret away */
+/**
+ * Creates a client.
+ *
+ * @throws {TypeError} for options that are unknown, invalid, or expose a secret
+ */
 export function createClient(options: ClientOptions): Client {
   const settings = parseOptions(options);
   const { trust, transport } = settings;
@@ -124,26 +129,26 @@ export function createClient(options: ClientOptions): Client {
     known = callOptions,
   ) => startCall(transport, options ?? {}, known, run);
 
-  /** Gives what `prove` makes of an address's answer, or undefined where there is nothing. */
+  /** Requests a path of an address. Returns undefined if the service has no record of it. */
   const find = <T>(
     address: Hex,
     path: string,
     options: CallOptions | undefined,
-    prove: (answer: unknown, asked: Hex) => T,
+    prove: (answer: unknown, parsed: Hex) => T,
     headers?: Headers,
   ) =>
     call(options, async (call) => {
-      const asked = parse(address);
-      return orNothing(async () =>
-        prove(await get(call, `/address/${asked}${path}`, headers), asked),
+      const parsed = parse(address);
+      return orUndefined(async () =>
+        prove(await get(call, `/address/${parsed}${path}`, headers), parsed),
       );
     });
 
   const lookUp = lookupIn(settings);
   const lookup = (address: Hex, options?: CallOptions) =>
     call(options, (call) => lookUp(parse(address), call));
-  const claimed: Claimed = (address, wanted, options) =>
-    waitForState(transport, parse(address), wanted, options);
+  const claimed: Claimed = (address, states, options) =>
+    waitForState(transport, parse(address), states, options);
 
   return {
     // Loaded when needed, because most pages only look up and follow addresses.
@@ -177,11 +182,11 @@ export function createClient(options: ClientOptions): Client {
 
 type Claimed = (
   address: Hex,
-  wanted: readonly AddressState[],
+  states: readonly AddressState[],
   options: WaitOptions,
 ) => Promise<ClaimedStatus>;
 
-/** The methods that prove, whose code is loaded by the first call that needs it. */
+/** Returns the methods that prove. Their code is loaded by the first call. */
 function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove" | "waitFor"> {
   return {
     prove: async (of, options) => {
@@ -192,12 +197,12 @@ function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove"
     async waitFor(address, state, options = {}) {
       refuseUnknown(options, "signal, pollMs, timeoutMs, proof", "option");
       const { proof, ...rest } = options;
-      const wanted = typeof state === "string" ? [state] : state;
-      if (!proof) return claimed(address, wanted, rest);
+      const states = typeof state === "string" ? [state] : state;
+      if (!proof) return claimed(address, states, rest);
       refuseUnknown(proof, proveOptions, "option");
       const { prove, waitForProof } = await loadCode(import("./prove.ts"));
-      const claimedNow = (more: WaitOptions) => claimed(address, wanted, { ...rest, ...more });
-      return waitForProof(claimedNow, () => prove(source, address, proof), wanted, rest);
+      const claimedNow = (more: WaitOptions) => claimed(address, states, { ...rest, ...more });
+      return waitForProof(claimedNow, () => prove(source, address, proof), states, rest);
     },
   };
 }

@@ -1,4 +1,4 @@
-// Creates and checks addresses. The address of an answer is derived here from what was asked for.
+// Creates and checks addresses. The address of an answer is derived here from the requested intent.
 
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
@@ -6,7 +6,7 @@ import { describeValue } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/new-intent.ts";
 import { makeRecord } from "../record.ts";
-import { ofAddress, proveRecord, shaped } from "./answers.ts";
+import { expectAddress, proveRecord, shaped } from "./answers.ts";
 import type { Call, CallOptions } from "./call.ts";
 import { type Check, check } from "./check.ts";
 import { ClientError, UnprovenError } from "./errors.ts";
@@ -17,11 +17,11 @@ import { send, writeQuery } from "./request.ts";
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 
 /**
- * `reference`: what the account calls the address, 1 to 128 printable characters. With an API key
- * it makes the salt of an intent without one, so that a repeat gives the same address; with the
- * salt of `saltFor` the address is known before the service has answered. `again`: the reference of
- * another address is meant to be used once more. `signature`: of `signatureFor`, for a
- * client ID that is bound to what the account's server signs.
+ * `reference`: the account's ID of the address, 1 to 128 printable characters. With an API key, it
+ * determines the salt of an intent without one, so a repeated call returns the same address; with
+ * the salt of `saltFor`, the address is known before the service answers. `again`: allows the
+ * reference of another address. `signature`: from `signatureFor`, for a client ID that requires
+ * signatures.
  */
 export type CreateOptions = CallOptions & {
   readonly reference?: string;
@@ -40,12 +40,12 @@ export async function createAddress(
   const { reference, signature, again } = options;
   const query = writeQuery({ reference, signature, again: again ? "true" : undefined });
   const path = `/address/create${query}`;
-  // A server's reference makes the salt of an intent without one.
+  // With an API key, the reference determines the salt of an intent without one.
   const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
   if (isSaltMade && "Authorization" in credential) {
-    // The salt is the service's, which knows the account's reference key.
-    const { salt: _, ...wanted } = encodeNewIntent(intent, trust).intent;
-    return proveSalted(await submit(settings, call, path, wanted), wanted, trust);
+    // The service computes the salt, because it knows the account's reference key.
+    const { salt: _, ...requested } = encodeNewIntent(intent, trust).intent;
+    return proveSalted(await submit(settings, call, path, requested), requested, trust);
   }
   return submitSalted(settings, call, path, intent, (answer, address) =>
     proveRecord(answer, address, trust),
@@ -59,7 +59,7 @@ export function checkIntent(settings: Settings, call: Call, intent: NewIntent): 
   );
 }
 
-/** Posts an intent with a salt, and returns what `prove` makes of the answer. */
+/** Posts an intent with a salt, and returns the result of `prove` for the answer. */
 async function submitSalted<T>(
   settings: Settings,
   call: Call,
@@ -68,13 +68,13 @@ async function submitSalted<T>(
   prove: (answer: unknown, address: Hex) => T,
 ): Promise<T> {
   const { trust } = settings;
-  // The salt is drawn here and not by the service, so that sending it again is the same address.
-  const { intent: wanted, terms } = encodeNewIntent(intent, trust);
+  // The salt is drawn here and not by the service, so that a retry creates the same address.
+  const { intent: requested, terms } = encodeNewIntent(intent, trust);
   const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
   try {
-    return prove(await submit(settings, call, path, wanted), address);
+    return prove(await submit(settings, call, path, requested), address);
   } catch (error) {
-    if (error instanceof ClientError) error.intent = wanted;
+    if (error instanceof ClientError) error.intent = requested;
     throw error;
   }
 }
@@ -85,12 +85,16 @@ function submit({ credential }: Settings, call: Call, path: string, intent: obje
   return send(transport, { method: "POST", path, headers, body: JSON.stringify(intent), signal });
 }
 
-/** The record of `wanted` with a salt that the service made. @throws {UnprovenError} */
-function proveSalted(answer: unknown, wanted: Omit<Intent, "salt">, trust: Trust): AddressRecord {
+/** Proves the record of an intent whose salt the service computed. @throws {UnprovenError} */
+function proveSalted(
+  answer: unknown,
+  requested: Omit<Intent, "salt">,
+  trust: Trust,
+): AddressRecord {
   const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
   if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
     throw new UnprovenError(`salt: expected 32 bytes of hex, found ${describeValue(salt)}`);
-  const { address } = makeRecord({ ...wanted, salt }, trust);
+  const { address } = makeRecord({ ...requested, salt }, trust);
   return proveRecord(answer, address, trust);
 }
 
@@ -98,6 +102,6 @@ function proveSalted(answer: unknown, wanted: Omit<Intent, "salt">, trust: Trust
 function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
   const found = shaped(check, answer, "check");
   proveRecord(found.record, address, trust);
-  ofAddress(found.simulation, address);
+  expectAddress(found.simulation, address);
   return found;
 }

@@ -15,7 +15,7 @@ import {
   text,
   time,
 } from "../shape.ts";
-import { ofId, shaped } from "./answers.ts";
+import { expectId, shaped } from "./answers.ts";
 import type { Answered, CallOptions } from "./call.ts";
 import { type EventType, eventType } from "./lists.ts";
 
@@ -172,7 +172,7 @@ export type Sending = {
     read: (answer: unknown) => Answer,
     input?: object,
   ): Answered<Answer>;
-  orNothing<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
+  orUndefined<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
 };
 
 /** Without `for await`, which account.ts adds. */
@@ -180,7 +180,7 @@ type WithoutIterator = Omit<Endpoints, "deliveries"> & {
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]>;
 };
 
-export function openEndpoints({ read, write, orNothing }: Sending): WithoutIterator {
+export function openEndpoints({ read, write, orUndefined }: Sending): WithoutIterator {
   const proveEndpoint = (answer: unknown) => shaped(endpoint, answer, "webhook endpoint");
   const proveAs =
     <S extends Shape>(shape: S, what: string) =>
@@ -197,7 +197,7 @@ export function openEndpoints({ read, write, orNothing }: Sending): WithoutItera
       write("POST", "/webhooks", options, proveAs(newEndpoint, "new webhook endpoint"), wanted),
     get: (id, options) =>
       read(pathOf(id), options, (ask) =>
-        orNothing(async () => ofId(proveEndpoint(await ask()), id, "endpoint")),
+        orUndefined(async () => expectId(proveEndpoint(await ask()), id, "endpoint")),
       ),
     pause: (id, options) => write("POST", pathOf(id, "/pause"), options, proveEndpoint),
     resume: (id, options) => write("POST", pathOf(id, "/resume"), options, proveEndpoint),

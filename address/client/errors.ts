@@ -1,5 +1,5 @@
-// The errors between a program and the service, apart from an input's own faults (InvalidError):
-// each kind is a class, and ClientError is all of them.
+// The errors of requests to the service. Each kind is a subclass of ClientError. Faults of an input
+// throw an InvalidError instead.
 
 import type { Issue } from "../errors.ts";
 import type { Intent } from "../intent/intent.ts";
@@ -7,25 +7,28 @@ import type { ServiceStatus } from "../status/shape.ts";
 
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
-  /** The service's `X-Request-Id`, for its operator to find the request, if an answer had one. */
+  /**
+   * The `X-Request-Id` of the response, if there was one, with which the operator finds the
+   * request.
+   */
   requestId: string | undefined;
   /**
-   * A failed create has the intent that was sent, with its salt. Creating it again gives the same
-   * address, whether the service has it by now or not.
+   * The intent of a failed create, with its salt. Creating it again returns the same address, even
+   * if the first request succeeded.
    */
   intent: Intent | undefined;
 }
 
-/** The service refused, or answered something that is no answer of it (`unexpected_answer`). */
+/** The service refused the request, or returned an unknown response (`unexpected_answer`). */
 export class ServiceError extends ClientError {
   override readonly name = "ServiceError";
   /** HTTP status. */
   readonly status: number;
-  /** A code of spec §7, such as `rate_limited`: at most 64 of `a-z`, `0-9` and `_`. */
+  /** A code of spec §7, such as `rate_limited`: at most 64 characters of `a-z`, `0-9`, and `_`. */
   readonly code: string;
-  /** At most 100, well-formed; their text is the service's. */
+  /** At most 100 well-formed issues. Their text comes from the service. */
   readonly issues: readonly Issue[];
-  /** Seconds the service asked to wait, if it did. */
+  /** The delay that the service requested, if any. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, refusal: Refusal, retryAfterSeconds?: number) {
@@ -39,12 +42,12 @@ export class ServiceError extends ClientError {
 export type Refusal = { code: string; message: string; issues: readonly Issue[] };
 
 /**
- * No whole answer came. Whether the request was done is not known; repeating it does no harm.
+ * No complete response arrived. The request may have been processed; repeating it is safe.
  *
- * - `unreachable`: no connection, or none that lasted until an answer began
- * - `interrupted`: the answer broke off
- * - `timeout`: it was not whole within `timeoutMs`
- * - `redirected`: the service pointed elsewhere, and a credential is not carried there
+ * - `unreachable`: the connection failed before a response began
+ * - `interrupted`: the connection failed during the response
+ * - `timeout`: the response was not complete within `timeoutMs`
+ * - `redirected`: the service redirected; credentials are not sent to another URL
  */
 export class NetworkError extends ClientError {
   override readonly name = "NetworkError";
@@ -56,17 +59,17 @@ export class NetworkError extends ClientError {
   }
 }
 
-/** The service's answer does not prove itself. `cause` has the faults, if any. */
+/** The response does not prove itself. `cause` contains the faults, if any. */
 export class UnprovenError extends ClientError {
   override readonly name = "UnprovenError";
 }
 
-/** The address did not come to the state that was waited for: it never will, or not in time. */
+/** The address can no longer reach the requested state, or did not reach it in time. */
 export class WaitError extends ClientError {
   override readonly name = "WaitError";
-  /** `never`: `status` shows a state that rules it out. `timeout`: it may still come. */
+  /** `never`: the state in `status` rules it out. `timeout`: it can still happen. */
   readonly reason: "never" | "timeout";
-  /** The last that was seen, if any was. */
+  /** The last known status, if any. */
   readonly status: ServiceStatus | undefined;
 
   constructor(reason: WaitError["reason"], message: string, status: ServiceStatus | undefined) {
@@ -76,7 +79,7 @@ export class WaitError extends ClientError {
   }
 }
 
-/** A delivery is not what it claims to be, or the chain says otherwise: use nothing of it. */
+/** A delivery is invalid, or the chain contradicts it. Ignore its content. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 }

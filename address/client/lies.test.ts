@@ -183,7 +183,7 @@ async function expectTyped(told: Lie, asked = Object.keys(methods)): Promise<voi
           assert.ok(error instanceof ClientError, `${name}: ${error?.stack}`);
           assert.ok(error.message.length < 3000);
           if (error instanceof NetworkError && error.kind === "timeout")
-            assert.equal(error.message, `no whole answer within ${timeoutMs} ms`);
+            assert.equal(error.message, `no complete response within ${timeoutMs} ms`);
         },
       ),
     ),

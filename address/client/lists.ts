@@ -21,7 +21,7 @@ import {
   uint256,
 } from "../shape.ts";
 import { type AddressState, addressStatus, blockReference, state } from "../status/shape.ts";
-import { ofAddress, ofId, shaped } from "./answers.ts";
+import { expectAddress, expectId, shaped } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
 
 /** Times are ISO 8601 or a `Date`: `From` inclusive, `Until` exclusive. */
@@ -224,9 +224,9 @@ export const testEvent = object({
 });
 export type TestEvent = TypeOf<typeof testEvent>;
 
-/** @throws {UnprovenError} also for another address than `asked` */
-export function proveListed(answer: unknown, asked: Hex): ListedAddress {
-  return ofAddress(shaped(listedAddress, answer, "row of an address"), asked);
+/** @throws {UnprovenError} also for a row of another address */
+export function proveListed(answer: unknown, address: Hex): ListedAddress {
+  return expectAddress(shaped(listedAddress, answer, "row of an address"), address);
 }
 
 /** @throws {UnprovenError} */
@@ -237,9 +237,9 @@ export const proveAddressPage = (answer: unknown): AddressPage =>
 export const proveEventPage = (answer: unknown): EventPage =>
   shaped(eventPage, answer, "page of events");
 
-/** @throws {UnprovenError} also for another event than `id` */
-export function proveEventOf(answer: unknown, id: string): ServiceEvent {
-  return ofId(shaped(serviceEvent, answer, "event"), id, "event");
+/** @throws {UnprovenError} also for an event with another ID */
+export function proveEventById(answer: unknown, id: string): ServiceEvent {
+  return expectId(shaped(serviceEvent, answer, "event"), id, "event");
 }
 
 /** Reads an event of a type that this library knows. @throws {UnprovenError} */

@@ -70,8 +70,8 @@ describe("mirrors", () => {
   test("a mirror that is no base URL is refused", () => {
     const wanted = 'expected a URL such as "https://pay.example/v1"';
     for (const [mirrors, message] of [
-      [["ftp://a.example"], `mirrors.0: ${wanted}, found 15 characters`],
-      [[main, "https://u:p@a.example"], `mirrors.1: ${wanted}, found 21 characters`],
+      [["ftp://a.example"], `mirrors[0]: ${wanted}, found 15 characters`],
+      [[main, "https://u:p@a.example"], `mirrors[1]: ${wanted}, found 21 characters`],
       ["https://a.example", "mirrors: expected a list, found a string"],
     ] as const)
       assert.throws(() => createClient({ baseUrl: main, mirrors: mirrors as never }), {

@@ -1,4 +1,4 @@
-// The options of a client, refused where they cannot work or would give a secret away.
+// The options of a client. Options that cannot work or would expose a secret are refused.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -9,33 +9,35 @@ import { version } from "../version.ts";
 import type { Fetch, RequestInfo, ResponseInfo, Transport } from "./request.ts";
 
 export type ClientOptions = {
-  /** With the version, as in `https://pay.example/v1`. With an API key `https`, or this machine. */
+  /**
+   * Includes the version: `https://pay.example/v1`. An API key needs `https`, except on localhost.
+   */
   readonly baseUrl: string;
   /**
-   * Static copies of the service's records, by `admin mirror`, each as `baseUrl`. They are asked
-   * where the service does not answer a look-up with a record that proves itself.
+   * Base URLs of static copies of the service's records (`admin mirror`). A look-up uses them if
+   * the service does not return a record that proves itself.
    */
   readonly mirrors?: readonly string[];
   /**
-   * Needed to create: an API key (`svc_sk_` and 64 hex digits) from a server, a client ID
-   * (`svc_client_` and 32) from a page. Not both.
+   * Required to create addresses: an API key (`svc_sk_` and 64 hex digits) on a server, or a client
+   * ID (`svc_client_` and 32) in a page. Not both.
    */
   readonly apiKey?: string;
   readonly clientId?: string;
-  /** The factory to trust. Default {@link factoryAddress}, the one this package was made for. */
+  /** The trusted factory. Default {@link factoryAddress}. */
   readonly factory?: Hex;
   readonly keccak?: Keccak;
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: Fetch;
-  /** How often a request is sent again that failed to arrive or was told to wait. Default 3. */
+  /** The maximum number of retries after a network error or a request to wait. Default 3. */
   readonly retriesMax?: number;
-  /** The longest wait between two attempts; one that is told to wait longer throws. Default 30. */
+  /** The maximum delay between attempts. A longer `Retry-After` throws. Default 30. */
   readonly waitSecondsMax?: number;
-  /** How long one attempt may take, from asking to the last byte. Default 20,000. */
+  /** The maximum time of one attempt, until the last byte of the response. Default 20,000. */
   readonly timeoutMs?: number;
-  /** How long a call may take, with all attempts and the waits between them. Default: a day. */
+  /** The maximum total time of a call, including retries and delays. Default: a day. */
   readonly deadlineMs?: number;
-  /** Sent with every request. In a page they need a service that allows them (CORS). */
+  /** Sent with every request. In a page, the service must allow them (CORS). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Called before each attempt. Exceptions of hooks are ignored. */
   readonly onRequest?: (request: RequestInfo) => void;
@@ -90,7 +92,7 @@ export function parseOptions(options: ClientOptions): Settings {
   };
 }
 
-/** An integer from `least` to `most`, or what it is by default. @throws {TypeError} */
+/** Parses an integer from `least` to `most`, with a default. @throws {TypeError} */
 export function parseCount<Name extends string>(
   options: { readonly [name in Name]?: number | undefined },
   name: Name,
@@ -105,7 +107,7 @@ export function parseCount<Name extends string>(
   throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
 }
 
-/** Browsers name themselves, and would ask the service whether another name is allowed. */
+/** Sets the user agent, except in browsers, where it would require a CORS preflight. */
 function nameProgram(): Record<string, string> {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
   const isBrowser = navigator?.userAgent?.startsWith("Mozilla/");
@@ -115,7 +117,7 @@ function nameProgram(): Record<string, string> {
 /** The headers that the client sets itself. */
 const ownHeaders = /^(accept|authorization|content-type|cookie|host|last-event-id|x-client-id)$/;
 
-/** @returns the headers, by names in lower case @throws {TypeError} that repeats no value */
+/** Parses headers and converts their names to lowercase. @throws {TypeError} without values */
 export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
   return Object.fromEntries(
     Object.entries(headers).map(([given, value]: [string, unknown]) => {
@@ -132,22 +134,22 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): str
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
     throw new TypeError(
-      `${name}: expected a URL such as "https://pay.example/v1", found ${lengthOf(baseUrl)}`,
+      `${name}: expected a URL such as "https://pay.example/v1", found ${describeSecret(baseUrl)}`,
     );
   if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
     throw new TypeError("baseUrl: expected https, since an API key is a secret, found http");
   return url.href.replace(/\/+$/, "");
 }
 
-/** Nothing secret is sent to one, so any scheme of the web will do. */
+/** Mirrors receive no secrets, so `http` is allowed. */
 function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
   if (!Array.isArray(mirrors))
     throw new TypeError(`mirrors: expected a list, found ${describeType(mirrors)}`);
-  return mirrors.map((baseUrl, place) => parseBaseUrl({ baseUrl }, `mirrors.${place}`));
+  return mirrors.map((baseUrl, place) => parseBaseUrl({ baseUrl }, `mirrors[${place}]`));
 }
 
-/** Never the text itself: it may be a secret, mistyped. */
-const lengthOf = (value: unknown): string =>
+/** Describes a text by its length, because it may be a mistyped secret. */
+const describeSecret = (value: unknown): string =>
   typeof value === "string" ? `${value.length} characters` : describeType(value);
 
 const isThisMachine = (host: string): boolean =>
@@ -156,7 +158,7 @@ const isThisMachine = (host: string): boolean =>
   host === "[::1]" ||
   /^127(\.\d{1,3}){3}$/.test(host);
 
-/** Their last 8 digits are a checksum, which the service compares. */
+/** The last 8 digits are a checksum, which the service verifies. */
 export const apiKeyPattern = /^svc_sk_[0-9a-f]{64}$/;
 export const clientIdPattern = /^svc_client_[0-9a-f]{32}$/;
 
@@ -167,9 +169,11 @@ function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, 
     throw new TypeError("an API key is a secret of servers: in a page, use a client ID");
   const digits = "lower-case hex digits, found";
   if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
-    throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${lengthOf(apiKey)}`);
+    throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeSecret(apiKey)}`);
   if (clientId !== undefined && !clientIdPattern.test(clientId))
-    throw new TypeError(`clientId: expected svc_client_ and 32 ${digits} ${lengthOf(clientId)}`);
+    throw new TypeError(
+      `clientId: expected svc_client_ and 32 ${digits} ${describeSecret(clientId)}`,
+    );
   if (apiKey !== undefined) return { Authorization: `Bearer ${apiKey}` };
   return clientId === undefined ? {} : { "X-Client-Id": clientId };
 }

@@ -1,5 +1,5 @@
-// Proves to the caller what became of an address: their own nodes name the block, and the service
-// or any of the nodes gives the proof, which verifies or does not.
+// Proves the outcome of an address to the caller: the caller's nodes agree on a block, and the
+// service or any of the nodes provides the proof, which is verified.
 
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import {
@@ -24,17 +24,17 @@ import { loadCode, sleep } from "./request.ts";
 import type { WaitOptions } from "./watch.ts";
 import { startBound } from "./within.ts";
 
-/** An outcome with its proof and record, by which anybody can verify it again. */
+/** An outcome with its proof and record, with which anybody can verify it again. */
 export type Proved = ProvedAddress & {
   readonly record: AddressRecord;
   readonly proof: AddressProof;
   readonly agreed: AgreedBlock;
 };
 
-/** Nodes of the intent's chain, of operators apart; how many must agree, and how deep. */
+/** Nodes of the intent's chain from independent operators, and the required quorum and depth. */
 export type ProveOptions = AgreementOptions & { readonly rpcs: Rpcs };
 
-/** `proof`: nodes of the caller's that prove the status before it is given. */
+/** `proof` contains the caller's nodes, which must prove the status before it is returned. */
 export type ProvedWait = WaitOptions & { readonly proof?: ProveOptions };
 
 /** The parts of a client that proving uses. */
@@ -45,7 +45,7 @@ export type ProofSource = {
   readonly lookup: (address: Hex) => Promise<AddressRecord | undefined>;
 };
 
-/** Proves what became of an address, as `Client.prove` promises. */
+/** Implements `Client.prove`. */
 export async function prove(
   { get, lookup, trust }: ProofSource,
   of: Hex | AddressRecord,
@@ -57,7 +57,7 @@ export async function prove(
 }
 
 /**
- * @param get answers a path of the service
+ * @param get requests a path of the service
  * @throws {ProofError} `no_quorum`, `unproved`
  */
 async function proveWith(
@@ -69,21 +69,21 @@ async function proveWith(
   const agreed = await blockHashOf(options.rpcs, { ...options, chainId });
   const path = `/address/${record.address}/proof?block=${agreed.number}`;
   const verified = async (proof: AddressProof): Promise<Proved> => {
-    const blocks = await blocksOf(proof, agreed, options);
+    const blocks = await readTrustedBlocks(proof, agreed, options);
     return { ...verifyAddressProof(record, proof, blocks, options), record, proof, agreed };
   };
   try {
     return await verified((await get(path)) as AddressProof);
   } catch (error) {
     if (!(error instanceof ClientError || error instanceof ProofError)) throw error;
-    // Most services give a proof that verifies, so making one from nodes is loaded when needed.
+    // Usually the service's proof is valid, so the code to build one is loaded on demand.
     const { proveAt } = await loadCode(import("../proof/gather.ts"));
     return verified(await proveAt(record, agreed, options));
   }
 }
 
-/** The agreed block, and that of the execution where so many nodes have it up to there. */
-async function blocksOf(
+/** Returns the agreed block, and that of the execution if the nodes agree on it. */
+async function readTrustedBlocks(
   proof: AddressProof,
   agreed: AgreedBlock,
   { rpcs, ...options }: GatherOptions,
@@ -94,26 +94,26 @@ async function blocksOf(
   return block ? [agreed, { ...block, chainId: agreed.chainId }] : [agreed];
 }
 
-/** The states that a proof can tell; what an address holds is read and not proved. */
-const outcomeOf: Readonly<Partial<Record<AddressState, ProvedAddress["outcome"]>>> = {
+/** The states that have a proof. Balances have none. */
+const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outcome"]>>> = {
   executed: "executed",
   recovered: "closed",
   expired: "never",
 };
 
 /**
- * The claimed status, once it is proved. What is claimed and not so yet, above the depth asked for
- * or a lie, is asked for again until the time is over.
+ * Waits until the reported status is proved. A report that is not proved yet, because it is not
+ * deep enough or false, is requested again until the timeout.
  *
  * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
  */
 export async function waitForProof(
   claimed: (more: WaitOptions) => Promise<ServiceStatus>,
   provenNow: () => Promise<Proved>,
-  wanted: readonly AddressState[],
+  states: readonly AddressState[],
   { signal, timeoutMs = 600_000, pollMs = 5_000 }: WaitOptions,
 ): Promise<ServiceStatus & { readonly proved: Proved }> {
-  const unprovable = wanted.find((state) => !outcomeOf[state]);
+  const unprovable = states.find((state) => !outcomeByState[state]);
   if (unprovable) throw new TypeError(`state: ${unprovable} has no proof`);
   let seen: ServiceStatus | undefined;
   const late = () => new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen);
@@ -126,7 +126,7 @@ export async function waitForProof(
         throw error;
       });
       const { state } = seen;
-      if (proved && proved.outcome === outcomeOf[state]) return { ...seen, proved };
+      if (proved && proved.outcome === outcomeByState[state]) return { ...seen, proved };
       await sleep(pollMs, bound.signal);
     }
   } finally {

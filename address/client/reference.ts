@@ -1,7 +1,7 @@
-// `executable-address/reference`: the salt that a reference gives an address. Two sides who know
-// the account's reference key agree on the address of an order without asking each other, and
-// nobody else can make an address that looks like that order's. The key also signs what a page may
-// create by a client ID that is bound to it.
+// `executable-address/reference`: derives salts from references. Two parties with the account's
+// reference key derive the same address for an order, and nobody else can create an address that
+// passes for it. The key also signs what a page may create with a client ID that requires
+// signatures.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -13,15 +13,15 @@ import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeTerms } from "../intent/terms.ts";
 import { verifyRecord } from "../record.ts";
 
-/** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
+/** The visible Unicode categories: letters, marks, digits, punctuation, symbols, and spaces. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
 export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
-/** Bytes of the 32 that the key makes: 128 bits cannot be guessed, and zeros are cheap. */
+/** The number of MAC bytes in a salt: 128 bits cannot be guessed, and the zeros save gas. */
 const saltBytesKept = 16;
 
 /**
- * A reference in its one spelling: trimmed and in Unicode's form NFC, so that what looks the same
- * is the same.
+ * Normalizes a reference: trimmed and in Unicode's form NFC, so that texts that look the same are
+ * equal.
  *
  * @throws {InvalidError} unless it is 1 to 128 printable characters (code points)
  */
@@ -41,22 +41,22 @@ export function parseReference(value: unknown): string {
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
  */
 export function saltFor(reference: string, key: string): Hex {
-  return saltOf(underKey(key, parseReference(reference)));
+  return cutSalt(underKey(key, parseReference(reference)));
 }
 
-function saltOf(mac: Uint8Array): Hex {
+function cutSalt(mac: Uint8Array): Hex {
   const salt = new Uint8Array(32);
   salt.set(mac.subarray(0, saltBytesKept));
   return toHex(salt);
 }
 
 /**
- * Lets a page create `address` by a client ID that is bound: HMAC-SHA256 under the key's 32 bytes
- * of `create`, the address in lower case and the reference, each but the last with a line feed
- * after it. No reference has one, so no salt says anything of a signature.
+ * Signs that a page may create `address` with a client ID that requires signatures: HMAC-SHA256
+ * with the key's 32 bytes of `create`, the lowercase address, and the reference, separated by line
+ * feeds. A reference has no line feed, so a salt reveals nothing about a signature.
  *
- * @param address made with the intent's own salt; it commits to every byte of the intent
- * @param reference under which the page may name it, if any
+ * @param address derived with the intent's own salt; it commits to every byte of the intent
+ * @param reference the reference that the page may use, if any
  * @throws {InvalidError} on a malformed address or reference, {TypeError} on a malformed key
  */
 export function signatureFor(address: Hex, key: string, reference?: string): Hex {
@@ -74,10 +74,9 @@ function underKey(key: string, text: string): Uint8Array {
 
 /**
  * Derives a salt that binds an order's whole intent to its reference: the first 16 bytes of
- * HMAC-SHA256 under the key's 32 bytes, then 16 zeros. The message is `order`, the hex of the
- * intent's terms with a salt of zeros, and the reference, separated by line feeds. A salt is
- * public, so one that is made of the reference only can be used again with a lower amount. This one
- * cannot.
+ * HMAC-SHA256 with the key's 32 bytes, then 16 zeros. The message is `order`, the hex of the
+ * intent's terms with a salt of zeros, and the reference, separated by line feeds. Salts are
+ * public, so a salt of only the reference can be reused with a lower amount. This one cannot.
  *
  * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
  */
@@ -88,11 +87,11 @@ export function saltForOrder(
   { factory = factoryAddress }: TrustOptions = {},
 ): Hex {
   const terms = encodeTerms({ ...intent, salt: `0x${"00".repeat(32)}` }, { factory });
-  return saltOf(underKey(key, `order\n${toHex(terms)}\n${parseReference(reference)}`));
+  return cutSalt(underKey(key, `order\n${toHex(terms)}\n${parseReference(reference)}`));
 }
 
 type TrustOptions = {
-  /** The factory that the caller trusts; default {@link factoryAddress}. */
+  /** The trusted factory. Default {@link factoryAddress}. */
   readonly factory?: Hex;
 };
 
@@ -106,13 +105,13 @@ export type ReferenceOptions = TrustOptions & {
 };
 
 /**
- * Proves that `record` is what the holder of the key asked for under `reference`: by a salt of
- * {@link saltForOrder}, or by one of {@link saltFor} if `accepts` returns true.
+ * Proves that the owner of the key requested `record` under `reference`: with a salt of
+ * {@link saltForOrder}, or of {@link saltFor} if `accepts` returns true.
  *
- * @param keys the account's reference key; after a rotation the old ones too
+ * @param keys the account's reference keys, including old ones after a rotation
  * @returns the record in canonical form
- * @throws {InvalidError} as verifyRecord does, or with one of these codes:
- *   - `reference_mismatch`: the salt is of another reference, intent or key
+ * @throws {InvalidError} the errors of verifyRecord, or one of these codes:
+ *   - `reference_mismatch`: the salt belongs to another reference, intent, or key
  *   - `reference_only`: the salt proves only the reference, and there is no `accepts`
  *   - `order_mismatch`: `accepts` returned false
  * @throws {TypeError} on a malformed key or an unknown option
@@ -135,13 +134,16 @@ export function verifyReference(
   if (!list.some((key) => saltFor(reference, key) === intent.salt))
     throw refuse(
       "reference_mismatch",
-      "expected the salt that this reference gives under the account's key",
+      "expected the salt of this reference under the account's key, found another",
     );
   if (!accepts)
     throw refuse(
       "reference_only",
-      "this salt proves the reference only; pass `accepts` to compare amount and calls",
+      "this salt proves only the reference: pass `accepts` to compare the amount and the calls",
     );
   if (accepts(intent)) return proved;
-  throw refuse("order_mismatch", "the salt is of this reference, and the intent of another order");
+  throw refuse(
+    "order_mismatch",
+    "expected the intent of this order, found another one with a salt of its reference",
+  );
 }

@@ -1,6 +1,6 @@
-// One request to the service: tried again where that can help, waiting as it is told to, for a
-// bounded time; reads no more than it should, and turns a refusal into an error with the service's
-// own code. Everything the service does may be repeated: a create names its salt.
+// Sends a request to the service, with retries, `Retry-After`, and limits for time and size.
+// Converts a refusal to an error with the service's code. Every request is safe to repeat, because
+// a create contains its salt.
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
@@ -28,26 +28,26 @@ export type RequestInfo = {
 /** The response to one attempt, of any status. */
 export type ResponseInfo = RequestInfo & {
   readonly status: number;
-  /** The service's `X-Request-Id`, for its operator to find the request. */
+  /** The service's `X-Request-Id`, with which its operator finds the request. */
   readonly requestId: string | undefined;
   readonly headers: HttpHeaders;
-  /** From the request to the response's headers. */
+  /** The time until the response's headers. */
   readonly elapsedMs: number;
 };
 
 export type Transport = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly fetch: Fetch;
   readonly retriesMax: number;
   readonly waitSecondsMax: number;
-  /** The time of one attempt, from asking to the last byte. */
+  /** The maximum time of one attempt, until the last byte of the response. */
   readonly timeoutMs: number;
-  /** The time of all attempts of a call, and of the waits between them. */
+  /** The maximum total time of a call, including retries and delays. */
   readonly deadlineMs?: number | undefined;
-  /** When that time is over, by `performance.now()`. */
+  /** The end of that time, by `performance.now()`. */
   readonly endsAtMs?: number;
-  /** Sent with every request, by names in lower case. */
+  /** Sent with every request. The names are lowercase. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly onRequest?: ((request: RequestInfo) => void) | undefined;
   readonly onResponse?: ((response: ResponseInfo) => void) | undefined;
@@ -61,14 +61,14 @@ export type Request = {
   readonly signal?: Signal | undefined;
 };
 
-/** A record is at most some 60 kB; a chain list or a status less. */
+/** The largest answer is a page of lists. A record has at most about 60 kB. */
 const answerBytesMax = 4 * 1024 * 1024;
 const firstBackoffMs = 250;
 
 /**
- * The JSON of a success. Tried again: 429 that names a time, 503 after the time it names, and what
- * may pass by itself (no connection, a broken answer, a timeout, 502, 503, 504) after 0.25 s, 0.5
- * s, 1 s …
+ * Sends a request and returns the JSON of a successful response. Retries 429 and 503 after
+ * `Retry-After`, and network errors, timeouts, 502, 503, and 504 after 0.25 s, 0.5 s, 1 s, and so
+ * on.
  *
  * @throws {ServiceError}, {NetworkError}, or the signal's reason
  */
@@ -77,7 +77,7 @@ export async function send(transport: Transport, request: Request): Promise<unkn
     try {
       return await attempt(transport, request, retries + 1);
     } catch (error) {
-      const waitMs = error instanceof ClientError ? waitMsOf(error, retries) : undefined;
+      const waitMs = error instanceof ClientError ? chooseWaitMs(error, retries) : undefined;
       const isOver = retries >= transport.retriesMax || waitMs === undefined;
       if (isOver || waitMs > transport.waitSecondsMax * 1000) throw error;
       if (performance.now() + waitMs >= (transport.endsAtMs ?? Infinity)) throw error;
@@ -86,8 +86,8 @@ export async function send(transport: Transport, request: Request): Promise<unkn
   }
 }
 
-/** How long to wait before another attempt; undefined where none would help. */
-function waitMsOf(error: ClientError, retries: number): number | undefined {
+/** Chooses the delay before the next attempt. Returns undefined if a retry would not help. */
+function chooseWaitMs(error: ClientError, retries: number): number | undefined {
   const backoff = backoffMs(retries);
   if (error instanceof NetworkError) return error.kind === "redirected" ? undefined : backoff;
   if (!(error instanceof ServiceError)) return undefined;
@@ -96,7 +96,10 @@ function waitMsOf(error: ClientError, retries: number): number | undefined {
   return status === 502 || status === 503 || status === 504 ? backoff : undefined;
 }
 
-/** Doubling, up to 8 s, less up to a half by chance, so that many do not come back together. */
+/**
+ * Returns a delay that doubles up to 8 s, with random jitter, so that clients do not retry
+ * together.
+ */
 export const backoffMs = (retries: number): number =>
   firstBackoffMs * 2 ** Math.min(retries, 5) * (1 - Math.random() / 2);
 
@@ -107,7 +110,7 @@ async function attempt(transport: Transport, request: Request, number: number): 
     response = await fetchOnce(transport, request, deadline.signal, number);
     const answer = parseJson(await readText(response));
     if (response.ok && answer !== undefined) return answer;
-    throw errorOf(response, answer);
+    throw toError(response, answer);
   } catch (error) {
     throw withRequestId(deadline.explain(error, response !== undefined), response);
   } finally {
@@ -115,7 +118,7 @@ async function attempt(transport: Transport, request: Request, number: number): 
   }
 }
 
-/** @throws {NetworkError} `redirected`, or what `fetch` throws */
+/** @throws {NetworkError} `redirected`, and the errors of `fetch` */
 export async function fetchOnce(
   transport: Transport,
   request: Request,
@@ -123,56 +126,56 @@ export async function fetchOnce(
   number = 1,
 ): Promise<HttpResponse> {
   const url = transport.baseUrl + request.path;
-  const asked = { method: request.method, url, attempt: number };
-  notify(transport.onRequest, asked);
+  const info = { method: request.method, url, attempt: number };
+  notify(transport.onRequest, info);
   const startedAt = performance.now();
   const response = await transport.fetch(url, {
     method: request.method,
     headers: { Accept: "application/json", ...transport.headers, ...request.headers },
     ...(request.body === undefined ? {} : { body: request.body }),
     signal,
-    // A redirect would carry the credential to wherever it points.
+    // Following a redirect would send the credential to another URL.
     redirect: "manual",
-    // Pages send cookies to their own origin; not every runtime knows the field.
+    // A page would send cookies to its own origin. Not every runtime supports the field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
   const { status, type, headers } = response;
   const elapsedMs = performance.now() - startedAt;
   const requestId = readRequestId(response);
-  notify(transport.onResponse, { ...asked, status, requestId, headers, elapsedMs });
+  notify(transport.onResponse, { ...info, status, requestId, headers, elapsedMs });
   if (type !== "opaqueredirect" && (status < 300 || status > 399)) return response;
   discard(response);
   throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
 }
 
-/** Calls a hook, whose exceptions are ignored: a log that fails must not fail a payment. */
+/** Calls a hook and ignores its exceptions, because a failing log must not fail a payment. */
 function notify<Info>(hook: ((info: Info) => void) | undefined, info: Info): void {
   try {
     hook?.(info);
   } catch {}
 }
 
-/** Bounds an attempt by a time, and by the caller's signal. */
+/** Limits an attempt by a timeout and the caller's signal. */
 export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
-  const late = (ms: number) => new NetworkError("timeout", `no whole answer within ${ms} ms`);
+  const late = (ms: number) => new NetworkError("timeout", `no complete response within ${ms} ms`);
   const bound = startBound(caller, timeoutMs, late);
   return {
     ...bound,
-    /** Why an attempt failed: the caller's reason, or a {@link ClientError}. */
+    /** Returns the reason of a failed attempt: the caller's, or a {@link ClientError}. */
     explain(error: unknown, hasAnswer: boolean): unknown {
       if (error instanceof ClientError) return error;
       if (caller?.aborted) return caller.reason;
       if (bound.signal.reason instanceof NetworkError) return bound.signal.reason;
       const [kind, message] = hasAnswer
-        ? (["interrupted", "the answer broke off"] as const)
-        : (["unreachable", "the service cannot be reached"] as const);
+        ? (["interrupted", "the response was interrupted"] as const)
+        : (["unreachable", "the service is unreachable"] as const);
       return new NetworkError(kind, message, { cause: error });
     },
   };
 }
 
 /**
- * Waits for a part of the library that is loaded when it is needed.
+ * Waits for a part of the library that is loaded on demand.
  *
  * @throws {NetworkError} `unreachable` if a page cannot load it
  */
@@ -197,7 +200,7 @@ function discard(response: HttpResponse): void {
   response.body?.cancel().catch(() => {});
 }
 
-/** The body, or no text where it is longer than any answer. */
+/** Reads the body. Returns an empty text if it is longer than any valid answer. */
 export async function readText(response: HttpResponse): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
@@ -217,7 +220,7 @@ export async function readText(response: HttpResponse): Promise<string> {
 
 type QueryValue = string | number | bigint | Date | undefined;
 
-/** Writes `?name=value&…` of the fields that are defined, a `Date` as ISO 8601. */
+/** Encodes the defined fields as `?name=value&…`, and a `Date` as ISO 8601. */
 export function writeQuery(query: Readonly<Record<string, QueryValue>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -235,15 +238,16 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function errorOf(response: HttpResponse, answer: unknown): ServiceError {
+/** Converts a response that is not a success to an error. */
+export function toError(response: HttpResponse, answer: unknown): ServiceError {
   const { status, headers } = response;
   const hint = status === 404 ? "; does baseUrl end in /v1?" : "";
-  const refusal = refusalOf((answer as { error?: unknown } | null | undefined)?.error);
+  const refusal = parseRefusal((answer as { error?: unknown } | null | undefined)?.error);
   return new ServiceError(
     status,
     refusal ?? {
       code: "unexpected_answer",
-      message: `HTTP ${status}, not as specified${hint}`,
+      message: `HTTP ${status}: expected an answer as specified${hint}`,
       issues: [],
     },
     readRetryAfterSeconds(headers.get("Retry-After") ?? "", headers.get("Date") ?? ""),
@@ -253,8 +257,8 @@ export function errorOf(response: HttpResponse, answer: unknown): ServiceError {
 const messageLengthMax = 2000;
 const issuesMax = 100;
 
-/** Reads what the service says is wrong, as far as it has the form: spec §7. */
-function refusalOf(error: unknown): Refusal | undefined {
+/** Parses the error of a refusal (spec §7). Ignores malformed issues. */
+function parseRefusal(error: unknown): Refusal | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { code, message, issues } = error as Record<string, unknown>;
   if (typeof code !== "string" || !/^[a-z0-9_]{1,64}$/.test(code)) return undefined;
@@ -274,18 +278,18 @@ function isIssue(value: unknown): value is Issue {
 }
 
 /**
- * Reads a `Retry-After` header: seconds, or those until a date by the server's own clock where it
- * tells it.
+ * Parses a `Retry-After` header: a delay in seconds, or an HTTP date, which is compared with the
+ * response's `Date`.
  *
- * @param date the answer's `Date` header
+ * @param date the response's `Date` header
  * @returns undefined for any other text
  */
 export function readRetryAfterSeconds(text: string, date: string): number | undefined {
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
   const untilMs = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(untilMs)) return undefined;
-  const saidMs = Date.parse(date);
-  const nowMs = Number.isNaN(saidMs) ? Date.now() : saidMs;
+  const serverMs = Date.parse(date);
+  const nowMs = Number.isNaN(serverMs) ? Date.now() : serverMs;
   return Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
 }
 

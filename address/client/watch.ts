@@ -8,7 +8,6 @@ import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.t
 import { limitMsMax, parseCount } from "./options.ts";
 import {
   backoffMs,
-  errorOf,
   fetchOnce,
   type HttpResponse,
   parseJson,
@@ -18,6 +17,7 @@ import {
   sleep,
   startDeadline,
   type Transport,
+  toError,
   withRequestId,
 } from "./request.ts";
 import { startBound } from "./within.ts";
@@ -218,8 +218,8 @@ async function* readEvents(
     };
     response = await fetchOnce(transport, { method: "GET", path, headers }, deadline.signal);
     const type = response.headers.get("Content-Type") ?? "";
-    if (!response.ok) throw errorOf(response, parseJson(await readText(response)));
-    if (!/^text\/event-stream\b/i.test(type) || !response.body) throw errorOf(response, undefined);
+    if (!response.ok) throw toError(response, parseJson(await readText(response)));
+    if (!/^text\/event-stream\b/i.test(type) || !response.body) throw toError(response, undefined);
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     const parse = newParser();
@@ -229,7 +229,7 @@ async function* readEvents(
       if (done) return;
       deadline.restart(silenceMs);
       const events = parse(decoder.decode(value, { stream: true }));
-      if (!events) throw errorOf(response, undefined);
+      if (!events) throw toError(response, undefined);
       yield* events;
     }
   } catch (error) {

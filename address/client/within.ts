@@ -1,7 +1,7 @@
-// Bounds how long something is waited for.
+// Limits the time of asynchronous work.
 
-// Types of the platform. A program has them from `lib: dom` or from `@types/node`; one that has
-// neither gets the fields that it may read.
+// Types of the platform, from `lib: dom` or `@types/node`. A program with neither gets the fields
+// that it can use.
 
 export type Found<Name extends string, Shape> = typeof globalThis extends {
   readonly [name in Name]: { readonly prototype: infer Platform };
@@ -11,7 +11,7 @@ export type Found<Name extends string, Shape> = typeof globalThis extends {
 
 export type Signal = Found<"AbortSignal", { readonly aborted: boolean; readonly reason: unknown }>;
 
-/** How `work` ends; undefined where it has not within `millis`, and goes on. */
+/** Waits for `work` for `millis`. Returns its result or error, or undefined if it has not ended. */
 export async function within<Found>(millis: number, work: Promise<Found>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -24,7 +24,7 @@ export async function within<Found>(millis: number, work: Promise<Found>) {
   return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
 
-/** A signal that comes when `caller`'s does, or after `millis` with the error that `late` makes. */
+/** Returns a signal that aborts with `caller`, or after `millis` with the error of `late`. */
 export function startBound(
   caller: Signal | undefined,
   millis: number,
@@ -38,7 +38,7 @@ export function startBound(
   if (caller?.aborted) follow();
   return {
     signal: controller.signal as Signal,
-    /** Starts the time anew, of another length. */
+    /** Restarts the timer with another duration. */
     restart(length: number) {
       clearTimeout(timer);
       timer = start(length);

@@ -1,5 +1,5 @@
-// Everything that proves an address in one object: what the service answers, what the command line
-// writes and what a receipt keeps. spec/proof.md has the format.
+// The complete proof of an address in one object, which the service returns and a receipt contains.
+// spec/proof.md describes the format.
 
 import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { describeType, describeValue } from "../errors.ts";
@@ -16,8 +16,8 @@ import {
 } from "./outcome.ts";
 
 /**
- * A proof with what it proves beside it, for people: a verifier compares both. `execution` is
- * null where the outcome is another than `executed`.
+ * A proof and, for people, its result. A verifier compares both. `execution` is null unless the
+ * outcome is `executed`.
  */
 export type AddressProof = {
   readonly chainId: number;
@@ -38,8 +38,10 @@ type ExecutionPart = {
 export type ProvedAddress = Outcome & { readonly execution: ProvedExecution | null };
 
 /**
- * @param trusted blocks of the intent's chain: that of the outcome, and that in which it executed
- * @throws {ProofError} as `proveOutcome`, and where the proof says of itself what it does not prove
+ * Verifies a proof and its claimed result.
+ *
+ * @param trusted blocks of the intent's chain: those of the outcome and of the execution
+ * @throws {ProofError} the errors of `proveOutcome`; `invalid_proof` if the claimed result differs
  * @throws {InvalidError} with the faults of the record
  */
 export function verifyAddressProof(
@@ -72,8 +74,8 @@ export function verifyAddressProof(
 }
 
 /**
- * Compares texts, numbers and blocks, whose fields may stand in any order. What was claimed is not
- * told: a page that shows nothing of a false receipt shows this reason.
+ * Compares texts, numbers, and blocks, regardless of the order of their fields. The message does
+ * not contain the claim, because pages show it for receipts that they refuse to show.
  */
 function compare(what: string, claimed: unknown, found: unknown): void {
   if (typeof found === "object" && found !== null) {

@@ -1,5 +1,5 @@
-// Which block of a chain to trust: one that enough endpoints name by the same hash. A caller that
-// has a better source, such as a light client or an L1 oracle, brings the hash from there.
+// Finds a block to trust: one for which a quorum of endpoints reports the same hash. A caller with
+// a better source, such as a light client or an L1 oracle, can use its hash instead.
 
 import { toQuantity } from "../abi/hex.ts";
 import { describeType, refuseUnknown } from "../errors.ts";
@@ -7,17 +7,17 @@ import type { Hex } from "../intent/intent.ts";
 import { findBlock, httpRpc, parseNumber, type Rpc } from "../status/rpc.ts";
 import { ProofError } from "./error.ts";
 
-/** Nodes of one chain, kept by operators apart: URLs, or how to call them. */
+/** Nodes of one chain, from independent operators: URLs or functions. */
 export type Rpcs = readonly (string | Rpc)[];
 
 export type AgreementOptions = {
-  /** How many must name the same hash; more than half of them where nothing is said. */
+  /** The number of nodes that must report the same hash. Default: more than half. */
   readonly quorum?: number;
-  /** How many blocks must stand upon the block. Default 0: the newest that they agree on. */
+  /** The number of blocks that must follow the block. Default 0: the newest agreed block. */
   readonly confirmations?: number;
 };
 
-/** `head`: the number of the newest block that `quorum` endpoints have. */
+/** `head` is the number of the newest block that a quorum of endpoints has. */
 export type AgreedBlock = {
   readonly chainId: number;
   readonly hash: Hex;
@@ -26,13 +26,14 @@ export type AgreedBlock = {
   readonly head: number;
 };
 
-/** Endpoints stand at different blocks for a moment, and a chain may reorganise between answers. */
+/** Endpoints can be at different blocks, and a chain can reorganize between two responses. */
 const attemptsMax = 3;
 
 /**
- * The newest block of `chainId` under `confirmations` others on which `quorum` of `rpcs` agree.
+ * Returns the newest block of `chainId` that has `confirmations` and on which a quorum of `rpcs`
+ * agrees.
  *
- * @throws {ProofError} `no_quorum`, with what each endpoint said
+ * @throws {ProofError} `no_quorum`, with the response of each endpoint
  * @throws {TypeError} for options that no endpoints could meet
  */
 export async function blockHashOf(
@@ -40,10 +41,10 @@ export async function blockHashOf(
   { chainId, ...options }: AgreementOptions & { readonly chainId: number },
 ): Promise<AgreedBlock> {
   const { quorum, confirmations } = parseAgreement(rpcs, options);
-  const calls = rpcs.map(callOf);
+  const calls = rpcs.map(toRpc);
   let found = "";
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const heads = await Promise.all(calls.map((rpc) => headOf(rpc, chainId)));
+    const heads = await Promise.all(calls.map((rpc) => readHead(rpc, chainId)));
     const numbers = heads.filter((head) => typeof head === "number").sort((a, b) => b - a);
     const head = numbers[quorum - 1];
     found = heads.map((each, index) => `${index}: ${each}`).join(", ");
@@ -51,17 +52,18 @@ export async function blockHashOf(
     const block = await agree(calls, head - confirmations, quorum);
     if (block) return { chainId, ...block, head };
   }
-  const message = `${quorum} of ${rpcs.length} endpoints agree on no block (heads ${found})`;
+  const count = `${quorum} of ${rpcs.length}`;
+  const message = `expected ${count} endpoints to agree on a block, found heads ${found}`;
   throw new ProofError("no_quorum", message);
 }
 
 /**
- * The block at `number` as `quorum` of `rpcs` have it, undefined where not so many agree. Each was
- * found to be of the chain by {@link blockHashOf}, or cannot say a hash that others do.
+ * Returns the block at `number` if a quorum of `rpcs` agrees on it. The chain ID is not checked
+ * again: an endpoint of another chain cannot report the same hash.
  */
 export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   const blocks = await Promise.all(
-    rpcs.map((rpc) => findBlock(callOf(rpc), toQuantity(number)).catch(() => undefined)),
+    rpcs.map((rpc) => findBlock(toRpc(rpc), toQuantity(number)).catch(() => undefined)),
   );
   return blocks.find(
     (block) =>
@@ -71,8 +73,8 @@ export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   );
 }
 
-/** Its newest block's number, or why it has no say. */
-async function headOf(rpc: Rpc, chainId: number): Promise<number | string> {
+/** Reads the number of the newest block, or returns the reason why the endpoint is ignored. */
+async function readHead(rpc: Rpc, chainId: number): Promise<number | string> {
   try {
     const [chain, head] = await Promise.all([rpc("eth_chainId", []), rpc("eth_blockNumber", [])]);
     const found = parseNumber(chain, "chain id");
@@ -82,7 +84,7 @@ async function headOf(rpc: Rpc, chainId: number): Promise<number | string> {
   }
 }
 
-export const callOf = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? httpRpc(rpc) : rpc);
+export const toRpc = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? httpRpc(rpc) : rpc);
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
@@ -101,14 +103,15 @@ export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
   const { quorum, confirmations = 0 } = options;
   if (!Array.isArray(rpcs))
     throw new TypeError(`rpcs: expected a list, found ${describeType(rpcs)}`);
-  if (rpcs.length === 0) throw new TypeError("rpcs: expected one or more, found none");
-  // Told by its place: the URL of a node may hold a key.
+  if (rpcs.length === 0) throw new TypeError("rpcs: expected at least one, found none");
+  // The message contains the index, because the URL of a node may contain a key.
   const twice = rpcs.findIndex((rpc, place) => rpcs.indexOf(rpc) < place);
-  if (twice > 0) throw new TypeError(`rpcs.${twice}: is rpcs.${rpcs.indexOf(rpcs[twice])} again`);
-  const wanted = quorum ?? Math.floor(rpcs.length / 2) + 1;
-  if (!Number.isInteger(wanted) || wanted < 1 || wanted > rpcs.length)
-    throw new TypeError(`quorum: expected an integer from 1 to ${rpcs.length}, found ${wanted}`);
+  if (twice > 0)
+    throw new TypeError(`rpcs[${twice}]: is the same as rpcs[${rpcs.indexOf(rpcs[twice])}]`);
+  const needed = quorum ?? Math.floor(rpcs.length / 2) + 1;
+  if (!Number.isInteger(needed) || needed < 1 || needed > rpcs.length)
+    throw new TypeError(`quorum: expected an integer from 1 to ${rpcs.length}, found ${needed}`);
   if (!Number.isSafeInteger(confirmations) || confirmations < 0)
     throw new TypeError(`confirmations: expected an integer from 0, found ${confirmations}`);
-  return { quorum: wanted, confirmations };
+  return { quorum: needed, confirmations };
 }

@@ -1,14 +1,14 @@
-// Why nothing is proved: each reason is a code that a program can act on.
+// The error of proofs. Its code says what a program can do about it.
 
 /**
- * - `invalid_proof`: what was given does not prove what it should, to this block's hash
- * - `wrong_chain`: the block is of another chain than the intent's
- * - `no_quorum`: too few endpoints agree on a block of the chain now
- * - `unproved`: no endpoint gave a proof that verifies, so nothing is known
+ * - `invalid_proof`: the proof is invalid for this block hash
+ * - `wrong_chain`: the block belongs to another chain than the intent
+ * - `no_quorum`: too few endpoints agree on a block
+ * - `unproved`: no endpoint provided a valid proof, so nothing is known
  */
 export type ProofErrorCode = "invalid_proof" | "wrong_chain" | "no_quorum" | "unproved";
 
-/** Nothing is proved. None of the codes says anything about the address. */
+/** Nothing is proved. No code says anything about the address. */
 export class ProofError extends Error {
   override readonly name = "ProofError";
   readonly code: ProofErrorCode;

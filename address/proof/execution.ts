@@ -1,5 +1,5 @@
-// Proves that the factory told of a vault in a transaction: a receipt in its block, the log in it,
-// the transaction behind it, and the blocks from there up to one whose hash is trusted.
+// Proves the events of a vault in a transaction: the receipt with its logs, the transaction, and
+// the headers from its block up to a block whose hash is trusted.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame, toHex } from "../abi/hex.ts";
@@ -12,15 +12,21 @@ import { StatusError } from "../status/rpc.ts";
 import type { BlockReference, TokenAmount } from "../status/shape.ts";
 import { invalidProof } from "./error.ts";
 import { type Header, readTrustedHeader } from "./header.ts";
-import { bytesIn, nodesOf, type ProofOptions, subjectOf, type TrustedBlock } from "./outcome.ts";
-import { bytesOf, decodeRlp, encodeCount, encodeRlp, listOf } from "./rlp.ts";
+import {
+  type ProofOptions,
+  parseHexIn,
+  parseNodes,
+  type TrustedBlock,
+  verifySubject,
+} from "./outcome.ts";
+import { decodeRlp, encodeCount, encodeRlp, expectBytes, expectList } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
 /**
  * A transaction of a block and its receipt.
  *
- * `headers`: RLP, from the transaction's block to the one that is trusted, each the parent of the
- * next. Where the transaction's own block is trusted it is the only one.
+ * `headers` are RLP, from the transaction's block to the trusted one, each the parent of the next.
+ * If the transaction's block itself is trusted, it is the only one.
  */
 export type TransactionProof = {
   readonly headers: readonly Hex[];
@@ -29,7 +35,7 @@ export type TransactionProof = {
   readonly transaction: readonly Hex[];
 };
 
-/** `depth`: how many blocks stand between the transaction's and the trusted one, and that one. */
+/** `depth` is the number of blocks after the transaction's, up to and including the trusted one. */
 type ProvedTransaction = {
   readonly transactionHash: Hex;
   readonly block: BlockReference;
@@ -37,9 +43,9 @@ type ProvedTransaction = {
 };
 
 /**
- * `held` and `left`: the vault's balance of the intent's token before and after its calls. `moved`:
- * each transfer away from the vault that a token told of in that transaction; native coin leaves no
- * log, and a token may tell what it likes.
+ * `held` and `left` are the vault's balances of the intent's token before and after its calls.
+ * `moved` lists the transfers out of the vault that tokens logged in that transaction. Native coin
+ * leaves no log, and a token can log anything.
  */
 export type ProvedExecution = ProvedTransaction & {
   readonly held: string;
@@ -47,18 +53,18 @@ export type ProvedExecution = ProvedTransaction & {
   readonly moved: readonly (TokenAmount & { readonly to: Hex })[];
 };
 
-/** Amounts of one token that a transaction brought to the vault, and from whom. */
+/** The amounts of one token that a transaction sent to the vault, with their senders. */
 export type ProvedPayment = ProvedTransaction & {
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
 };
 
-/** Amounts in base units that went to the intent's `recovery`; the zero address is native coin. */
+/** The amounts in base units that were sent to `recovery`. The zero address is the native coin. */
 export type ProvedRecovery = ProvedTransaction & { readonly recoveries: readonly TokenAmount[] };
 
 /**
- * The execution of `record`.
+ * Proves the execution of `record`.
  *
- * @throws as `proveOutcome`
+ * @throws the errors of `proveOutcome`
  */
 export function proveExecution(
   record: AddressRecord,
@@ -68,21 +74,23 @@ export function proveExecution(
 ): ProvedExecution {
   const { events, intent, logs, ...place } = proveEvents(record, proof, block, options);
   const [execution, more] = events.filter((event) => event.name === "Executed");
-  if (!execution)
-    throw invalidProof("receipt: the factory tells of no execution of this address in it");
-  if (more) throw invalidProof("receipt: the factory tells of more than one execution in it");
+  if (!execution) throw invalidProof("receipt: expected an execution of this address, found none");
+  if (more) throw invalidProof("receipt: expected one execution of this address, found several");
   if (!isSame(execution.token, intent.token))
-    throw invalidProof(`receipt: executed with token ${execution.token}, not ${intent.token}`);
-  const moved = transfersIn(logs)
+    throw invalidProof(
+      `receipt: expected an execution with token ${intent.token}, found ${execution.token}`,
+    );
+  const moved = decodeTransfers(logs)
     .filter(({ from }) => isSame(from, record.address))
     .map(({ token, to, amount }) => ({ token, to, amount }));
   return { ...place, held: String(execution.held), left: String(execution.left), moved };
 }
 
 /**
- * Reads what one transaction paid to `record`, as the intent's token tells, or `options.token`.
+ * Proves the amounts that one transaction paid to `record` in the intent's token or
+ * `options.token`.
  *
- * @throws as `proveOutcome`
+ * @throws the errors of `proveOutcome`
  */
 export function provePayment(
   record: AddressRecord,
@@ -92,17 +100,18 @@ export function provePayment(
 ): ProvedPayment {
   const { logs, events: _, intent, ...place } = proveEvents(record, proof, block, options);
   const wanted = options.token ?? intent.token;
-  const payments = transfersIn(logs)
+  const payments = decodeTransfers(logs)
     .filter(({ token, to }) => isSame(token, wanted) && isSame(to, record.address))
     .map(({ from, amount }) => ({ from, amount }));
-  if (payments.length === 0) throw invalidProof("receipt: no payment to this address in it");
+  if (payments.length === 0)
+    throw invalidProof("receipt: expected a payment to this address, found none");
   return { ...place, payments };
 }
 
 /**
- * Proves what one transaction returned of `record`.
+ * Proves the amounts that one transaction returned from `record`.
  *
- * @throws as `proveOutcome`
+ * @throws the errors of `proveOutcome`
  */
 export function proveRecovery(
   record: AddressRecord,
@@ -117,7 +126,7 @@ export function proveRecovery(
       : [],
   );
   if (recoveries.length === 0)
-    throw invalidProof("receipt: the factory tells of no recovery of this address in it");
+    throw invalidProof("receipt: expected a recovery of this address, found none");
   return { ...place, recoveries };
 }
 
@@ -127,7 +136,7 @@ function proveEvents(
   block: TrustedBlock,
   options: ProofOptions,
 ) {
-  const { intent, address, factory, keccak } = subjectOf(record, block, options);
+  const { intent, address, factory, keccak } = verifySubject(record, block, options);
   const { header, depth } = readChain(proof?.headers, block.hash, keccak);
   const index = proof.transactionIndex;
   if (!Number.isSafeInteger(index) || index < 0)
@@ -136,7 +145,7 @@ function proveEvents(
     );
   const key = encodeRlp(encodeCount(index));
   const find = (root: Uint8Array, nodes: unknown, what: string) => {
-    const value = proveInTrie(root, key, nodesOf(nodes, what), keccak);
+    const value = proveInTrie(root, key, parseNodes(nodes, what), keccak);
     if (value === undefined) throw invalidProof(`${what}: the block has none at ${index}`);
     return value;
   };
@@ -146,25 +155,25 @@ function proveEvents(
   return {
     intent,
     logs,
-    events: logs.flatMap((log) => ofVault(log, factory, address)),
+    events: logs.flatMap((log) => decodeVaultEvent(log, factory, address)),
     transactionHash: toHex(keccak(transaction)),
     block: { number, hash, timestamp },
     depth,
   };
 }
 
-/** The first of the headers, and how many follow it up to the trusted one. */
+/** Verifies a chain of headers. Returns the first one and the number of headers after it. */
 function readChain(headers: unknown, trusted: Hex, keccak: Keccak) {
   if (!Array.isArray(headers))
     throw invalidProof(`headers: expected a list, found ${describeType(headers)}`);
-  let above: Header = readTrustedHeader(bytesIn(headers.at(-1), "headers"), trusted, keccak);
+  let above: Header = readTrustedHeader(parseHexIn(headers.at(-1), "headers"), trusted, keccak);
   for (const header of headers.slice(0, -1).reverse())
-    above = readTrustedHeader(bytesIn(header, "headers"), toHex(above.parentHash), keccak);
+    above = readTrustedHeader(parseHexIn(header, "headers"), toHex(above.parentHash), keccak);
   return { header: above, depth: headers.length - 1 };
 }
 
-/** The factory's event of the vault that `log` is, if it is one. */
-function ofVault({ address, topics, data }: Log, factory: Hex, vault: Hex) {
+/** Decodes `log` if it is an event of the vault. */
+function decodeVaultEvent({ address, topics, data }: Log, factory: Hex, vault: Hex) {
   if (address !== factory.toLowerCase()) return [];
   try {
     const event = decodeFactoryEvent({ topics, data });
@@ -176,8 +185,8 @@ function ofVault({ address, topics, data }: Log, factory: Hex, vault: Hex) {
   }
 }
 
-/** The transfers of ERC-20 tokens that `logs` tell of. */
-function transfersIn(logs: readonly Log[]) {
+/** Decodes the ERC-20 transfers in `logs`. */
+function decodeTransfers(logs: readonly Log[]) {
   return logs.flatMap((log) => {
     const transfer = transferOf(log);
     if (!transfer) return [];
@@ -196,26 +205,26 @@ function transfersIn(logs: readonly Log[]) {
 export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
 
 /**
- * The logs of a transaction that succeeded. What chains put behind the four fields of a receipt,
- * such as OP Stack's deposits, is left aside.
+ * Decodes the logs in the receipt of a successful transaction. Ignores fields after the first four,
+ * which some chains append, such as the OP Stack for deposits.
  *
- * @throws {ProofError} `invalid_proof` for anything else
+ * @throws {ProofError} `invalid_proof` if the receipt is malformed or the transaction failed
  */
 export function readReceiptLogs(value: Uint8Array): Log[] {
   const isTyped = value[0] !== undefined && value[0] < 0x80;
-  const fields = listOf(decodeRlp(isTyped ? value.subarray(1) : value), "receipt", 4, 16);
-  const status = bytesOf(fields[0], "receipt's status");
+  const fields = expectList(decodeRlp(isTyped ? value.subarray(1) : value), "receipt", 4, 16);
+  const status = expectBytes(fields[0], "receipt's status");
   if (status.length !== 1 || status[0] !== 1)
     throw invalidProof(`receipt: expected success, found status ${toHex(status)}`);
-  bytesOf(fields[2], "receipt's bloom", 256);
-  return listOf(fields[3], "receipt's logs").map((item) => {
-    const [address, topics, data] = listOf(item, "log", 3, 3);
+  expectBytes(fields[2], "receipt's bloom", 256);
+  return expectList(fields[3], "receipt's logs").map((item) => {
+    const [address, topics, data] = expectList(item, "log", 3, 3);
     return {
-      address: toHex(bytesOf(address, "log's address", 20)),
-      topics: listOf(topics, "log's topics", 0, 4).map((topic) =>
-        toHex(bytesOf(topic, "log's topic", 32)),
+      address: toHex(expectBytes(address, "log's address", 20)),
+      topics: expectList(topics, "log's topics", 0, 4).map((topic) =>
+        toHex(expectBytes(topic, "log's topic", 32)),
       ),
-      data: toHex(bytesOf(data, "log's data")),
+      data: toHex(expectBytes(data, "log's data")),
     };
   });
 }

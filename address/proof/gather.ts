@@ -1,6 +1,6 @@
-// Proofs, statuses and records from nodes only. The nodes must agree on a block's hash; then any
-// one of them may give a proof, because it verifies or it does not. Balances have no proof, so a
-// status needs the same answer from a quorum.
+// Gets proofs, statuses, and records from nodes. The nodes must agree on the hash of a block. Then
+// any of them can provide a proof, because each proof is verified. Balances have no proof, so a
+// status needs the same response from a quorum.
 
 import { toHex } from "../abi/hex.ts";
 import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";
@@ -18,10 +18,10 @@ import {
   type AgreementOptions,
   agree,
   blockHashOf,
-  callOf,
   parseAgreement,
   type Rpcs,
   refuseUnknownOptions,
+  toRpc,
 } from "./agree.ts";
 import { askEvents, askOutcome } from "./build/ask.ts";
 import { encodeTransaction, type Json } from "./build/fields.ts";
@@ -32,10 +32,10 @@ import type { ProofOptions } from "./outcome.ts";
 export type GatherOptions = ProofOptions & AgreementOptions & { readonly rpcs: Rpcs };
 
 /**
- * Proves `record` by nodes of its chain.
+ * Proves the outcome of `record` with nodes of its chain.
  *
- * @returns the proof, and the block that the nodes agreed on
- * @throws {ProofError} `no_quorum`; `unproved` where no node gave a proof that verifies
+ * @returns the proof, and the block on which the nodes agreed
+ * @throws {ProofError} `no_quorum`; `unproved` if no node provided a valid proof
  */
 export async function proveAddress(
   record: AddressRecord,
@@ -47,7 +47,7 @@ export async function proveAddress(
 }
 
 /**
- * Proves `record` at a block that the caller trusts.
+ * Proves the outcome of `record` at a block that the caller trusts.
  *
  * @throws {ProofError} `unproved`
  */
@@ -66,7 +66,7 @@ export async function proveAt(
 }
 
 /**
- * The execution up to `agreed`, in a block on which the nodes agree as well.
+ * Proves the execution up to `agreed`, in a block on which the nodes also agree.
  *
  * @throws {ProofError} `unproved`
  */
@@ -75,31 +75,32 @@ export async function findExecution(
   agreed: AgreedBlock,
   options: GatherOptions,
 ) {
-  const wanted = { name: "Executed", prove: proveExecution } as const;
-  const found = await findEvents(record, agreed, options, wanted);
-  if (!found) throw new ProofError("unproved", `no node knows when ${record.address} executed`);
+  const query = { name: "Executed", prove: proveExecution } as const;
+  const found = await findEvents(record, agreed, options, query);
+  if (!found)
+    throw new ProofError("unproved", `no node reports the execution of ${record.address}`);
   const { depth: _, moved: __, ...execution } = found;
   return execution;
 }
 
-type Wanted<Found> = {
+type EventQuery<Found> = {
   readonly name: VaultEvent["name"];
   readonly prove: Parameters<typeof askEvents<Found>>[3];
-  /** Only this transaction is looked at. */
+  /** Other transactions are ignored. */
   readonly transactionHash?: Hex;
 };
 
 /**
- * The newest event of this name up to `agreed`, proved.
+ * Finds and proves the newest event of this name up to `agreed`.
  *
- * @returns undefined where `quorum` nodes know of none
+ * @returns undefined if a quorum of nodes reports none
  * @throws {ProofError} `unproved`
  */
 export function findEvents<Found extends object>(
   record: AddressRecord,
   agreed: AgreedBlock,
   options: GatherOptions,
-  { name, prove, transactionHash }: Wanted<Found>,
+  { name, prove, transactionHash }: EventQuery<Found>,
 ) {
   const { factory, address: vault } = record;
   const place = async (rpc: Rpc) => {
@@ -115,25 +116,25 @@ export function findEvents<Found extends object>(
 type Place = Parameters<typeof askEvents>[2] & { readonly blockNumber: number };
 
 /**
- * Proves what the transaction at a place did for `record`: a node says where it is, and the agreed
- * hash of that block whether that is so.
+ * Proves the effect of a transaction on `record`. A node reports the block of the transaction, and
+ * the agreed hash of that block confirms it.
  *
- * @returns undefined where `quorum` nodes know of no such place
+ * @returns undefined if a quorum of nodes does not find the transaction
  * @throws {ProofError} `unproved`
  */
 export async function findProved<Found extends object>(
   record: AddressRecord,
   { rpcs, ...options }: GatherOptions,
-  placeOf: (rpc: Rpc) => Promise<Place | undefined>,
+  findPlace: (rpc: Rpc) => Promise<Place | undefined>,
   prove: Parameters<typeof askEvents<Found>>[3],
 ) {
   const { quorum } = parseAgreement(rpcs, options);
   let without = 0;
   const ask = async (rpc: Rpc) => {
-    const place = await placeOf(rpc);
+    const place = await findPlace(rpc);
     if (!place) {
       without += 1;
-      throw new ProofError("unproved", `nothing such is known of ${record.address}`);
+      throw new ProofError("unproved", `the node finds no such event of ${record.address}`);
     }
     await assertAgreed(rpcs, place, quorum);
     const { proof, found } = await askEvents(rpc, record, place, prove, options);
@@ -148,16 +149,16 @@ export async function findProved<Found extends object>(
 }
 
 /**
- * Asks one of `rpcs` after another, and gives what the first that can gives.
+ * Calls `ask` with each of `rpcs` in order, and returns the first result.
  *
- * @throws {ProofError} `unproved`, with the reason of each
+ * @throws {ProofError} `unproved`, with the error of each
  */
 export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Promise<T> {
   const reasons: string[] = [];
   let cause: unknown;
   for (const rpc of rpcs) {
     try {
-      return await ask(callOf(rpc));
+      return await ask(toRpc(rpc));
     } catch (error) {
       if (error instanceof ProofError && !/^(invalid_proof|unproved)$/.test(error.code))
         throw error;
@@ -169,7 +170,7 @@ export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Pro
 }
 
 /**
- * The status of `record` at a block, as `quorum` nodes read it alike.
+ * Reads the status of `record` at a block, if a quorum of nodes returns the same one.
  *
  * @throws {ProofError} `no_quorum`
  */
@@ -182,7 +183,7 @@ export async function readAgreed(
   const reasons: string[] = [];
   const readings = await Promise.all(
     rpcs.map((rpc) =>
-      readStatus(record, { rpc: callOf(rpc), blockHash: agreed.hash }).catch((error: Error) => {
+      readStatus(record, { rpc: toRpc(rpc), blockHash: agreed.hash }).catch((error: Error) => {
         reasons.push(error.message);
         return undefined;
       }),
@@ -193,14 +194,15 @@ export async function readAgreed(
     (reading, index) => reading && texts.filter((text) => text === texts[index]).length >= quorum,
   );
   if (found) return found;
-  const message = `${quorum} of ${rpcs.length} endpoints read nothing alike of ${record.address}`;
+  const count = `${quorum} of ${rpcs.length}`;
+  const message = `expected ${count} endpoints to return the same status of ${record.address}`;
   throw new ProofError("no_quorum", [message, ...reasons].join("; "));
 }
 
 /**
- * Decodes what a transaction to the factory asked for: a single call, or each item of a batch.
+ * Decodes a transaction to the factory: a single call, or each item of a batch.
  *
- * @throws {ProofError} `unproved` where no node has it, or it is none of the factory's
+ * @throws {ProofError} `unproved` if no node has it, or if it does not call the factory
  */
 export async function rebuild(
   transactionHash: Hex,
@@ -213,14 +215,16 @@ export async function rebuild(
     const json = (await rpc("eth_getTransactionByHash", [transactionHash])) as Json | null;
     const bytes = json && encodeTransaction(json);
     if (!bytes || toHex(keccak(bytes)) !== transactionHash.toLowerCase())
-      throw new ProofError("unproved", `no bytes that make the transaction ${transactionHash}`);
+      throw new ProofError("unproved", `the node has no bytes with the hash ${transactionHash}`);
     if (json.to === null || parseHex(json.to, "to", 20) !== factory)
       throw new ProofError("unproved", `${transactionHash} does not call the factory itself`);
     return decodeExecutions(parseHex(json.input, "input"), options);
   });
 }
 
-/** @throws {ProofError} `unproved` unless `quorum` of `rpcs` have the block of that hash there */
+/**
+ * @throws {ProofError} `unproved` unless a quorum of `rpcs` has a block with this number and hash
+ */
 export async function assertAgreed(
   rpcs: Rpcs,
   { blockNumber, blockHash }: { readonly blockNumber: number; readonly blockHash: string },
@@ -228,5 +232,8 @@ export async function assertAgreed(
 ): Promise<void> {
   const block = await agree(rpcs, blockNumber, quorum);
   if (block?.hash !== blockHash)
-    throw new ProofError("unproved", `block ${blockNumber} is not one that others have`);
+    throw new ProofError(
+      "unproved",
+      `block ${blockNumber}: expected a hash on which the nodes agree, found ${blockHash}`,
+    );
 }

@@ -1,11 +1,11 @@
-// Block headers: the bytes whose hash is the block's. The first fifteen fields are where Ethereum
-// has had them since its first block; chains and forks put theirs behind, and the hash binds all.
+// Block headers, whose keccak-256 is the block hash. The first fifteen fields have not changed
+// since Ethereum's first block. Chains and forks append fields, and the hash covers all of them.
 
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof } from "./error.ts";
-import { bytesOf, decodeCount, decodeRlp, listOf } from "./rlp.ts";
+import { decodeCount, decodeRlp, expectBytes, expectList } from "./rlp.ts";
 
 export type Header = BlockReference & {
   readonly parentHash: Uint8Array;
@@ -14,15 +14,15 @@ export type Header = BlockReference & {
   readonly receiptsRoot: Uint8Array;
 };
 
-/** Before London a header has 15 fields; Prague's has 21, and nobody knows of later ones. */
+/** A header has 15 fields before London and 21 since Prague. Later forks may add more. */
 const fieldsMin = 15;
 const fieldsMax = 64;
 
-/** @throws {ProofError} `invalid_proof` unless `bytes` are laid out as a header */
+/** Decodes a header. @throws {ProofError} `invalid_proof` if `bytes` are not a header */
 export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
-  const fields = listOf(decodeRlp(bytes), "header", fieldsMin, fieldsMax);
+  const fields = expectList(decodeRlp(bytes), "header", fieldsMin, fieldsMax);
   const take = (index: number, what: string, length: number) =>
-    bytesOf(fields[index], `header's ${what}`, length);
+    expectBytes(fields[index], `header's ${what}`, length);
   take(1, "uncles", 32);
   take(2, "beneficiary", 20);
   take(6, "bloom", 256);
@@ -40,9 +40,9 @@ export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
 }
 
 /**
- * The header of the block that the caller trusts.
+ * Decodes the header of the block that the caller trusts.
  *
- * @throws {ProofError} `invalid_proof` where `bytes` are another block's
+ * @throws {ProofError} `invalid_proof` if `bytes` are the header of another block
  */
 export function readTrustedHeader(bytes: Uint8Array, hash: string, keccak: Keccak): Header {
   const found = toHex(keccak(bytes));

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { toHex } from "../abi/hex.ts";
 import { chooseKeccak } from "../keccak/keccak.ts";
-import { headersOf } from "./build/fields.ts";
+import { listHeaders } from "./build/fields.ts";
 import { readHeader, readTrustedHeader } from "./header.ts";
 
 type Block = Readonly<Record<string, string>> & { readonly hash: string };
@@ -16,7 +16,7 @@ const file = new URL("../../spec/header-vectors.json", import.meta.url);
 const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
 const keccak = chooseKeccak({});
 const findHeader = (block: Block) =>
-  [...headersOf(block)].find((bytes) => toHex(keccak(bytes)) === block.hash);
+  [...listHeaders(block)].find((bytes) => toHex(keccak(bytes)) === block.hash);
 
 describe("headers of other chains", () => {
   for (const { chain, block } of vectors) {

@@ -64,7 +64,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
       const unknown: Hex = `0x${"12".repeat(32)}`;
       await assert.rejects(rebuild(unknown, { rpcs }), {
-        ...{ code: "unproved", message: `no bytes that make the transaction ${unknown}` },
+        ...{ code: "unproved", message: `the node has no bytes with the hash ${unknown}` },
       });
     });
 
@@ -181,7 +181,11 @@ for (const hardfork of ["prague", "osaka"] as const) {
       const { parentHash } = await world.client.getBlock({ blockHash });
       for (const [rpc, block, message] of [
         [node, parentHash, `${transactionHash} is not in block ${parentHash}`],
-        [ofKindUnknown, blockHash, `the bytes of ${transactionHash} are not known`],
+        [
+          ofKindUnknown,
+          blockHash,
+          `transaction ${transactionHash}: expected bytes with this hash, found others`,
+        ],
       ] as const)
         await assert.rejects(
           askEvents(rpc, record, { blockHash: block, transactionHash }, proveExecution),
@@ -193,9 +197,10 @@ for (const hardfork of ["prague", "osaka"] as const) {
       const record = await world.newRecord();
       const hash = (await world.client.getBlock()).hash;
       const silent: Rpc = async () => Promise.reject(new Error("is down"));
+      const expected = "expected 2 of 2 endpoints to return the same status";
       await assert.rejects(readAgreed(record, { hash }, { rpcs: [world.rpcUrl, silent] }), {
         code: "no_quorum",
-        message: `2 of 2 endpoints read nothing alike of ${record.address}; is down`,
+        message: `${expected} of ${record.address}; is down`,
       });
     });
   });

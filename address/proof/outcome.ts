@@ -1,6 +1,6 @@
-// Proves what became of an address: a header leads from a block's hash to the state, an account's
-// proof from there to the hash of its code, and that says executed or closed, for ever.
-// spec/proof.md has the format.
+// Proves the outcome of an address. The block's hash proves a header, the header's state root
+// proves the account, and the hash of its code says whether it was executed or closed, which is
+// permanent. spec/proof.md describes the format.
 
 import { fromHex, type Hex, isHash } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -11,34 +11,37 @@ import { verifyRecord } from "../record.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof, ProofError } from "./error.ts";
 import { readTrustedHeader } from "./header.ts";
-import { bytesOf, decodeCount, decodeRlp, listOf, sameBytes } from "./rlp.ts";
+import { decodeCount, decodeRlp, expectBytes, expectList, sameBytes } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 import { vaultCodeHashes } from "./vault-code.ts";
 
-/** A block that the caller takes for one of the chain: {@link blockHashOf} finds one. */
+/** A block that the caller trusts, for example from {@link blockHashOf}. */
 export type TrustedBlock = { readonly chainId: number; readonly hash: Hex };
 
-/** The header of a block, RLP, and the account's proof in its state, as EIP-1186 has it. */
+/** The RLP header of a block, and the account's proof in its state (EIP-1186). */
 export type OutcomeProof = { readonly header: Hex; readonly account: readonly Hex[] };
 
 /**
- * - `executed`: the calls ran; for good
- * - `closed`: over without a call having run; they never can
- * - `open`: neither, and a block may still run them
- * - `never`: neither, at a block later than the expiry: they never can, and what is there returns
+ * - `executed`: the calls were executed; permanent
+ * - `closed`: closed without executing the calls; permanent
+ * - `open`: neither, and the calls can still be executed
+ * - `never`: neither, and the intent has expired: the calls can never be executed, and the money
+ *   can only be recovered
  */
 export type Outcome = {
   readonly outcome: "executed" | "closed" | "open" | "never";
   readonly block: BlockReference;
 };
 
-/** `factory`: the one that is trusted, {@link factoryAddress} by default. */
+/** `factory` is the trusted factory, by default {@link factoryAddress}. */
 export type ProofOptions = { readonly factory?: Hex; readonly keccak?: Keccak };
 
 /**
- * @param record proved here as `verifyRecord` does
- * @throws {ProofError} `wrong_chain`; `invalid_proof` where it does not show that account at that
- *   block, or another code than a vault's
+ * Proves the outcome of `record` at `block`.
+ *
+ * @param record verified here as by `verifyRecord`
+ * @throws {ProofError} `wrong_chain`; `invalid_proof` if the proof is not for that account and
+ *   block, or shows code that is not a vault's
  * @throws {InvalidError} with the faults of the record
  */
 export function proveOutcome(
@@ -47,12 +50,12 @@ export function proveOutcome(
   block: TrustedBlock,
   options: ProofOptions = {},
 ): Outcome {
-  const { intent, address, factory, keccak } = subjectOf(record, block, options);
-  const header = readTrustedHeader(bytesIn(proof?.header, "header"), block.hash, keccak);
-  const nodes = nodesOf(proof.account, "account");
+  const { intent, address, factory, keccak } = verifySubject(record, block, options);
+  const header = readTrustedHeader(parseHexIn(proof?.header, "header"), block.hash, keccak);
+  const nodes = parseNodes(proof.account, "account");
   const account = proveInTrie(header.stateRoot, keccak(fromHex(address)), nodes, keccak);
   const hashes = vaultCodeHashes(factory, keccak);
-  const code = account === undefined ? hashes.none : codeHashOf(account);
+  const code = account === undefined ? hashes.none : decodeCodeHash(account);
   const is = (hash: Uint8Array) => sameBytes(code, hash);
   const { number, hash, timestamp } = header;
   const isLate = timestamp > intent.expirationTimestamp;
@@ -65,12 +68,15 @@ export function proveOutcome(
           ? "never"
           : "open"
         : undefined;
-  if (outcome === undefined) throw invalidProof("account: a code that no vault has there");
+  if (outcome === undefined)
+    throw invalidProof(
+      "account: expected the code of a vault of this factory at this time, found other code",
+    );
   return { outcome, block: { number, hash, timestamp } };
 }
 
-/** The record, proved, where `block` is of its chain. */
-export function subjectOf(
+/** Verifies `record`, and that `block` is of its chain. */
+export function verifySubject(
   record: AddressRecord,
   { chainId, hash }: TrustedBlock,
   options: ProofOptions,
@@ -79,32 +85,32 @@ export function subjectOf(
   const subject = verifyRecord(record, { factory: options.factory ?? factoryAddress, keccak });
   const wanted = subject.intent.chainId;
   if (chainId !== wanted)
-    throw new ProofError("wrong_chain", `wanted a block of chain ${wanted}, found ${chainId}`);
+    throw new ProofError("wrong_chain", `expected a block of chain ${wanted}, found ${chainId}`);
   if (!isHash(hash))
     throw new TypeError(`hash: expected 32 bytes of hex, found ${String(hash).slice(0, 80)}`);
   return { ...subject, keccak };
 }
 
-function codeHashOf(account: Uint8Array): Uint8Array {
-  const [nonce, balance, storageRoot, codeHash] = listOf(decodeRlp(account), "account", 4, 4);
+function decodeCodeHash(account: Uint8Array): Uint8Array {
+  const [nonce, balance, storageRoot, codeHash] = expectList(decodeRlp(account), "account", 4, 4);
   decodeCount(nonce, "account's nonce");
-  bytesOf(balance, "account's balance");
-  bytesOf(storageRoot, "account's storage root", 32);
-  return bytesOf(codeHash, "account's code hash", 32);
+  expectBytes(balance, "account's balance");
+  expectBytes(storageRoot, "account's storage root", 32);
+  return expectBytes(codeHash, "account's code hash", 32);
 }
 
-/** @throws {ProofError} `invalid_proof` unless it is hex */
-export function bytesIn(value: unknown, what: string): Uint8Array {
+/** Decodes hex. @throws {ProofError} `invalid_proof` for anything else */
+export function parseHexIn(value: unknown, what: string): Uint8Array {
   if (typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value)) return fromHex(value);
   throw invalidProof(`${what}: expected hex, found ${describeValue(value)}`);
 }
 
-/** The way down a trie is no longer than its key, and one more. */
+/** The longest path in a trie has one node per nibble of the key, and one more. */
 const nodesMax = 65;
 
-/** @throws {ProofError} `invalid_proof` unless it is a list of hex */
-export function nodesOf(value: unknown, what: string): Uint8Array[] {
+/** Decodes a list of hex. @throws {ProofError} `invalid_proof` for anything else */
+export function parseNodes(value: unknown, what: string): Uint8Array[] {
   if (!Array.isArray(value) || value.length > nodesMax)
     throw invalidProof(`${what}: expected a list of at most ${nodesMax} nodes`);
-  return value.map((node) => bytesIn(node, what));
+  return value.map((node) => parseHexIn(node, what));
 }

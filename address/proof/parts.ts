@@ -1,12 +1,12 @@
-// `executable-address/proof/parts`: encoders for a program that makes up a chain and answers
-// requests for its proofs, such as the trial of receivers in `executable-address-shop`. The names
-// may change in any release. Others use `executable-address/proof`.
+// `executable-address/proof/parts`: encoders for a program that simulates a chain and serves its
+// proofs, such as the trial of receivers in `executable-address-shop`. The names may change in any
+// release. Other programs use `executable-address/proof`.
 
 export {
   encodeReceipt,
   encodeTransaction,
-  headersOf,
   type Json,
+  listHeaders,
 } from "./build/fields.ts";
 export { buildProof, type TrieEntry } from "./build/trie.ts";
 export { encodeCount, encodeRlp } from "./rlp.ts";

@@ -1,18 +1,20 @@
-// Payments to an address, proved: a node says where they are, and the receipts of those blocks
-// whether that is so. Native coin leaves no log, so of it there is no payment to prove.
+// Finds and proves payments to an address: nodes report where they are, and the receipts of those
+// blocks prove them. Native coin leaves no log, so its payments cannot be proved.
 
 import { isHash, lowerHex, toQuantity } from "../abi/hex.ts";
 import { topicOf, transferOf, transferTopic } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
-import { type AgreedBlock, agree, callOf, parseAgreement, type Rpcs } from "./agree.ts";
+import { type AgreedBlock, agree, parseAgreement, type Rpcs, toRpc } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
 import { assertAgreed, findProved, fromAny, type GatherOptions } from "./gather.ts";
 
-/** `amount` of the intent's token, in base units, came from `from` in one transaction. */
+/**
+ * The amounts of the intent's token, in base units, that one transaction paid, with their senders.
+ */
 export type PaymentProof = {
   readonly transactionHash: Hex;
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
@@ -20,11 +22,11 @@ export type PaymentProof = {
   readonly proof: TransactionProof;
 };
 
-/** A receipt is to stay small, and strangers may pay an address as often as they like. */
+/** A receipt must stay small, and anybody can pay an address any number of times. */
 export const paymentsMax = 4;
-/** Hex characters of a payment's proof: whoever pays in a larger transaction is not proved. */
+/** Hex characters of the proof of one payment. Payments in larger transactions are omitted. */
 const proofCharactersMax = 64_000;
-/** Blocks, where a node refuses to search all. */
+/** The blocks to search if a node refuses the whole range. */
 const rangeBlocks = 9_000;
 
 /**
@@ -62,7 +64,7 @@ export async function findPayments(
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
   // The largest of each node, so that inventions of one cannot crowd out what another reports.
-  const candidates = distinct(reports.flatMap((report) => largest(report, amountOf)));
+  const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;
   for (const { place } of candidates) {
@@ -72,14 +74,15 @@ export async function findPayments(
     });
     if (found) proved.push(found);
   }
-  const payments = largest([...before, ...proved], sumOf);
-  // Counted by key, because strangers may pay an address as often as they like.
+  const payments = largest([...before, ...proved], sumPayment);
+  // Counted by key, because anybody can pay an address any number of times.
   const counts = new Map<string, number>();
   for (const { place } of reports.flat())
-    counts.set(keyOf(place), (counts.get(keyOf(place)) ?? 0) + 1);
+    counts.set(makeKey(place), (counts.get(makeKey(place)) ?? 0) + 1);
   const seen = new Set([...counts.keys()].filter((key) => counts.get(key)! >= quorum));
   const hashes = new Set(proved.map(({ transactionHash }) => transactionHash));
-  for (const { place } of candidates) if (hashes.has(place.transactionHash)) seen.add(keyOf(place));
+  for (const { place } of candidates)
+    if (hashes.has(place.transactionHash)) seen.add(makeKey(place));
   return {
     payments,
     omitted: (known?.omitted ?? 0) + before.length + seen.size - payments.length,
@@ -103,12 +106,12 @@ export async function findPayments(
 }
 
 /**
- * Reads what each node reports from block `from` up to `to`. The result is disputed if a node gives
- * no logs, or if two nodes report different transactions.
+ * Reads the payments that each node reports from block `from` to `to`. The result is disputed if a
+ * node returns no logs, or if two nodes report different transactions.
  */
 async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: number) {
   const answers = await Promise.allSettled(
-    rpcs.map((rpc) => readPlaces(callOf(rpc), record, from, to)),
+    rpcs.map((rpc) => readPlaces(toRpc(rpc), record, from, to)),
   );
   const reports = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   if (reports.length === 0) {
@@ -118,27 +121,27 @@ async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: 
   }
   const texts = reports.map((report) =>
     report
-      .map(({ place }) => keyOf(place))
+      .map(({ place }) => makeKey(place))
       .sort()
       .join(),
   );
   return { reports, disputed: reports.length < rpcs.length || new Set(texts).size > 1 };
 }
 
-const keyOf = ({ transactionHash, blockHash }: Place) => `${transactionHash} ${blockHash}`;
+const makeKey = ({ transactionHash, blockHash }: Place) => `${transactionHash} ${blockHash}`;
 
-/** Each place once, in the order of blocks. */
+/** Removes duplicate places, and sorts the others by block. */
 const distinct = (all: readonly Candidate[]): Candidate[] =>
-  [...new Map(all.map((each) => [keyOf(each.place), each])).values()].sort(
+  [...new Map(all.map((each) => [makeKey(each.place), each])).values()].sort(
     (a, b) => a.place.blockNumber - b.place.blockNumber,
   );
 
-const sumOf = ({ payments }: PaymentProof) =>
+const sumPayment = ({ payments }: PaymentProof) =>
   payments.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
-const amountOf = ({ amount }: Candidate) => amount;
+const readAmount = ({ amount }: Candidate) => amount;
 
-/** Returns the `paymentsMax` largest in their order; of equal ones the later. */
+/** Returns the `paymentsMax` largest in their original order, preferring later ones if equal. */
 const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));
   ranks.sort((a, b) => (a.amount === b.amount ? b.at - a.at : a.amount < b.amount ? 1 : -1));
@@ -146,23 +149,27 @@ const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   return all.filter((_, at) => kept.has(at));
 };
 
-/** A payment that somebody told of. */
-type Told = { readonly token: Hex; readonly transactionHash: Hex; readonly blockNumber: number };
+/** A payment that an event reports. */
+type ReportedPayment = {
+  readonly token: Hex;
+  readonly transactionHash: Hex;
+  readonly blockNumber: number;
+};
 
 /**
- * Proves what one transaction, in the block that is named, paid to `record` in one token.
+ * Proves the amount that a reported transaction paid to `record` in one token.
  *
- * @returns undefined where `quorum` nodes know of no such payment
+ * @returns undefined if a quorum of nodes finds no such payment
  * @throws {ProofError} `unproved`
  */
 export function findPayment(
   record: AddressRecord,
-  { token, transactionHash, blockNumber }: Told,
+  { token, transactionHash, blockNumber }: ReportedPayment,
   options: GatherOptions,
 ) {
   const place = async (rpc: Rpc) => {
-    const filter = filterOf(record, token, blockNumber, blockNumber);
-    const places = placesIn(await rpc("eth_getLogs", [filter]), blockNumber, blockNumber);
+    const filter = transferFilter(record, token, blockNumber, blockNumber);
+    const places = parsePlaces(await rpc("eth_getLogs", [filter]), blockNumber, blockNumber);
     const wanted = transactionHash.toLowerCase();
     return places.find(({ place }) => place.transactionHash === wanted)?.place;
   };
@@ -173,15 +180,15 @@ export function findPayment(
 
 async function readPlaces(rpc: Rpc, record: AddressRecord, first: number, to: number) {
   if (first > to) return [];
-  const filter = (from: number) => filterOf(record, record.intent.token, from, to);
+  const filter = (from: number) => transferFilter(record, record.intent.token, from, to);
   const logs = await rpc("eth_getLogs", [filter(first)]).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error;
     return rpc("eth_getLogs", [filter(Math.max(first, to - rangeBlocks))]);
   });
-  return placesIn(logs, first, to);
+  return parsePlaces(logs, first, to);
 }
 
-const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({
+const transferFilter = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({
   address: token,
   topics: [transferTopic, null, topicOf(address)],
   fromBlock: toQuantity(from),
@@ -191,8 +198,8 @@ const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: numb
 type Place = { blockNumber: number; blockHash: Hex; transactionHash: Hex };
 type Candidate = { place: Place; amount: bigint };
 
-/** Finds where the transactions of some logs are, and what each paid. Other blocks are left out. */
-function placesIn(logs: unknown, first: number, to: number): Candidate[] {
+/** Reads the block and the amount of each transaction in `logs`. Ignores other blocks. */
+function parsePlaces(logs: unknown, first: number, to: number): Candidate[] {
   const places = new Map<string, Candidate>();
   for (const log of Array.isArray(logs) ? logs : []) {
     const transactionHash = lowerHex(log?.transactionHash);

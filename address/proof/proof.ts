@@ -1,5 +1,5 @@
-// `executable-address/proof`: what became of an address, without believing anybody but who says
-// which block is of the chain.
+// `executable-address/proof`: proves the outcome of an address. The caller only has to trust a
+// source for the hash of a block.
 
 export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
 export { type AgreedBlock, type AgreementOptions, blockHashOf, type Rpcs } from "./agree.ts";

@@ -1,31 +1,35 @@
-// RLP, the encoding of Ethereum's headers, receipts and tries, read strictly: bytes that another
-// encoder would not have written are refused. Yellow paper, appendix B.
+// RLP, the encoding of Ethereum's headers, receipts, and tries. The decoder accepts only the
+// canonical encoding. Source: Yellow Paper, appendix B.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { invalidProof } from "./error.ts";
 
 export type Rlp = Uint8Array | readonly Rlp[];
 
-/** A receipt's logs have topics at the fourth level; nothing of Ethereum lies deeper than this. */
+/**
+ * The topics in a receipt are at the fourth level, and no structure of Ethereum is deeper than 8.
+ */
 const depthMax = 8;
 
-/** @throws {ProofError} `invalid_proof` for anything but one item in its one encoding */
+/** Decodes one item. @throws {ProofError} `invalid_proof` unless it is the canonical encoding */
 export function decodeRlp(bytes: Uint8Array): Rlp {
   const [item, end] = readItem(bytes, 0, 0);
-  if (end !== bytes.length) throw invalidProof("RLP: bytes behind its end");
+  if (end !== bytes.length) throw invalidProof("RLP: expected the end, found more bytes");
   return item;
 }
 
 function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   const first = bytes[at];
-  if (first === undefined || depth > depthMax) throw invalidProof("RLP: it ends too early");
+  if (first === undefined || depth > depthMax)
+    throw invalidProof("RLP: expected more bytes, found the end");
   if (first < 0x80) return [bytes.subarray(at, at + 1), at + 1];
   const isList = first >= 0xc0;
   const [start, length] = readLength(bytes, at, isList ? 0xc0 : 0x80);
   const end = start + length;
-  if (end > bytes.length) throw invalidProof("RLP: it ends too early");
+  if (end > bytes.length) throw invalidProof("RLP: expected more bytes, found the end");
   if (!isList) {
-    if (length === 1 && bytes[start]! < 0x80) throw invalidProof("RLP: a byte written as two");
+    if (length === 1 && bytes[start]! < 0x80)
+      throw invalidProof("RLP: expected one byte, found its encoding in two");
     return [bytes.subarray(start, end), end];
   }
   const list: Rlp[] = [];
@@ -37,18 +41,19 @@ function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   return [list, end];
 }
 
-/** Reads where the content of the item at `at` starts, and its bytes. */
+/** Reads the offset and the length of the content of the item at `at`. */
 function readLength(bytes: Uint8Array, at: number, base: number): [number, number] {
   const short = bytes[at]! - base;
   if (short <= 55) return [at + 1, short];
   const size = short - 55;
   let length = 0;
   for (let i = 1; i <= size; i++) length = length * 256 + (bytes[at + i] ?? 0);
-  if (bytes[at + 1] === 0 || length <= 55) throw invalidProof("RLP: a length in too many bytes");
+  if (bytes[at + 1] === 0 || length <= 55)
+    throw invalidProof("RLP: expected the shortest encoding of a length");
   return [at + 1 + size, length];
 }
 
-/** The encoding of `item`. */
+/** Encodes `item`. */
 export function encodeRlp(item: Rlp): Uint8Array {
   if (item instanceof Uint8Array) {
     if (item.length === 1 && item[0]! < 0x80) return item;
@@ -64,30 +69,30 @@ function lengthPrefix(length: number, base: number): Uint8Array {
   return Uint8Array.of(base + 55 + bytes.length, ...bytes);
 }
 
-/** An integer as RLP has it: big end first, without zeros before it. */
+/** Encodes an integer as big-endian bytes without leading zeros. */
 export function encodeCount(value: number | bigint): Uint8Array {
   const bytes: number[] = [];
   for (let rest = BigInt(value); rest > 0n; rest >>= 8n) bytes.unshift(Number(rest & 0xffn));
   return Uint8Array.from(bytes);
 }
 
-/** @throws {ProofError} unless `item` is an integer of at most 2^53 - 1 in its one spelling */
+/** Decodes a canonical integer. @throws {ProofError} if it is another item or above 2^53 - 1 */
 export function decodeCount(item: Rlp | undefined, what: string): number {
-  const bytes = bytesOf(item, what);
+  const bytes = expectBytes(item, what);
   const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
   if (bytes[0] === 0 || !Number.isSafeInteger(value))
     throw invalidProof(`${what}: expected an integer`);
   return value;
 }
 
-/** @throws {ProofError} unless `item` is bytes, `length` of them if given */
-export function bytesOf(item: Rlp | undefined, what: string, length?: number): Uint8Array {
+/** Returns `item` if it is bytes (of `length` if given). @throws {ProofError} otherwise */
+export function expectBytes(item: Rlp | undefined, what: string, length?: number): Uint8Array {
   if (item instanceof Uint8Array && item.length === (length ?? item.length)) return item;
   throw invalidProof(`${what}: expected ${length ?? "some"} bytes`);
 }
 
-/** @throws {ProofError} unless `item` is a list of at least `least` and at most `most` */
-export function listOf(
+/** Returns `item` if it is a list of `least` to `most` items. @throws {ProofError} otherwise */
+export function expectList(
   item: Rlp | undefined,
   what: string,
   least = 0,

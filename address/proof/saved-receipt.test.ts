@@ -13,7 +13,7 @@ import { factoryAddress, initCodePrefix } from "../deployment.ts";
 import { chooseKeccak } from "../keccak/keccak.ts";
 import { executedTopic } from "../status/factory-events.ts";
 import { httpRpc, type Rpc } from "../status/rpc.ts";
-import { headersOf, type Json } from "./build/fields.ts";
+import { type Json, listHeaders } from "./build/fields.ts";
 import {
   agreeOnReceipt,
   blockHashOf,
@@ -111,7 +111,7 @@ async function make(): Promise<Vectors> {
 
 function headerOf(block: Json): string {
   const keccak = chooseKeccak({});
-  for (const header of headersOf(block))
+  for (const header of listHeaders(block))
     if (toHex(keccak(header)) === block.hash) return toHex(header);
   throw new Error("a header that is not hashed as it should be");
 }
@@ -202,8 +202,8 @@ test("agreeOnReceipt: TypeError with what was found, of a node its place alone",
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
-    [{ rpcs: [] }, "rpcs: expected one or more, found none"],
-    [{ rpcs: ["https://other.example", node, node] }, "rpcs.2: is rpcs.1 again"],
+    [{ rpcs: [] }, "rpcs: expected at least one, found none"],
+    [{ rpcs: ["https://other.example", node, node] }, "rpcs[2]: is the same as rpcs[1]"],
     [{ rpcs: [node], quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
     [{ rpcs: [node], confirmations: -1 }, "confirmations: expected an integer from 0, found -1"],
     [{ rpcs: [node], quorm: 1 }, `quorm: unknown option, expected one of ${gatherOptions}`],

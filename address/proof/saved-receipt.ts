@@ -1,5 +1,6 @@
-// The receipt that a person keeps: the record, the proof of what became of it and of who paid. It
-// is verified by the hashes of its blocks and nothing else, so it is as good in ten years as today.
+// The receipt that a person keeps: the record, and the proofs of its outcome and its payments. It
+// needs only the hashes of its blocks to be verified, so it remains valid after the service is
+// gone.
 
 import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -18,19 +19,19 @@ import { findPayments, type PaymentProof, paymentsMax } from "./payments.ts";
 
 export const receiptFormat = "executable-address-receipt/1";
 
-/** spec/proof.md, 2. */
+/** spec/proof.md §2 describes the format. */
 export type SavedReceipt = {
   readonly format: typeof receiptFormat;
   readonly record: AddressRecord;
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
-  /** The nodes did not report the same payments when the receipt was made: some may be missing. */
+  /** The nodes reported different payments when the receipt was made, so some may be missing. */
   readonly paymentsDisputed?: true;
 };
 
 /**
- * An outcome that rests on `blocks`, which are to be compared with a chain's. Nothing is proved
- * unless each is of the chain `record.intent.chainId`.
+ * A verified receipt. It proves its outcome only if each of `blocks` is a block of the chain
+ * `record.intent.chainId`.
  */
 export type ProvedReceipt = ProvedAddress & {
   readonly record: AddressRecord;
@@ -39,10 +40,10 @@ export type ProvedReceipt = ProvedAddress & {
 };
 
 /**
- * Makes the receipt of `record` by nodes of its chain. If no node gives its logs, the receipt lists
- * no payments and is marked `paymentsDisputed`, as it is if the nodes report different payments.
+ * Makes the receipt of `record` with nodes of its chain. If no node returns its logs, the receipt
+ * lists no payments and is marked `paymentsDisputed`, as it is if the nodes report different ones.
  *
- * @throws {ProofError} as `proveAddress`
+ * @throws {ProofError} the errors of `proveAddress`
  */
 export async function makeReceipt(
   record: AddressRecord,
@@ -60,11 +61,11 @@ export async function makeReceipt(
 }
 
 /**
- * Verifies `value`, which anybody may have made.
+ * Verifies a receipt from any source.
  *
- * @param hashes of the blocks that the caller trusts to be of the intent's chain; "its own" finds
- *   only that the receipt is right if its blocks are, which are then to be compared by other means
- * @throws {ProofError} `invalid_proof`, with the part that is wrong
+ * @param hashes the hashes of blocks that the caller trusts to be of the intent's chain. With "its
+ *   own", the receipt is valid only if its blocks are, so compare them by other means.
+ * @throws {ProofError} `invalid_proof`, with the invalid part
  * @throws {InvalidError} with the faults of the record
  */
 export function verifyReceipt(
@@ -72,7 +73,7 @@ export function verifyReceipt(
   hashes: readonly Hex[] | "its own",
   options: ProofOptions = {},
 ): ProvedReceipt {
-  const receipt = shapeOf(value);
+  const receipt = parseReceipt(value);
   const keccak = chooseKeccak(options);
   const trust = { factory: options.factory ?? factoryAddress, keccak };
   const record = verifyRecord(receipt.record, trust);
@@ -85,11 +86,11 @@ export function verifyReceipt(
     const block = trusted.find(({ hash }) => isSame(hash, claimed.block.hash));
     if (!block) throw invalidProof(`payments: ${claimed.block.hash} is not a trusted block`);
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
-    if (canonical(found) !== canonical(claimed))
-      throw invalidProof(`payments: the proof shows ${canonical(found).slice(0, 400)}`);
+    if (serialize(found) !== serialize(claimed))
+      throw invalidProof(`payments: the proof shows ${serialize(found).slice(0, 400)}`);
     return found;
   });
-  // A payment that stood there twice would be counted twice by whoever adds them up.
+  // A repeated payment would be counted twice.
   const twice = payments.find(
     ({ transactionHash: hash }, index) =>
       payments.findIndex((each) => each.transactionHash === hash) < index,
@@ -99,31 +100,34 @@ export function verifyReceipt(
 }
 
 /**
- * The hashes of those blocks of a receipt that nodes of the caller's agree on.
+ * Checks the blocks of a receipt with the caller's nodes, and returns their hashes.
  *
- * @throws {ProofError} `no_quorum` where they do not know one of them, or know another
+ * @throws {ProofError} `no_quorum` if the nodes do not agree on one of them, or report another hash
  */
 export async function agreeOnReceipt(
   value: unknown,
   { rpcs, ...options }: GatherOptions,
 ): Promise<Hex[]> {
   const { quorum } = parseAgreement(rpcs, options);
-  const receipt = shapeOf(value);
-  // That the nodes are of the chain: their newest block is asked for with it.
+  const receipt = parseReceipt(value);
+  // Checks the chain ID of the nodes.
   await blockHashOf(rpcs, { ...options, chainId: receipt.record.intent?.chainId });
-  const asked = receiptBlocks(receipt).map(async ({ number, hash }) => {
+  const checks = receiptBlocks(receipt).map(async ({ number, hash }) => {
     const found = await agree(rpcs, number, quorum);
     if (found && isSame(found.hash, hash)) return found.hash;
-    const what = found ? `have ${found.hash}` : "agree on none";
-    throw new ProofError("no_quorum", `block ${number} is ${hash} here, and the nodes ${what}`);
+    const what = found ? `have ${found.hash}` : "do not agree";
+    throw new ProofError(
+      "no_quorum",
+      `block ${number}: expected ${hash} as in the receipt, but the nodes ${what}`,
+    );
   });
-  return Promise.all(asked);
+  return Promise.all(checks);
 }
 
-/** The blocks that a receipt names, each once. */
+/** Lists the blocks of a receipt without duplicates. */
 function receiptBlocks({ proof, payments }: SavedReceipt): BlockReference[] {
   const { execution, block } = proof;
-  // More headers than one lead from its block up to the outcome's.
+  // With more than one header, the last one is the block of the outcome.
   const isAlone = execution?.proof?.headers?.length === 1;
   const all = [block, ...(isAlone ? [execution.block] : []), ...payments.map((each) => each.block)];
   return all.filter(
@@ -131,16 +135,16 @@ function receiptBlocks({ proof, payments }: SavedReceipt): BlockReference[] {
   );
 }
 
-/** Text that is the same for the same value: names in order. */
-const canonical = (value: unknown): string =>
+/** Serializes a value with sorted field names. */
+const serialize = (value: unknown): string =>
   JSON.stringify(value, (_, each) =>
     typeof each === "object" && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
       : each,
   );
 
-/** @throws {ProofError} `invalid_proof` unless it is laid out as a receipt */
-function shapeOf(value: unknown): SavedReceipt {
+/** Checks the fields of a receipt. @throws {ProofError} `invalid_proof` */
+function parseReceipt(value: unknown): SavedReceipt {
   const { format, record, proof, payments } = (value ?? {}) as Partial<SavedReceipt>;
   if (format !== receiptFormat)
     throw invalidProof(`format: expected ${receiptFormat}, found ${describeValue(format)}`);

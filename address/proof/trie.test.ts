@@ -51,16 +51,20 @@ describe("tries", () => {
 
 describe("nodes that no trie has", () => {
   const hash = new Uint8Array(32);
-  const nowhere = "trie: an extension to nowhere";
+  const nowhere = "trie: expected an extension with a path and a child";
   const nodes: [string, Rlp, message: string][] = [
     ["an extension to no node", [Uint8Array.of(0x11), new Uint8Array()], nowhere],
     ["an extension of no nibble", [Uint8Array.of(0x00), hash], nowhere],
     [
       "a leaf without a value",
       [Uint8Array.of(0x20, 0x12), new Uint8Array()],
-      "trie: a leaf without a value",
+      "trie: expected a leaf with a value",
     ],
-    ["a path of no known kind", [Uint8Array.of(0x40), hash], "trie: a path of no known kind"],
+    [
+      "a path of no known kind",
+      [Uint8Array.of(0x40), hash],
+      "trie: expected a path with valid flags",
+    ],
     ["a node of three", [hash, hash, hash], "trie: expected a node of 2 or 17, found 3"],
     ["no list", Uint8Array.of(1), "trie: expected a node, found 1 bytes"],
   ];
@@ -98,10 +102,10 @@ test("invalid_proof with its status, of the receipt of a transaction that did no
 
 describe("RLP", () => {
   test("refused where another encoder would not have written it", () => {
-    const early = "RLP: it ends too early";
-    const behind = "RLP: bytes behind its end";
-    const asTwo = "RLP: a byte written as two";
-    const inTooMany = "RLP: a length in too many bytes";
+    const early = "RLP: expected more bytes, found the end";
+    const behind = "RLP: expected the end, found more bytes";
+    const asTwo = "RLP: expected one byte, found its encoding in two";
+    const inTooMany = "RLP: expected the shortest encoding of a length";
     const texts: [hex: string, message: string][] = [
       ["", early],
       ["81", early],

@@ -1,18 +1,19 @@
-// Proofs in Merkle Patricia tries: the nodes from a root that somebody trusts down to a key, or to
-// where it would be. Yellow paper, appendix D; the list is that of EIP-1186.
+// Verifies proofs in Merkle Patricia tries: the nodes from a trusted root to a key, or to the place
+// where the key would be. Source: Yellow Paper, appendix D; EIP-1186 defines the list.
 
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import { invalidProof } from "./error.ts";
-import { bytesOf, decodeRlp, type Rlp, sameBytes } from "./rlp.ts";
+import { decodeRlp, expectBytes, type Rlp, sameBytes } from "./rlp.ts";
 
 /**
- * The value that the trie with this `root` has at `key`, undefined where it has none.
+ * Returns the value at `key` in the trie with this `root`, or undefined if the proof shows that
+ * there is none.
  *
  * @param root 32 bytes
- * @param nodes from the root down, each one that the way to the key touches and no other; a node of
- *   less than 32 bytes stands within the one above it
- * @throws {ProofError} `invalid_proof` where they do not show it
+ * @param nodes exactly the nodes on the path to the key, from the root down; a node of less than 32
+ *   bytes is contained in its parent
+ * @throws {ProofError} `invalid_proof` if the nodes prove neither
  */
 export function proveInTrie(
   root: Uint8Array,
@@ -20,12 +21,12 @@ export function proveInTrie(
   nodes: readonly Uint8Array[],
   keccak: Keccak,
 ): Uint8Array | undefined {
-  const path = nibblesOf(key);
+  const path = toNibbles(key);
   let used = 0;
   let at = 0;
   let next: Rlp = root;
   const done = (value: Uint8Array | undefined) => {
-    if (used !== nodes.length) throw invalidProof("trie: nodes behind the last");
+    if (used !== nodes.length) throw invalidProof("trie: expected no more nodes");
     return value;
   };
   if (nodes.length === 0 && sameBytes(root, keccak(emptyNode))) return undefined;
@@ -38,26 +39,26 @@ export function proveInTrie(
     }
     if (node.length === 17) {
       const step = path[at];
-      if (step === undefined) return done(valueIn(node[16]));
+      if (step === undefined) return done(readValue(node[16]));
       at += 1;
       next = node[step]!;
       continue;
     }
     if (node.length !== 2)
       throw invalidProof(`trie: expected a node of 2 or 17, found ${node.length}`);
-    const [isLeaf, part] = partOf(node[0]);
-    const isOnWay = part.every((nibble, index) => nibble === path[at + index]);
+    const [isLeaf, part] = decodePath(node[0]);
+    const isOnPath = part.every((nibble, index) => nibble === path[at + index]);
     at += part.length;
-    if (!isOnWay || (isLeaf && at !== path.length)) return done(undefined);
-    if (isLeaf) return done(valueIn(node[1]) ?? emptyLeaf());
+    if (!isOnPath || (isLeaf && at !== path.length)) return done(undefined);
+    if (isLeaf) return done(readValue(node[1]) ?? emptyLeaf());
     next = node[1]!;
     if (part.length === 0 || (next instanceof Uint8Array && next.length === 0))
-      throw invalidProof("trie: an extension to nowhere");
+      throw invalidProof("trie: expected an extension with a path and a child");
   }
 
   function take(hash: Uint8Array): Uint8Array {
     const node = nodes[used++];
-    if (!node) throw invalidProof("trie: a node is missing");
+    if (!node) throw invalidProof("trie: expected another node, found none");
     const found = keccak(node);
     if (!sameBytes(found, hash))
       throw invalidProof(`trie: expected node ${toHex(hash)}, found ${toHex(found)}`);
@@ -68,22 +69,23 @@ export function proveInTrie(
 const emptyNode = Uint8Array.of(0x80);
 
 function emptyLeaf(): never {
-  throw invalidProof("trie: a leaf without a value");
+  throw invalidProof("trie: expected a leaf with a value");
 }
 
-function valueIn(item: Rlp | undefined): Uint8Array | undefined {
-  const value = bytesOf(item, "trie's value");
+function readValue(item: Rlp | undefined): Uint8Array | undefined {
+  const value = expectBytes(item, "trie's value");
   return value.length > 0 ? value : undefined;
 }
 
-export function nibblesOf(bytes: Uint8Array): number[] {
+/** Splits bytes into nibbles. */
+export function toNibbles(bytes: Uint8Array): number[] {
   return Array.from(bytes).flatMap((byte) => [byte >> 4, byte & 15]);
 }
 
-/** Whether a node of two is a leaf, and the part of the way that it stands for. */
-function partOf(item: Rlp | undefined): [boolean, number[]] {
-  const [flags, ...rest] = nibblesOf(bytesOf(item, "trie's path"));
+/** Decodes the path of a node with two items, and whether it is a leaf. */
+function decodePath(item: Rlp | undefined): [boolean, number[]] {
+  const [flags, ...rest] = toNibbles(expectBytes(item, "trie's path"));
   if (flags === undefined || flags > 3 || (flags % 2 === 0 && rest[0] !== 0))
-    throw invalidProof("trie: a path of no known kind");
+    throw invalidProof("trie: expected a path with valid flags");
   return [flags >= 2, flags % 2 === 0 ? rest.slice(1) : rest];
 }

@@ -90,9 +90,9 @@ describe("spec/proof-vectors.json", () => {
     const block = { chainId: proof.chainId, hash: execution.block.hash };
     const of = (message: string) => ({ code: "invalid_proof", message });
     for (const [prove, message] of [
-      [proveExecution, "receipt: the factory tells of no execution of this address in it"],
-      [proveRecovery, "receipt: the factory tells of no recovery of this address in it"],
-      [provePayment, "receipt: no payment to this address in it"],
+      [proveExecution, "receipt: expected an execution of this address, found none"],
+      [proveRecovery, "receipt: expected a recovery of this address, found none"],
+      [provePayment, "receipt: expected a payment to this address, found none"],
     ] as const)
       assert.throws(() => prove(open, execution.proof, block), of(message));
   });

@@ -317,9 +317,9 @@ describe("proveEvent", () => {
     const elsewhere = structuredClone(real);
     elsewhere.data.status.chainId = 10;
     for (const [lie, message] of [
-      [null, "the answer is no event"],
-      [{}, "the answer is no event"],
-      [{ ...real, data: null }, "the answer is no event"],
+      [null, "the answer is not a valid event"],
+      [{}, "the answer is not a valid event"],
+      [{ ...real, data: null }, "the answer is not a valid event"],
       [elsewhere, `the event is of chain 10, not ${record.intent.chainId}`],
     ] as const)
       await assert.rejects(proveEvent(lie as never, record, options()), {
@@ -352,16 +352,18 @@ describe("proveEvent", () => {
     const liars: [Rpc, RegExp][] = [
       [
         withLogs((logs) => logs.map((log) => ({ ...log, blockHash }))),
-        /^block \d+ is not one that others have$/,
+        /^block \d+: expected a hash on which the nodes agree, found 0x[0-9a-f]{64}$/,
       ],
-      [withLogs(() => []), new RegExp(`^no node knows when ${record.address} executed$`)],
+      [withLogs(() => []), new RegExp(`^no node reports the execution of ${record.address}$`)],
     ];
     for (const [liar, message] of liars) {
       const proof = proveAddress(record, { rpcs: [liar], confirmations: 0 });
       await assert.rejects(proof, { code: "unproved", message });
     }
     const rpcs = liars.map(([liar]) => liar);
-    const message = new RegExp(`others have; nothing such is known of ${record.address}$`);
+    const message = new RegExp(
+      `the nodes agree, found .*; the node finds no such event of ${record.address}$`,
+    );
     const proof = proveAddress(record, { rpcs, confirmations: 0 });
     await assert.rejects(proof, { code: "unproved", message });
   });
@@ -450,11 +452,11 @@ describe("proveEvent", () => {
     const rpcs = [world.rpcUrl, silent];
     const refused = (given: object, name: string, message: string | RegExp) =>
       assert.rejects(proveEvent(event, record, given as never), { name, message });
-    const heads = /^2 of 2 endpoints agree on no block \(heads 0: \d+, 1: silent\)$/;
+    const heads = /^expected 2 of 2 endpoints to agree on a block, found heads 0: \d+, 1: silent$/;
     await refused({ rpcs, confirmations: 0 }, "ProofError", heads);
     for (const [given, message] of [
-      [{ ...options(), rpcs: [] }, "rpcs: expected one or more, found none"],
-      [{ ...options(), rpcs: [world.rpcUrl, world.rpcUrl] }, "rpcs.1: is rpcs.0 again"],
+      [{ ...options(), rpcs: [] }, "rpcs: expected at least one, found none"],
+      [{ ...options(), rpcs: [world.rpcUrl, world.rpcUrl] }, "rpcs[1]: is the same as rpcs[0]"],
       [{ ...options(), quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
       [options(-1), "confirmations: expected an integer from 0, found -1"],
       [{ rpcs }, "confirmations: say how many blocks must stand upon a fact"],

@@ -22,7 +22,7 @@ import {
   toRlp,
   zeroHash,
 } from "viem";
-import { headersOf, type Json } from "../../address/proof/build/fields.ts";
+import { type Json, listHeaders } from "../../address/proof/build/fields.ts";
 import { proveInTrie } from "../../address/proof/trie.ts";
 import { readArtifact, runForge } from "../build.ts";
 import { deployFactory, deployOnce } from "../deploy.ts";
@@ -158,7 +158,7 @@ async function evidenceOf(vault: Address, blockNumber: bigint): Promise<Evidence
   const ask = (method: string, params: unknown[]): Promise<never> =>
     client.request({ method, params } as never);
   const block = (await ask("eth_getBlockByNumber", [tag, false])) as Json & { hash: Hex };
-  const header = [...headersOf(block)].map((bytes) => toHex(bytes)).find(isBlocks(block.hash));
+  const header = [...listHeaders(block)].map((bytes) => toHex(bytes)).find(isBlocks(block.hash));
   assert.ok(header, "the header is the block's");
   const { accountProof } = (await ask("eth_getProof", [vault, [], tag])) as {
     accountProof: Hex[];

@@ -18,8 +18,8 @@ import {
   encodeReceipt,
   encodeRlp,
   encodeTransaction,
-  headersOf,
   type Json,
+  listHeaders,
   type TrieEntry,
   vaultCodes,
 } from "executable-address/proof/parts";
@@ -161,7 +161,7 @@ function makeBlock({ number, fork, parent, state, transaction, notBefore }: Cont
     nonce: zeros(8),
     baseFeePerGas: "0x7",
   };
-  const hash = toHex(keccak256(headersOf(json).next().value as Uint8Array));
+  const hash = toHex(keccak256(listHeaders(json).next().value as Uint8Array));
   const place = { blockHash: hash, blockNumber: json.number, transactionIndex: "0x0" };
   const receipts = made ? [placed(made.receipt, place)] : [];
   return { json: { ...json, hash, transactions: made ? [made.json] : [] }, receipts, state };

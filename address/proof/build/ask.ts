@@ -1,5 +1,5 @@
-// Proofs made of what a node answers: each is verified before it is given, so a node can withhold
-// one and cannot forge one.
+// Builds proofs from the responses of a node. Each proof is verified before it is returned, so a
+// node can withhold a proof but cannot forge one.
 
 import { fromHex, toHex, toQuantity } from "../../abi/hex.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
@@ -14,13 +14,13 @@ import {
   type TrustedBlock,
 } from "../outcome.ts";
 import { encodeCount, encodeRlp } from "../rlp.ts";
-import { encodeReceipt, encodeTransaction, headersOf, type Json } from "./fields.ts";
+import { encodeReceipt, encodeTransaction, type Json, listHeaders } from "./fields.ts";
 import { buildProof } from "./trie.ts";
 
 /**
- * The proof of what became of `record` at `block`, and what it proves.
+ * Builds the proof of the outcome of `record` at `block`, and returns it with its result.
  *
- * @throws {ProofError} `unproved` where the node has none that verifies
+ * @throws {ProofError} `unproved` if the node does not provide a valid one
  */
 export async function askOutcome(
   rpc: Rpc,
@@ -34,20 +34,20 @@ export async function askOutcome(
       askBlock(rpc, block.hash, false),
       rpc("eth_getProof", [record.address, [], toQuantity(block.number)]),
     ]);
-    const account = listIn((answer as Json | null)?.accountProof, "accountProof");
+    const account = expectArray((answer as Json | null)?.accountProof, "accountProof");
     const proof: OutcomeProof = {
-      header: toHex(headerOf(json, block.hash, keccak)),
+      header: toHex(findHeader(json, block.hash, keccak)),
       account: account.map((node) => parseHex(node, "accountProof")),
     };
     return { proof, found: proveOutcome(record, proof, block, options) };
   });
 }
 
-/** Which transaction, by its block and its place there. */
+/** A transaction and its block. */
 type Place = { readonly blockHash: Hex; readonly transactionHash: Hex };
 
 /**
- * The proof of what the transaction at `place` did for `record`, in its own block.
+ * Builds the proof of the events of `record` in a transaction, and returns it with its result.
  *
  * @param prove `proveExecution` or `proveRecovery`
  * @throws {ProofError} `unproved`
@@ -73,27 +73,28 @@ type Prove<Found> = (
   options: ProofOptions,
 ) => Found;
 
-/** Both tries of a block are built whole: their proofs are no question that nodes answer. */
+/** Builds both tries of the block, because nodes have no method for their proofs. */
 async function askTransaction(
   rpc: Rpc,
   { blockHash, transactionHash }: Place,
   keccak: Keccak,
 ): Promise<TransactionProof> {
   const block = await askBlock(rpc, blockHash, true);
-  const transactions = listIn(block.transactions, "transactions") as readonly Json[];
+  const transactions = expectArray(block.transactions, "transactions") as readonly Json[];
   const index = transactions.findIndex(({ hash }) => hash === transactionHash);
   if (index < 0) throw unproved(`${transactionHash} is not in block ${blockHash}`);
   const key = encodeRlp(encodeCount(index));
   const prove = (values: readonly Uint8Array[], root: unknown, what: string) => {
     const entries = values.map((value, at) => ({ key: encodeRlp(encodeCount(at)), value }));
     const { root: found, nodes } = buildProof(entries, key, keccak);
-    if (toHex(found) !== root) throw unproved(`${what} do not make ${root}`);
+    if (toHex(found) !== root)
+      throw unproved(`${what}: expected the root ${root}, found ${toHex(found)}`);
     return nodes.map((node) => toHex(node));
   };
   const receipts = await askReceipts(rpc, blockHash, transactions);
   const bytes = await Promise.all(transactions.map((each) => askBytes(rpc, each, keccak)));
   return {
-    headers: [toHex(headerOf(block, blockHash, keccak))],
+    headers: [toHex(findHeader(block, blockHash, keccak))],
     transactionIndex: index,
     receipt: prove(receipts.map(encodeReceipt), block.receiptsRoot, "receipts"),
     transaction: prove(bytes, block.transactionsRoot, "transactions"),
@@ -103,12 +104,12 @@ async function askTransaction(
 async function askBlock(rpc: Rpc, hash: Hex, isWhole: boolean): Promise<Json> {
   const block = await rpc("eth_getBlockByHash", [hash, isWhole]);
   if (typeof block === "object" && block !== null) return block as Json;
-  throw unproved(`no block ${hash}`);
+  throw unproved(`the node has no block ${hash}`);
 }
 
-function headerOf(block: Json, hash: Hex, keccak: Keccak): Uint8Array {
-  for (const header of headersOf(block)) if (toHex(keccak(header)) === hash) return header;
-  throw unproved(`the header of ${hash} is not hashed as Ethereum's are, or another was shown`);
+function findHeader(block: Json, hash: Hex, keccak: Keccak): Uint8Array {
+  for (const header of listHeaders(block)) if (toHex(keccak(header)) === hash) return header;
+  throw unproved(`block ${hash}: expected a header with this hash, found another`);
 }
 
 async function askReceipts(rpc: Rpc, blockHash: Hex, transactions: readonly Json[]) {
@@ -118,7 +119,7 @@ async function askReceipts(rpc: Rpc, blockHash: Hex, transactions: readonly Json
   return (await Promise.all(each)) as Json[];
 }
 
-/** A transaction, by its fields or, of a kind that is not known here, as the node has its bytes. */
+/** Encodes a transaction by its fields, or requests its bytes if its type is unknown. */
 async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Uint8Array> {
   const hash = parseHex(transaction.hash, "transaction hash", 32);
   const made = encodeTransaction(transaction);
@@ -126,17 +127,21 @@ async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Ui
   const raw = parseHex(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
   const bytes = fromHex(raw);
   if (toHex(keccak(bytes)) === hash) return bytes;
-  throw unproved(`the bytes of ${hash} are not known`);
+  throw unproved(`transaction ${hash}: expected bytes with this hash, found others`);
 }
 
-function listIn(value: unknown, what: string): readonly unknown[] {
+function expectArray(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw unproved(`${what}: expected a list`);
 }
 
 const unproved = (message: string) => new ProofError("unproved", message);
 
-/** Runs `ask`. @throws {ProofError} `unproved` where a node is the reason, or as `ask` throws */
+/**
+ * Runs `ask`.
+ *
+ * @throws {ProofError} `unproved` for an error of the node, and other codes of `ask`
+ */
 async function orUnproved<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,19 +1,18 @@
-// Writes what JSON-RPC says of headers, receipts and transactions as the bytes that are hashed.
-// Nothing here is believed: the hash is compared, so a wrong guess gives no proof, never a wrong
-// one.
+// Encodes headers, receipts, and transactions of JSON-RPC as the bytes that are hashed. The caller
+// compares the hash, so a wrong guess leads to no proof and never to a wrong one.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../../abi/hex.ts";
 import { encodeCount, encodeRlp, type Rlp } from "../rlp.ts";
 
-/** An object as a node answers it. */
+/** A JSON object from a node. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Bytes as they are. @throws where it is no hex */
+/** Encodes hex as bytes. @throws {InvalidError} if it is not hex */
 const data = (value: unknown): Uint8Array => fromHex(value);
-/** A quantity such as `0x1b4`, as RLP has it. */
+/** Encodes a quantity such as `0x1b4` as an RLP integer. */
 const quantity = (value: unknown): Uint8Array => encodeCount(BigInt(value as string));
-/** Bytes, or none where there is null: what a creation is sent to. */
+/** Encodes hex, or null as no bytes, which is the recipient of a contract creation. */
 const dataOrNone = (value: unknown): Uint8Array => (value == null ? new Uint8Array() : data(value));
 
 type Field = readonly [name: string, encode: (value: unknown) => Rlp];
@@ -36,7 +35,7 @@ const headerFields: readonly Field[] = [
   ["nonce", data],
 ];
 
-/** London, Shanghai, Cancun (two), Prague; then those planned for Amsterdam. */
+/** The fields of London, Shanghai, Cancun (3), and Prague, and those planned for Amsterdam. */
 const laterFields: readonly Field[] = [
   ["baseFeePerGas", quantity],
   ["withdrawalsRoot", data],
@@ -48,7 +47,7 @@ const laterFields: readonly Field[] = [
   ["slotNumber", quantity],
 ];
 
-/** Avalanche's C-Chain has its own between, in the order in which they came. */
+/** The fields of Avalanche's C-Chain, in its order. */
 const avalancheFields: readonly Field[] = [
   ["extDataHash", data],
   ["baseFeePerGas", quantity],
@@ -60,11 +59,11 @@ const avalancheFields: readonly Field[] = [
 ];
 
 /**
- * The headers that a block as JSON-RPC has it may be: a node can show fields that are not hashed,
- * as Arbitrum's do, so that shorter ones follow. One of them has the block's hash, or the chain
- * hashes in a way of its own.
+ * Lists the possible headers of a JSON-RPC block. A node can return fields that are not part of the
+ * header, as Arbitrum's do, so shorter headers follow. If none has the block's hash, the chain uses
+ * another encoding.
  */
-export function* headersOf(block: Json): Generator<Uint8Array> {
+export function* listHeaders(block: Json): Generator<Uint8Array> {
   const first = encode(block, headerFields);
   const layouts = block.extDataHash === undefined ? [laterFields] : [avalancheFields, laterFields];
   for (const fields of layouts) {
@@ -77,7 +76,7 @@ export function* headersOf(block: Json): Generator<Uint8Array> {
 const encode = (from: Json, fields: readonly Field[]): Rlp[] =>
   fields.map(([name, encode]) => encode(from[name]));
 
-/** A receipt as the receipts trie has it. */
+/** Encodes a receipt for the receipts trie. */
 export function encodeReceipt(receipt: Json): Uint8Array {
   const logs = (receipt.logs as Json[]).map((log) => [
     data(log.address),
@@ -137,7 +136,7 @@ const feeMarket: readonly Field[] = [
   ["accessList", accessList],
 ];
 
-/** EIP-2930, 1559, 4844 and 7702, and OP Stack's deposits; without a type the oldest kind. */
+/** Legacy transactions, EIP-2930, 1559, 4844, 7702, and deposits of the OP Stack. */
 const transactionFields: Readonly<Record<string, readonly Field[]>> = {
   0: [["nonce", quantity], ["gasPrice", quantity], ...call, ...signature],
   1: [
@@ -163,7 +162,7 @@ const transactionFields: Readonly<Record<string, readonly Field[]>> = {
   ],
 };
 
-/** A transaction as the transactions trie has it, undefined for a kind that is not known here. */
+/** Encodes a transaction for the transactions trie. Returns undefined for an unknown type. */
 export function encodeTransaction(transaction: Json): Uint8Array | undefined {
   const type = BigInt((transaction.type as string | undefined) ?? 0);
   const fields = transactionFields[String(type)];

@@ -1,33 +1,33 @@
-// Builds whole Merkle Patricia tries, to prove one of their entries. Verifying a proof does not
-// need this code, so a page that only verifies does not load it.
+// Builds complete Merkle Patricia tries to prove one of their entries. Verification does not need
+// this code, so a page that only verifies does not load it.
 
 import type { Keccak } from "../../keccak/keccak.ts";
 import { encodeRlp, type Rlp } from "../rlp.ts";
-import { nibblesOf } from "../trie.ts";
+import { toNibbles } from "../trie.ts";
 
-/** One entry of a trie that is built whole. No key may be the beginning of another. */
+/** An entry of a trie. No key may be a prefix of another. */
 export type TrieEntry = { readonly key: Uint8Array; readonly value: Uint8Array };
 
 /**
- * The root of the trie of all `entries`, and the nodes that `proveInTrie` takes for `key`.
+ * Builds the trie of `entries`. Returns its root and the nodes that `proveInTrie` needs for `key`.
  *
- * @param entries at least one; none with an empty value
+ * @param entries at least one, without empty values
  */
 export function buildProof(
   entries: readonly TrieEntry[],
   key: Uint8Array,
   keccak: Keccak,
 ): { root: Uint8Array; nodes: Uint8Array[] } {
-  const way = nibblesOf(key);
+  const target = toNibbles(key);
   const nodes: Uint8Array[] = [];
-  const leaves = entries.map(({ key, value }) => ({ path: nibblesOf(key), value }));
+  const leaves = entries.map(({ key, value }) => ({ path: toNibbles(key), value }));
   const root = keccak(encoded(build(leaves, 0), 0, true));
   return { root, nodes: nodes.reverse() };
 
   function encoded(node: { item: Rlp; path: readonly number[] }, at: number, isRoot = false) {
     const bytes = encodeRlp(node.item);
-    const isOnWay = node.path.slice(0, at).every((nibble, index) => nibble === way[index]);
-    if (isOnWay && (isRoot || bytes.length >= 32)) nodes.push(bytes);
+    const isOnPath = node.path.slice(0, at).every((nibble, index) => nibble === target[index]);
+    if (isOnPath && (isRoot || bytes.length >= 32)) nodes.push(bytes);
     return bytes;
   }
 
