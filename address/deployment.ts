@@ -1,26 +1,25 @@
-// The factory's address, the code that it gives a vault and how much of it stays. They are copied
-// from what the contracts export, so that the library needs no build of them;
-// deployment.test.ts compares.
+// The addresses of the contracts and the code of vaults, copied from the contracts' snapshots so
+// that the library does not have to build them. deployment.test.ts compares both.
 
 import type { Hex } from "./abi/hex.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
 export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";
 
-/** Tip, at this address on every chain to which somebody brought it. EIP-55. */
+/** Tip, at this address on every chain on which it is deployed. EIP-55. */
 export const tipAddress: Hex = "0x8F39B94137D82F99C7DeA843f75a520C46FcAb5c";
 
-/** Conditions and Guards, at these addresses on every chain to which somebody brought them. */
+/** Conditions and Guards, at these addresses on every chain on which they are deployed. */
 export const conditionsAddress: Hex = "0x80CcDFCe270C41de2b42647392F75352803f741A";
 export const guardsAddress: Hex = "0xAf1A55A18f41d798DC8C9965469901948F492C95";
 
-/** Init code that goes before the terms: it delegates construction to the factory. */
+/** The init code before the terms, which delegates construction to the factory. */
 export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
-/** How long the code at a vault is: its calls ran, or it was closed and they never can. */
+/** The length of a vault's code after the execution, or after it was closed without one. */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
 
-/** The vault's code before and behind the last 16 bytes of the factory's address. */
+/** The vault's code before and after the last 16 bytes of the factory's address. */
 export const stubHead: Hex = "0x336f";
 export const stubTail: Hex = "0x18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";

@@ -1,5 +1,5 @@
-// From terms to the address that runs them. spec/terms.md §3 is the formula; spec/vectors.json
-// holds this file and contracts/src/PaymentFactory.sol to the same answers.
+// Derives the address that executes an intent. spec/terms.md §3 contains the formula, and the
+// vectors in spec/vectors.json test this file and contracts/src/PaymentFactory.sol.
 
 import { parseAddress } from "./abi/checksum.ts";
 import { type Bytes, fromHex, type Hex, parseBytes } from "./abi/hex.ts";
@@ -11,16 +11,16 @@ import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 const prefix = fromHex(initCodePrefix);
 
 /**
- * The address at which `factory` creates the vault that runs `terms`, as 20 bytes;
- * {@link formatAddress} gives its text.
+ * Returns the address at which `factory` creates the vault that executes `terms`, as 20 bytes.
+ * {@link formatAddress} returns its text.
  *
  *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]    EIP-1014
  *
- * Any bytes have an address; whether they are the terms of an intent, {@link decodeTerms} tells.
+ * Any bytes have an address. {@link decodeTerms} checks whether they are the terms of an intent.
  *
  * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
- * @param options.factory any letter case; default {@link factoryAddress}
- * @throws {InvalidError} `terms_too_long`, `wrong_type` for neither bytes nor hex, or a factory's
+ * @param options.factory in any case; default {@link factoryAddress}
+ * @throws {InvalidError} `terms_too_long`, `wrong_type`, `malformed_hex`, or a fault of `factory`
  */
 export function deriveAddress(
   terms: Bytes,
@@ -38,7 +38,7 @@ export function deriveAddress(
   return keccak(preimage).slice(12);
 }
 
-// Both are kept from call to call: test/derive.bench.ts (WASM) loses a tenth without them.
+// Reused by all calls: without them, test/derive.bench.ts (WASM) is a tenth slower.
 const initCode = new Uint8Array(prefix.length + termsBytesMax);
 initCode.set(prefix);
 const preimage = new Uint8Array(85);
@@ -51,7 +51,7 @@ function factoryBytes(factory: Hex | undefined, keccak: Keccak): Uint8Array {
   return trusted === factoryAddress ? defaultFactory : fromHex(trusted);
 }
 
-/** `factory` in EIP-55 case, the default where there is none. @throws {InvalidError} */
+/** Parses a factory, with the default {@link factoryAddress}. @throws {InvalidError} */
 export function parseFactory(factory: Hex | undefined, keccak: Keccak): Hex {
   if (factory === undefined || factory === factoryAddress) return factoryAddress;
   return parseAddress(factory, { path: ["factory"], keccak });

@@ -1,4 +1,4 @@
-// Records: an address, its factory, its intent and its terms, and the proof that they agree.
+// Records: an address with its factory, intent, and terms, and the verification that they agree.
 
 import { formatAddress, parseAddress } from "./abi/checksum.ts";
 import { toHex } from "./abi/hex.ts";
@@ -9,9 +9,9 @@ import { useIntent } from "./intent/parse.ts";
 import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 
 /**
- * The record of `intent` under `factory`.
+ * Returns the record of `intent` under `factory`.
  *
- * @param options.factory any letter case; default {@link factoryAddress}
+ * @param options.factory in any case; default {@link factoryAddress}
  * @throws {InvalidError} with every fault of the intent
  */
 export function makeRecord(
@@ -27,11 +27,11 @@ export function makeRecord(
 }
 
 /**
- * Proves a record that somebody else gave: the intent is worked out again to terms and to an
- * address, and all must be as the record has them. Further fields of the record are left out.
+ * Verifies a record from any source: encodes the intent and derives the address again, and compares
+ * both with the record. Further fields of the record are ignored.
  *
- * @param options.factory the factory the caller trusts, never the record's own word for it
- * @param options.address the address that was asked for, if one was: the record must be of it
+ * @param options.factory the factory that the caller trusts, and never the one of the record
+ * @param options.address the requested address, which the record must have
  * @returns the record in canonical form
  * @throws {InvalidError} with every fault: those of the intent, or `factory_mismatch`,
  *   `terms_mismatch` and `address_mismatch`
@@ -40,20 +40,20 @@ export function verifyRecord(
   record: unknown,
   options: { readonly factory: Hex; readonly address?: Hex; readonly keccak?: Keccak },
 ): AddressRecord {
-  const { address: asked, factory: given, keccak: hash } = options ?? {};
+  const { address: expected, factory: given, keccak: hash } = options ?? {};
   const keccak = chooseKeccak({ keccak: hash });
   const trusted = parseAddress(given, { path: ["options", "factory"], keccak });
   const faults = noFaults();
   const claims = readClaims(faults, record);
   throwFaults(faults);
-  const right = gather(faults, "intent", () =>
+  const computed = gather(faults, "intent", () =>
     makeRecord(claims.intent as Intent, { factory: trusted, keccak }),
   );
   const factory = gather(faults, "factory", () => parseAddress(claims.factory, { keccak }));
   const address = gather(faults, "address", () => parseAddress(claims.address, { keccak }));
   if (factory !== undefined) compare(faults, "factory", factory, trusted);
-  if (right && typeof claims.terms === "string")
-    compare(faults, "terms", claims.terms.toLowerCase(), right.terms);
+  if (computed && typeof claims.terms === "string")
+    compare(faults, "terms", claims.terms.toLowerCase(), computed.terms);
   else if (typeof claims.terms !== "string")
     addFault(
       faults,
@@ -61,13 +61,13 @@ export function verifyRecord(
       `expected a string, found ${describeType(claims.terms)}`,
       "terms",
     );
-  if (right && address !== undefined) compare(faults, "address", address, right.address);
-  if (right && asked !== undefined) {
-    const wanted = parseAddress(asked, { path: ["options", "address"], keccak });
-    compare(faults, "address", right.address, wanted);
+  if (computed && address !== undefined) compare(faults, "address", address, computed.address);
+  if (computed && expected !== undefined) {
+    const wanted = parseAddress(expected, { path: ["options", "address"], keccak });
+    compare(faults, "address", computed.address, wanted);
   }
   throwFaults(faults);
-  return right!;
+  return computed!;
 }
 
 type Claims = { address: unknown; factory: unknown; intent: unknown; terms: unknown };

@@ -7,19 +7,19 @@ import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { roundUpToWords } from "../abi/number.ts";
 import type { Hex } from "../intent/intent.ts";
 
-/** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
+/** The selector of `execute(Intent)`, with the intent as a tuple. */
 export const executeSelector: Hex = "0x184bb814";
-/** The same of `recover(Intent, address[])`. */
+/** The selector of `recover(Intent, address[])`. */
 export const recoverSelector: Hex = "0x8f924bd4";
-/** The same of `rescue(Intent, address, uint256, bytes)`. */
+/** The selector of `rescue(Intent, address, uint256, bytes)`. */
 export const rescueSelector: Hex = "0x48349a2f";
-/** The same of `batch(bytes[])`. */
+/** The selector of `batch(bytes[])`. */
 export const batchSelector: Hex = "0x1e897afb";
 
 /**
- * Calldata of `PaymentFactory.execute`: the selector, then the terms.
+ * Encodes calldata of `PaymentFactory.execute`: the selector and the terms.
  *
- * @param terms as `encodeTerms` gives them; they are not decoded here
+ * @param terms from `encodeTerms`; they are not decoded here
  * @throws {InvalidError} on malformed hex
  */
 export function executeCalldata(terms: Bytes): Uint8Array {
@@ -27,10 +27,10 @@ export function executeCalldata(terms: Bytes): Uint8Array {
 }
 
 /**
- * Calldata of `PaymentFactory.recover`.
+ * Encodes calldata of `PaymentFactory.recover`.
  *
- * @param terms as `encodeTerms` gives them; they are not decoded here
- * @param tokens 20 bytes each, in any letter case; the zero address stands for the native coin
+ * @param terms from `encodeTerms`; they are not decoded here
+ * @param tokens 20 bytes each, in any case; the zero address is the native coin
  * @throws {InvalidError} on malformed hex
  */
 export function recoverCalldata(terms: Bytes, tokens: readonly Hex[]): Uint8Array {
@@ -47,9 +47,9 @@ export function recoverCalldata(terms: Bytes, tokens: readonly Hex[]): Uint8Arra
 }
 
 /**
- * Calldata of `PaymentFactory.rescue`.
+ * Encodes calldata of `PaymentFactory.rescue`.
  *
- * @param call any one, which the vault makes: `value` in wei
+ * @param call the call that the vault makes, with `value` in wei
  * @throws {InvalidError} on malformed hex
  */
 export function rescueCalldata(
@@ -72,7 +72,7 @@ export function rescueCalldata(
 }
 
 /**
- * Calldata of `PaymentFactory.batch`.
+ * Encodes calldata of `PaymentFactory.batch`.
  *
  * @param items calldata of `execute` or `recover`
  * @throws {InvalidError} on malformed hex
@@ -91,7 +91,7 @@ export function batchCalldata(items: readonly Bytes[]): Uint8Array {
   return joined([fromHex(batchSelector), word(32), word(parts.length), ...offsets, ...tails]);
 }
 
-/** 32 bytes: a number below 2^32, or an address behind zeros. */
+/** Encodes a number below 2^32 or an address as a word. */
 function word(value: number | Uint8Array): Uint8Array {
   const bytes = new Uint8Array(32);
   if (typeof value === "number") new DataView(bytes.buffer).setUint32(28, value);

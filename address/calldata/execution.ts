@@ -1,5 +1,5 @@
-// Reads and writes calldata of the factory: `execute(Intent)` is called with the terms, `recover`
-// and `rescue` with the same intent and more, `batch` with calldata of these.
+// Encodes and decodes calldata of the factory. `execute(Intent)` has the terms as arguments,
+// `recover` and `rescue` have the same intent and more, and `batch` has calldata of these.
 
 import { getCache } from "../abi/cache.ts";
 import { readFunction } from "../abi/function.ts";
@@ -37,7 +37,7 @@ const rescue = fromHex(rescueSelector);
 const batch = fromHex(batchSelector);
 
 /**
- * Calldata of `PaymentFactory.execute` for `intent`: the selector, then the terms as they are.
+ * Encodes calldata of `PaymentFactory.execute` for `intent`: the selector and the terms.
  *
  * @throws {InvalidError} with every fault of the intent
  */
@@ -45,24 +45,23 @@ export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uin
   return executeCalldata(encodeTerms(intent, options));
 }
 
-/** One call of the factory: which, and for what; or what is wrong with it. */
+/** A call of the factory and its intent, or its error. */
 export type DecodedCall =
   | { readonly name: "execute" | "recover" | "rescue"; readonly intent: Intent }
   | { readonly error: InvalidError };
 
 /**
- * Reads what calldata of the factory asks for, in order: the one call of `execute`, `recover` or
- * `rescue`, or each item of a `batch`, good ones beside those that are none.
- * {@link makeRecord} gives the record of an intent; the chain's events tell what became of it.
+ * Decodes calldata of the factory: a single call of `execute`, `recover`, or `rescue`, or each item
+ * of a `batch`, including invalid ones. {@link makeRecord} returns the record of an intent.
  *
- * @throws {InvalidError} `not_an_execution` for another selector, `malformed_terms` where a batch
- *   is not as `abi.encode` has it; of a single call also what is wrong with it. An item's `error`
- *   has its place, from 0, before each path
+ * @throws {InvalidError} `not_an_execution` for another selector, `malformed_terms` if a batch is
+ *   not canonical, and the faults of a single call. The paths of an item's `error` begin with its
+ *   index
  */
 export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): DecodedCall[] {
   const bytes = parseBytes(calldata, ["calldata"]);
   if (!startsWith(bytes, batch)) return [decodeCall(bytes, options)];
-  const reader = readerOf(bytes, options);
+  const reader = openReader(bytes, options);
   takeOffset(reader, take(reader, 32), 0);
   const count = takeLength(reader, 32);
   const base = take(reader, 32 * count);
@@ -92,13 +91,13 @@ function decodeCall(calldata: Uint8Array, options: TermsOptions): DecodedCall {
 
 function notAnExecution(): never {
   const wanted = `${executeSelector}, ${recoverSelector}, ${rescueSelector} or ${batchSelector}`;
-  const message = `expected calldata that begins with ${wanted}; in a batch, with the first two`;
+  const message = `expected calldata that begins with ${wanted} (in a batch, the first two)`;
   throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
 }
 
-/** `recover(Intent, address[])`: the tokens stand behind the intent. */
+/** Decodes `recover(Intent, address[])`. The tokens follow the intent. */
 function readRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
-  const reader = readerOf(calldata, options);
+  const reader = openReader(calldata, options);
   const head = take(reader, 64);
   const terms = takeTerms(reader, head, 32);
   const count = takeLength(reader, 32);
@@ -110,9 +109,9 @@ function readRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
   return decodeTerms(terms, options);
 }
 
-/** `rescue(Intent, address, uint256, bytes)`: target and value before it, the data behind it. */
+/** Decodes `rescue(Intent, address, uint256, bytes)`. The data follows the intent. */
 function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
-  const reader = readerOf(calldata, options);
+  const reader = openReader(calldata, options);
   const head = take(reader, 32);
   takeZeros(reader, 12);
   take(reader, 20 + 32 + 32);
@@ -122,7 +121,7 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
   return decodeTerms(terms, options);
 }
 
-/** The intent, up to where the offset `next` bytes behind `head` leads, as terms have it. */
+/** Takes the intent, which ends at the offset that is `next` bytes after `head`, as terms. */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);
   const start = reader.at;
@@ -139,12 +138,12 @@ function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
 const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
   selector.every((byte, index) => calldata[index] === byte);
 
-/** Reads the arguments behind a selector: offsets count from there. */
-const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
+/** Opens a reader after the selector, to which offsets are relative. */
+const openReader = (calldata: Uint8Array, options: TermsOptions): Reader =>
   newReader(calldata.subarray(4), getCache(chooseKeccak(options)));
 
 /**
- * Calldata of one call as its target receives it: the selector, then the arguments' encoding.
+ * Encodes the calldata that the target of a call receives: the selector and the arguments.
  *
  * @throws {InvalidError} with every fault of the call
  */

@@ -1,18 +1,18 @@
-// The one hash of this library, as a parameter: a server may pass a WASM keccak, which is faster
-// (test/derive.bench.ts). WASM needs `wasm-unsafe-eval` under a strict CSP: pages keep the default.
+// The hash function of this library. It is an option, because a WASM keccak is faster on a server
+// (test/derive.bench.ts) but needs `wasm-unsafe-eval` under a strict CSP, so pages use the default.
 
 import { keccakP } from "@noble/hashes/sha3.js";
 import { abytes } from "@noble/hashes/utils.js";
 
-/** keccak-256 as Ethereum has it (not SHA3-256): any number of bytes to 32. Keeps no state. */
+/** Hashes any number of bytes to 32 with Ethereum's keccak-256 (not SHA3-256). Stateless. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-/** Words of the state that take input: 136 bytes, low end first. */
+/** The words of the state that absorb input: 136 bytes, little-endian. */
 const rateWords = 34;
 
 /**
- * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it
- * is our own, because noble's adds 1.1 kB (gzip) to each bundle that test/package.test.ts pins.
+ * Hashes with plain JavaScript. Uses the permutation of `@noble/hashes` with its own sponge,
+ * because noble's sponge adds 1.1 kB (gzip) to each bundle.
  *
  * @throws {TypeError} for anything but a Uint8Array
  */
@@ -38,12 +38,12 @@ export const keccak256: Keccak = (bytes) => {
   return digest;
 };
 
-/** The keccak of `options`, or the default. @throws {TypeError} for what is no function */
+/** Returns the keccak of `options`, or the default. @throws {TypeError} if it is not a function */
 export function chooseKeccak(options: { readonly keccak?: Keccak | undefined }): Keccak {
   const { keccak = keccak256 } = options;
   if (typeof keccak !== "function") throw new TypeError("keccak: expected a function");
   return keccak;
 }
 
-// Written anew by each hash; nothing that runs within one can call another.
+// Reused by every hash. A hash cannot call another one.
 const state = new Uint32Array(50);

@@ -1,15 +1,17 @@
 // Decides which characters of untrusted text are shown as they are. Text from an intent can contain
 // characters that hide, reorder, or imitate the text around them, so those are written out.
 
-/** A stretch of text to show as it is, or one character to show by its code point: "U+202E". */
+/** A part of a text to show unchanged, or one character to show as its code point: "U+202E". */
 type Piece = { text: string; hidden: boolean };
 
-/** Controls, bidi and format marks, separators, private use, unassigned, and what takes no ink. */
+/**
+ * Controls, bidi and format marks, separators, private use, unassigned, and invisible characters.
+ */
 export const hiddenCharacter =
   /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
 const combining = /\p{M}/u;
 
-/** Vowel signs and accents need at most two; more of them climb over the lines around. */
+/** Languages need at most two combining marks. More would cover the lines around them. */
 const combiningMax = 2;
 
 export function inertPieces(text: string): Piece[] {
@@ -21,13 +23,13 @@ export function inertPieces(text: string): Piece[] {
     const last = pieces.at(-1);
     if (!isHidden && last && !last.hidden) last.text += character;
     else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
-    // A mark must have a letter of its own to sit on, never a written-out code point.
+    // A mark must not combine with a written-out code point.
     if (isHidden) joined = combiningMax;
   }
   return pieces;
 }
 
-/** The same as one text: "AmU+202Eazon". */
+/** Returns the text with hidden characters written out: "AmU+202Eazon". */
 export const inertText = (text: string): string =>
   inertPieces(text)
     .map((piece) => piece.text)
@@ -35,7 +37,7 @@ export const inertText = (text: string): string =>
 
 export const hasHidden = (text: string) => inertPieces(text).some((piece) => piece.hidden);
 
-/** Whether a page may show it as a name: short, seen, and with nothing that hides or reorders. */
+/** Returns whether a page can show `text` as a name: short, visible, without hidden characters. */
 export const isName = (text: unknown, lengthMax = 64): text is string =>
   typeof text === "string" && text.trim() !== "" && text.length <= lengthMax && !hasHidden(text);
 

@@ -1,5 +1,5 @@
-// `executable-address/payment`: how amounts, addresses and names of shops are written for people,
-// in the payment page, the element, link previews and a shop's own pages.
+// `executable-address/payment`: formats amounts, addresses, and shop names for people, in the
+// payment page, the element, link previews, and a shop's own pages.
 
 import type { AddressRecord } from "../intent/intent.ts";
 
@@ -7,9 +7,9 @@ export { hasHidden, inertPieces, inertText, isName } from "./inert.ts";
 export * from "./shop-link.ts";
 
 /**
- * A transfer of `amount` to the address, as ERC-681 has it. Its first address is the token: a
- * wallet that takes the first address it finds pays the token contract, so this is never the
- * default.
+ * Formats a transfer of `amount` to the address as an ERC-681 link. It is never the default,
+ * because its first address is the token, and some wallets would pay the first address that they
+ * find.
  *
  * @param amount base units, decimal
  */
@@ -17,16 +17,16 @@ export function paymentLink({ address, intent }: AddressRecord, amount: string):
   return `ethereum:${intent.token}@${intent.chainId}/transfer?address=${address}&uint256=${amount}`;
 }
 
-/** The amount still to be paid, in base units: "0" once it is enough. */
+/** Returns the amount that remains to be paid in base units, or "0". */
 export function owed(amount: string, balance: string): string {
   const left = BigInt(amount) - BigInt(balance);
   return (left > 0n ? left : 0n).toString();
 }
 
 /**
- * Base units as a person reads them: "1500000" with 6 decimals is "1.5". Never rounds. A comma and
- * a point mean the other thing in another country, so thousands are set apart by a thin space, and
- * no amount has exactly three decimals: 1.234 is written as 1.2340.
+ * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. Because a comma
+ * or a point separates thousands in some countries and decimals in others, a thin space separates
+ * thousands, and 1.234 is formatted as 1.2340.
  */
 export function formatUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);
@@ -35,10 +35,10 @@ export function formatUnits(amount: string, decimals: number): string {
   return `${grouped}.${part.length === 3 ? `${part}0` : part}`;
 }
 
-/** U+202F: a line does not break there. */
+/** U+202F, which does not break a line. */
 const thinSpace = "\u202f";
 
-/** The same without grouping, as a wallet's amount field takes it: "1234.5". */
+/** Formats base units without grouping for a wallet's amount field: "1234.5". */
 export function plainUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);
   return part === "" ? whole : `${whole}.${part}`;
@@ -51,11 +51,11 @@ function splitUnits(amount: string, decimals: number) {
 }
 
 /**
- * "0xB9BD…41fe…99c9": enough to compare with what a wallet shows, never enough to pay by. An
- * address with the same two ends costs a forger pennies, so a group of the middle is shown too.
+ * Shortens an address to "0xB9BD…41fe…99c9", to compare it with a wallet's display and not to pay.
+ * Addresses with the same two ends are cheap to find, so a group of the middle is included.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;
 
-/** The 40 characters in ten groups of four, as people compare them. */
+/** Splits the 40 characters into ten groups of four for comparison. */
 export const addressGroups = (address: string): string[] => address.slice(2).match(/.{4}/g) ?? [];

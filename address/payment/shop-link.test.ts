@@ -110,7 +110,7 @@ test("signShopLink refuses what a page would not show, and repeats no key", asyn
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
     name: "InvalidError",
-    message: "page: expected an address: 0x and 40 hex digits",
+    message: 'page: expected an address: 0x and 40 hex digits, found "0x12"',
   });
   for (const [wrong, found] of [
     ["10.0.0.1", '"10.0.0.1"'],
@@ -120,7 +120,7 @@ test("signShopLink refuses what a page would not show, and repeats no key", asyn
   ] as const)
     await assert.rejects(signShopLink(page, { ...options, shop: wrong as string }), {
       name: "TypeError",
-      message: `shop: expected a domain in lower case, found ${found}`,
+      message: `shop: expected a lowercase domain, found ${found}`,
     });
   for (const [order, found] of [
     ["", '""'],
@@ -132,7 +132,7 @@ test("signShopLink refuses what a page would not show, and repeats no key", asyn
   ] as const)
     await assert.rejects(signShopLink(page, { ...options, order: order as string }), {
       name: "TypeError",
-      message: `order: expected 1 to 64 characters that are seen, found ${found}`,
+      message: `order: expected 1 to 64 visible characters, found ${found}`,
     });
   await assert.rejects(signShopLink(page, { ...options, privateKey: publicKey }), {
     name: "TypeError",

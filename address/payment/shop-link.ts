@@ -1,6 +1,6 @@
-// The link by which a shop's name and order stand on the page of a payer. Anybody can write a link
-// and name a shop in it, so the shop's own origin has to agree: by a file there that names who it
-// gets money for, or whose key signed the link. Names are shown with the domain that said them.
+// Links with the name of a shop and an order for the payment page. Anybody can create such a link,
+// so the shop's origin must confirm it: a file there lists the addresses or parties that are paid,
+// or the keys that sign links. The page shows a name together with its domain.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -16,22 +16,22 @@ export type ShopManifest = {
   readonly version: 1;
   /** 1 to 64 characters. */
   readonly name: string;
-  /** A path of the same origin; a picture of at most 64 kB. */
+  /** A path of the same origin to a picture of at most 64 kB. */
   readonly logo?: string;
   /**
-   * The shop is paid by these: addresses, or the one party that all money of an address goes to, as
-   * CAIP-10: `eip155:8453:0x…`.
+   * The shop's addresses, or the only party that receives the money of an address, in CAIP-10 form:
+   * `eip155:8453:0x…`.
    */
   readonly accounts?: readonly string[];
-  /** Ed25519 public keys, 32 bytes in base64, of those who sign its links. */
+  /** The Ed25519 public keys that sign its links, 32 bytes in base64. */
   readonly keys?: readonly string[];
 };
 
 export const manifestPath = "/.well-known/executable-address.json";
 
-/** A link claims this, before the shop has agreed. */
+/** The claim of a link, which the shop has not confirmed yet. */
 export type ShopClaim = {
-  /** A domain in lower case, with a port if it has one. */
+  /** A lowercase domain, with a port if it has one. */
   readonly shop: string;
   readonly order: string | undefined;
   /** 64 bytes in base64url. */
@@ -43,36 +43,36 @@ export type ProvedShop = {
   readonly name: string;
   /** On the shop's origin. */
   readonly logo: string | undefined;
-  /** Is there where the shop signed it. */
+  /** Defined only if the shop signed it. */
   readonly order: string | undefined;
 };
 
 type LinkOptions = {
   /** The shop's domain, such as `shop.example`. */
   readonly shop: string;
-  /** The payer knows the order by it: 1 to 64 characters. */
+  /** The payer's name of the order, 1 to 64 characters. */
   readonly order: string;
-  /** Ed25519, PKCS #8 in base64. Its public key stands in the shop's manifest. */
+  /** An Ed25519 key, PKCS #8 in base64, whose public key is in the shop's manifest. */
   readonly privateKey: string;
 };
 
 /**
- * The page of an address with the shop and the order on it.
+ * Signs a link to the payment page of an address that shows the shop and the order.
  *
  * @param page `https://pay.example/a/0x…`
- * @throws {InvalidError} where the page is of no address, {TypeError} where shop or order cannot be
- *   shown, and on a malformed key, which it does not repeat
+ * @throws {InvalidError} if the page has no address; {TypeError} if the shop, the order, or the key
+ *   is malformed, without the key
  */
 export async function signShopLink(page: string, options: LinkOptions): Promise<string> {
   const url = new URL(page);
   const address = parseAddress(url.pathname.split("/")[2] ?? "", { path: ["page"] });
   const { shop, order } = options;
   if (originOf(shop) === undefined)
-    throw new TypeError(`shop: expected a domain in lower case, found ${shown(shop)}`);
+    throw new TypeError(`shop: expected a lowercase domain, found ${quote(shop)}`);
   if (!isName(order))
-    throw new TypeError(`order: expected 1 to 64 characters that are seen, found ${shown(order)}`);
-  const key = await privateKeyOf(options.privateKey);
-  const signed = await crypto.subtle.sign("Ed25519", key, contentOf(address, shop, order));
+    throw new TypeError(`order: expected 1 to 64 visible characters, found ${quote(order)}`);
+  const key = await importPrivateKey(options.privateKey);
+  const signed = await crypto.subtle.sign("Ed25519", key, encodeContent(address, shop, order));
   const bytes = new Uint8Array(signed);
   const signature = btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")
@@ -82,14 +82,14 @@ export async function signShopLink(page: string, options: LinkOptions): Promise<
   return url.href;
 }
 
-/** The beginning of a text, with what hides in it written out. */
-function shown(value: unknown): string {
+/** Quotes the beginning of a text, with hidden characters written out. */
+function quote(value: unknown): string {
   if (typeof value !== "string") return describeType(value);
   const pieces = inertPieces(value.slice(0, 80));
   return `"${pieces.map(({ text }) => text).join("")}"`;
 }
 
-/** @param search of the page's URL; undefined where it names no shop */
+/** Reads the claim in a page's query string. Returns undefined if it contains no shop. */
 export function readShopClaim(search: string): ShopClaim | undefined {
   const query = new URLSearchParams(search);
   const shop = query.get("shop");
@@ -99,8 +99,8 @@ export function readShopClaim(search: string): ShopClaim | undefined {
 }
 
 /**
- * `https://` and the domain; on this machine `http://`. Undefined for what is no domain, such as an
- * address of a network.
+ * Returns the origin of a domain, with `http` for localhost. Returns undefined for anything else,
+ * such as an IP address.
  */
 export function originOf(shop: string): string | undefined {
   if (/^(localhost|127\.0\.0\.1)(:\d{1,5})?$/.test(shop)) return `http://${shop}`;
@@ -109,11 +109,11 @@ export function originOf(shop: string): string | undefined {
 }
 
 /**
- * Gives what the shop says of itself, if `manifest` agrees to the claim: it names the address, or
- * the one party that all of the money goes to, or a key of it signed the link. An order is shown
- * only if it is signed, so a claimed order without a right signature refutes the claim.
+ * Returns the shop if its `manifest` confirms the claim: it contains the address or the only party
+ * that receives the money, or one of its keys signed the link. An order without a valid signature
+ * refutes the claim.
  *
- * @throws where this browser cannot check a signature, which refutes nothing
+ * @throws {Error} if this browser cannot verify signatures
  */
 export async function proveShop(
   manifest: unknown,
@@ -123,24 +123,24 @@ export async function proveShop(
   const { version, name, logo, accounts, keys } = (manifest ?? {}) as Record<string, unknown>;
   if (version !== 1 || !isName(name)) return undefined;
   const { shop, order } = claim;
-  const isSigned = await hasSigned(textsOf(keys), claim, address);
+  const isSigned = await hasSigned(filterTexts(keys), claim, address);
   if (order !== undefined && !isSigned) return undefined;
   const parties = new Set(partiesOf(intent));
   const paid = parties.size === 1 ? [...parties][0] : undefined;
-  const named = textsOf(accounts).map((account) => account.toLowerCase());
+  const named = filterTexts(accounts).map((account) => account.toLowerCase());
   const isNamed = [address, paid].some(
     (party) => party && named.includes(`eip155:${intent.chainId}:${party.toLowerCase()}`),
   );
   if (!isSigned && !isNamed) return undefined;
-  return { shop, name, order, logo: logoOf(logo, shop) };
+  return { shop, name, order, logo: resolveLogo(logo, shop) };
 }
 
-/** The only functions by which the token itself may take part. */
+/** The only calls of the token itself that identify a party. */
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * For each call, who it lets have the token: the contract called, or whom the token is told to give
- * to; undefined where that cannot be told. Lower case.
+ * Returns the party, in lowercase, that each call lets have the token: the called contract, or the
+ * recipient or spender of a call to the token. Undefined if it is unknown.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {
@@ -154,27 +154,27 @@ async function hasSigned(keys: readonly string[], claim: ShopClaim, address: Hex
   if (order === undefined || signature === undefined || !isName(order)) return false;
   for (const text of keys) {
     try {
-      const raw = bytesOf(text);
+      const raw = decodeBase64(text);
       const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
-      const content = contentOf(address, shop, order);
-      if (await crypto.subtle.verify("Ed25519", key, bytesOf(signature), content)) return true;
+      const content = encodeContent(address, shop, order);
+      if (await crypto.subtle.verify("Ed25519", key, decodeBase64(signature), content)) return true;
     } catch (error) {
       if (!crypto.subtle || (error as Error).name === "NotSupportedError") throw error;
-      // A key or a signature of another form confirms nothing.
+      // A malformed key or signature confirms nothing.
     }
   }
   return false;
 }
 
-/** Each part on its own line: an order has no line feed, since it is seen. */
-const contentOf = (address: Hex, shop: string, order: string) =>
+/** Encodes the signed text, one part per line. An order cannot contain a line feed. */
+const encodeContent = (address: Hex, shop: string, order: string) =>
   new TextEncoder().encode(`executable-address order\n${shop}\n${address.toLowerCase()}\n${order}`);
 
 const listedMax = 1_000;
-const textsOf = (list: unknown): string[] =>
+const filterTexts = (list: unknown): string[] =>
   (Array.isArray(list) ? list.slice(0, listedMax) : []).filter((item) => typeof item === "string");
 
-function logoOf(logo: unknown, shop: string): string | undefined {
+function resolveLogo(logo: unknown, shop: string): string | undefined {
   const origin = originOf(shop)!;
   if (typeof logo !== "string" || !URL.canParse(logo, origin)) return undefined;
   const url = new URL(logo, origin);
@@ -182,13 +182,13 @@ function logoOf(logo: unknown, shop: string): string | undefined {
 }
 
 /** @throws {TypeError} that does not repeat the key */
-async function privateKeyOf(text: string) {
+async function importPrivateKey(text: string) {
   try {
-    return await crypto.subtle.importKey("pkcs8", bytesOf(text), "Ed25519", false, ["sign"]);
+    return await crypto.subtle.importKey("pkcs8", decodeBase64(text), "Ed25519", false, ["sign"]);
   } catch {
     throw new TypeError("expected an Ed25519 private key: PKCS #8 in base64");
   }
 }
 
-const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));

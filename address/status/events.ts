@@ -1,27 +1,27 @@
-// An address's past, from the factory's events. Nodes differ in how much past they let be asked for
-// at once (all of it, 10,000 blocks, 500) and in whether they remember old code, so the search asks
-// for everything first and narrows itself only where a node refuses.
+// Reads the events of an address. Nodes limit the range of one request (all blocks, 10,000, or
+// 500), and some do not have old state, so the search begins with the whole range and narrows it
+// only if the node refuses.
 
 import { toQuantity } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./factory-events.ts";
 import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 
-/** Whose events, and between which blocks, both inclusive. */
+/** The vault, and an inclusive range of blocks. */
 type Search = { factory: Hex; vault: Hex; from: number; to: number };
 
-/** More calls than this for one search and it is given up: 64 ranges of 10,000 blocks and room. */
+/** The maximum number of calls of one search: 64 ranges of 10,000 blocks, and some retries. */
 const callsMax = 96;
 const firstRangeBlocks = 10_000;
 
 /**
- * The events of `search.vault`, oldest first. Its code must exist at block `to`.
+ * Reads the events of `search.vault`, oldest first. Its code must exist at block `to`.
  *
- * One call where the node answers for the whole range. Else the first block with code is looked up
- * by halving, which needs a node that remembers old state, and only what follows it is walked, from
- * the newest block back; nothing can stand before `Executed`, so the walk ends there.
+ * If the node refuses the whole range, finds the first block with code by bisection, which needs
+ * old state, and reads only later blocks, from the newest back. The search ends at `Executed`,
+ * because no event can precede it.
  *
- * @throws {StatusError} `evidence_unavailable` when {@link callsMax} calls do not cover the range
+ * @throws {StatusError} `evidence_unavailable` if {@link callsMax} calls do not cover the range
  */
 export async function readEvents(rpc: Rpc, search: Search): Promise<VaultEvent[]> {
   const whole = await readRange(rpc, search);
@@ -39,7 +39,7 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
     const from = Math.max(search.from, to - blocks + 1);
     const events = await readRange(rpc, { ...search, from, to });
     if (events instanceof RpcError) {
-      if (from === to) throw unavailable(`block ${to} alone is refused`, events);
+      if (from === to) throw unavailable(`the node refuses block ${to} as a range`, events);
       blocksMax = to - from;
       blocks = Math.max(1, Math.floor((to - from + 1) / 2));
       continue;
@@ -49,7 +49,10 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
     to = from - 1;
     blocks = Math.min(blocks * 2, blocksMax);
   }
-  throw unavailable(`${callsMax} ranges from block ${search.to} back to ${to} do not do`, refusal);
+  throw unavailable(
+    `${callsMax} requests reached only from block ${search.to} back to ${to}`,
+    refusal,
+  );
 }
 
 const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =>
@@ -63,10 +66,12 @@ const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =
   });
 
 /**
- * Finds the first block of what is there at block `to` and stays, such as a vault's code. Steps
- * back in growing strides, as most vaults asked for are young, and by no more than halves.
+ * Finds the first block of something permanent that exists at block `to`, such as a vault's code.
+ * Steps back in growing strides, because most vaults are recent, but never farther than a
+ * bisection.
  *
- * @param isThereAt undefined where the node forgot that block's state: `from` is answered then
+ * @param isThereAt returns undefined if the node has no state of that block; the result is then
+ *   `from`
  */
 export async function findFirstBlock(
   { from, to }: { readonly from: number; readonly to: number },
@@ -85,17 +90,17 @@ export async function findFirstBlock(
   return having;
 }
 
-/** The events in a range, or the node's refusal to answer for it. */
+/** Reads the events in a range. Returns the error if the node refuses it. */
 async function readRange(rpc: Rpc, search: Search): Promise<VaultEvent[] | RpcError> {
-  const wanted = { ...search, vaults: [search.vault] };
+  const query = { ...search, vaults: [search.vault] };
   let logs: unknown;
   try {
-    logs = await rpc("eth_getLogs", [vaultEventFilter(wanted)]);
+    logs = await rpc("eth_getLogs", [vaultEventFilter(query)]);
   } catch (error) {
     if (error instanceof RpcError) return error;
     throw error;
   }
-  return parseVaultEvents(logs, wanted);
+  return parseVaultEvents(logs, query);
 }
 
 const unavailable = (message: string, cause: RpcError) =>

@@ -1,24 +1,24 @@
-// The few words of JSON-RPC that reading a status needs. What a node answers is checked before it
-// is believed: a wrong shape is an error here, not a zero further up.
+// The JSON-RPC that reading a status needs. Every response is checked, so a malformed one is an
+// error here and not a wrong value later.
 
 import { countBytes, fromQuantity, type Hex, lowerHex } from "../abi/hex.ts";
 import { describeValue } from "../errors.ts";
 import type { BlockReference } from "./shape.ts";
 
 /**
- * One JSON-RPC call. Resolves with `result`; rejects with {@link RpcError} where the node answered
- * an error, with anything else where it did not answer.
+ * Sends one JSON-RPC call. Resolves with `result`; rejects with an {@link RpcError} if the node
+ * returned an error, and with any other error if it did not respond.
  */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /**
- * - `rpc_unavailable`: no answer, or an error where there must be an answer
- * - `rpc_inconsistent`: an answer of the wrong shape, or two that cannot both be true
- * - `wrong_chain`: the node serves another chain than the intent names
- * - `block_unknown`: the block asked for is not in the node's chain
- * - `reorganized`: the chain changed under every attempt to read it
+ * - `rpc_unavailable`: no response, or an error for a call that cannot fail
+ * - `rpc_inconsistent`: a malformed response, or responses that contradict each other
+ * - `wrong_chain`: the node serves another chain than that of the intent
+ * - `block_unknown`: the node's chain does not contain the requested block
+ * - `reorganized`: the chain reorganized during every attempt
  * - `token_unreadable`: the token does not answer `balanceOf`
- * - `evidence_unavailable`: the node does not let its past events be read far enough back
+ * - `evidence_unavailable`: the node does not return events from far enough back
  */
 export type StatusErrorCode =
   | "rpc_unavailable"
@@ -29,7 +29,7 @@ export type StatusErrorCode =
   | "token_unreadable"
   | "evidence_unavailable";
 
-/** The status cannot be told now. None of them says anything about the address. */
+/** The status cannot be read now. No code says anything about the address. */
 export class StatusError extends Error {
   readonly code: StatusErrorCode;
 
@@ -41,8 +41,8 @@ export class StatusError extends Error {
 }
 
 /**
- * The node answered, with an error. `rpcCode` is JSON-RPC's, such as {@link invalidParameters}, or
- * the HTTP status of a gateway that did not let it speak.
+ * The node returned an error. `rpcCode` is the code of JSON-RPC, such as {@link invalidParameters},
+ * or the HTTP status of a gateway.
  */
 export class RpcError extends Error {
   readonly rpcCode: number;
@@ -54,9 +54,9 @@ export class RpcError extends Error {
   }
 }
 
-/** The code for parameters that a node refuses. */
+/** JSON-RPC's code for invalid parameters. */
 export const invalidParameters = -32602;
-/** Nodes' code for a call that ran and reverted. */
+/** The code of nodes for a call that reverted. */
 export const executionReverted = 3;
 
 type Reply = { ok: boolean; status: number; json(): Promise<unknown> };
@@ -72,9 +72,9 @@ const platform = globalThis as unknown as {
 };
 
 /**
- * JSON-RPC over HTTP POST. A call without an answer after `timeoutMs` (10 s) fails. If the
- * connection breaks off, for example because the node closed a kept one, a read is repeated once
- * and a transaction never.
+ * Returns JSON-RPC over HTTP POST. A call fails if there is no response within `timeoutMs` (10 s).
+ * If the connection fails, for example because the node closed an idle one, reads are retried once,
+ * and transactions are not.
  */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
   const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));
@@ -94,14 +94,15 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
     const body = (await reply.json().catch(() => undefined)) as Partial<Envelope> | undefined;
     if (body?.error) throw new RpcError(Number(body.error.code), String(body.error.message));
     if (!reply.ok) throw new RpcError(reply.status, `${method}: HTTP ${reply.status}`);
-    if (!body || !("result" in body)) throw new Error(`${method}: neither result nor error`);
+    if (!body || !("result" in body))
+      throw new Error(`${method}: expected a result or an error, found neither`);
     return body.result;
   };
 }
 
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 
-/** @throws {StatusError} `rpc_inconsistent` unless it is `0x` hex, of `bytes` bytes if given */
+/** Parses hex, of `bytes` bytes if given. @throws {StatusError} `rpc_inconsistent` */
 export function parseHex(value: unknown, what: string, bytes?: number): Hex {
   const hex = lowerHex(value);
   if (hex && countBytes(hex) === (bytes ?? countBytes(hex))) return hex;
@@ -110,21 +111,21 @@ export function parseHex(value: unknown, what: string, bytes?: number): Hex {
   );
 }
 
-/** @throws {StatusError} `rpc_inconsistent` unless `value` is a quantity such as `0x1b4` */
+/** Parses a quantity such as `0x1b4`. @throws {StatusError} `rpc_inconsistent` */
 export function parseQuantity(value: unknown, what: string): bigint {
   const quantity = fromQuantity(value);
   if (quantity !== undefined) return quantity;
   throw inconsistent(`${what}: expected a hex quantity, found ${describeValue(value)}`);
 }
 
-/** Like {@link parseQuantity}, for what must fit a number without loss. */
+/** Parses a quantity below 2^53. @throws {StatusError} `rpc_inconsistent` */
 export function parseNumber(value: unknown, what: string): number {
   const count = Number(parseQuantity(value, what));
   if (Number.isSafeInteger(count)) return count;
-  throw inconsistent(`${what}: ${count} is past 2^53`);
+  throw inconsistent(`${what}: expected at most 2^53 - 1, found ${count}`);
 }
 
-/** The block `by` names in the node's chain, or undefined where it has none such. */
+/** Reads a block by its hash or name. Returns undefined if the node does not have it. */
 export async function findBlock(
   rpc: Rpc,
   by: Hex | "latest" | "finalized",

@@ -43,12 +43,17 @@ async function withNode(code: number, body: string, use: (url: string) => Promis
 
 const answers: [string, number, string, string][] = [
   ["rpc_unavailable", 500, "oops", "HTTP 500"],
-  ["rpc_unavailable", 200, "<html>", "neither result nor error"],
-  ["rpc_unavailable", 200, "{}", "neither result nor error"],
+  ["rpc_unavailable", 200, "<html>", "expected a result or an error, found neither"],
+  ["rpc_unavailable", 200, "{}", "expected a result or an error, found neither"],
   ["rpc_unavailable", 429, '{"error":{"code":-32005,"message":"slow down"}}', "slow down"],
   ["rpc_inconsistent", 200, '{"result":1}', "chain id: expected a hex quantity, found 1"],
   ["rpc_inconsistent", 200, '{"result":"0x"}', "chain id: expected a hex quantity"],
-  ["rpc_inconsistent", 200, `{"result":"0x${"f".repeat(20)}"}`, "past 2^53"],
+  [
+    "rpc_inconsistent",
+    200,
+    `{"result":"0x${"f".repeat(20)}"}`,
+    "chain id: expected at most 2^53 - 1",
+  ],
   ["wrong_chain", 200, '{"result":"0x2"}', "expected a node of chain 1, found 2"],
 ];
 
@@ -82,7 +87,7 @@ describe("readStatus", () => {
     const rpc: status.Rpc = async (method) => answers[method]!();
     await assert.rejects(readStatus(record, { rpc }), {
       code: "reorganized",
-      message: "the chain changed under 3 readings",
+      message: "the chain reorganized during 3 attempts",
     });
     answers.eth_getBlockByNumber = () => null;
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
@@ -216,7 +221,7 @@ describe("readEvents", () => {
     const search = { factory: record.factory, vault: record.address, from: 0, to: 1_000_000 };
     await assert.rejects(readEvents(rpc, search), {
       code: "evidence_unavailable",
-      message: "past events: 96 ranges from block 1000000 back to 999245 do not do: too wide",
+      message: "past events: 96 requests reached only from block 1000000 back to 999245: too wide",
     });
   });
 });

@@ -1,5 +1,5 @@
-// The status of an address, from nothing but a node of its chain: no service is asked, so it can be
-// held against what a service says. spec/service.md, "Status", has the states.
+// Reads the status of an address from a node of its chain, without the service, so it can be
+// compared with the service's answer. spec/service.md, "Status", describes the states.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
@@ -57,21 +57,21 @@ export type * from "./shape.ts";
 export { addressStates } from "./shape.ts";
 
 export type StatusOptions = {
-  /** A node of the intent's chain: its URL, or how to call it. */
+  /** A node of the intent's chain: its URL or a function. */
   rpc: string | Rpc;
-  /** Reads at this block and no other, for holding somebody's answer against the chain. */
+  /** Reads only at this block, to compare a status with the chain. */
   blockHash?: Hex;
-  /** An earlier answer about this record: the past it holds is not asked for again. */
+  /** An earlier status of this record, whose events are not requested again. */
   previous?: AddressStatus;
 };
 
 const attemptsMax = 3;
 
 /**
- * Reads everything at one block, by its hash, and reads again when the chain changed meanwhile.
+ * Reads the status at one block, by its hash, and retries if the chain reorganizes meanwhile.
  *
- * @param record as `verifyRecord` answered it: nothing about it is checked again here
- * @throws {StatusError} when it cannot be told; nothing is ever guessed
+ * @param record from `verifyRecord`; it is not verified again
+ * @throws {StatusError} if the status cannot be read; nothing is guessed
  */
 export async function readStatus(
   record: AddressRecord,
@@ -98,14 +98,14 @@ async function readSettled(record: AddressRecord, options: StatusOptions & { rpc
     const block = await findBlock(rpc, blockHash ?? "latest");
     if (!block) throw new StatusError("block_unknown", `no block ${blockHash ?? "latest"}`);
     const reading = await readAt(record, { rpc, block, previous }).catch((error) => ({ error }));
-    // Logs are asked for by number, so only a chain that still has this block vouches for them.
+    // Logs are requested by number, so they are valid only if the chain still has this block.
     if (await isCanonical(rpc, block)) {
       if ("error" in reading) throw reading.error;
       return reading;
     }
     if (blockHash) throw new StatusError("block_unknown", `${blockHash} is not in the chain`);
   }
-  throw new StatusError("reorganized", `the chain changed under ${attemptsMax} readings`);
+  throw new StatusError("reorganized", `the chain reorganized during ${attemptsMax} attempts`);
 }
 
 type At = { rpc: Rpc; block: BlockReference; previous: AddressStatus | undefined };
@@ -123,7 +123,8 @@ async function readHolding(
   const byHash = { blockHash: block.hash, requireCanonical: true };
   let at: unknown = byHash;
   const code = await rpc("eth_getCode", [address, byHash]).catch((error: unknown) => {
-    // A node without EIP-1898 refuses the object; by number, isCanonical is what tells a reorg.
+    // A node without EIP-1898 refuses the object. With a number, isCanonical detects
+    // reorganizations.
     if (!(error instanceof RpcError) || error.rpcCode !== invalidParameters) throw error;
     at = toQuantity(block.number);
     return rpc("eth_getCode", [address, at]);
@@ -146,7 +147,7 @@ async function readHolding(
     balance: held,
   };
 
-  /** Not known of a node that takes no state overrides: then both are told. */
+  /** Without state overrides, this is unknown, and both balances are reported. */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);
     const without = await rpc("eth_call", params).catch((error: unknown) => {
@@ -158,15 +159,15 @@ async function readHolding(
 }
 
 async function readPast(record: AddressRecord, { rpc, block, previous }: At): Promise<Past> {
-  const known = await stillTrue(record, rpc, block, previous);
+  const known = await reusePrevious(record, rpc, block, previous);
   const from = known ? known.block.number + 1 : 0;
   const search = { factory: record.factory, vault: record.address, from, to: block.number };
   const events = from > block.number ? [] : await readEvents(rpc, search);
   return addEvents(record, known ?? noPast, events);
 }
 
-/** The earlier answer, if it is about this address and a block still below the one now read. */
-async function stillTrue(
+/** Returns the earlier status if it is of this address and its block is still canonical. */
+async function reusePrevious(
   record: AddressRecord,
   rpc: Rpc,
   block: BlockReference,
@@ -182,17 +183,21 @@ async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
 }
 
 /**
- * Parameters of an `eth_call` that asks `token` what `vault` would hold if it held no native coin.
- * Nobody can make a token answer otherwise by sending something, since the vault itself is asked.
+ * Returns parameters of an `eth_call` that reads the `token` balance of `vault` as if it had no
+ * native coin. Sending coins or tokens to other accounts cannot change the result.
  *
- * @param at a block, as `eth_call` takes it
+ * @param at a block parameter of `eth_call`
  */
 export function withoutCoinParams(token: Hex, vault: Hex, at: unknown): unknown[] {
   const call = { to: token, data: encodeBalanceOf(vault) };
   return [call, at, { [vault]: { balance: "0x0" } }];
 }
 
-/** @param answer to {@link withoutCoinParams}. A token that holds less without coin is the coin. */
+/**
+ * Returns whether the token is the native coin: without the coin, its balance is lower.
+ *
+ * @param answer the response to {@link withoutCoinParams}
+ */
 export function isNativeToken(balance: bigint, answer: unknown): boolean {
   if (typeof answer !== "string" || !/^0x[0-9a-f]{64}/i.test(answer)) return false;
   return BigInt(answer.slice(0, 66)) < balance;

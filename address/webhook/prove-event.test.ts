@@ -243,9 +243,9 @@ describe("proveEvent", () => {
     const [executed, unpaid] = [records.executed!.address, records.unpaid!.address];
     const name = "WebhookError";
     for (const [event, record, message] of [
-      [lie, records.unpaid!, `${unpaid}: the chain does not have what the event says`],
-      [lie, records.executed!, `the record is of ${executed}, the event of ${unpaid}`],
-      [real, records.unpaid!, `the record is of ${unpaid}, the event of ${executed}`],
+      [lie, records.unpaid!, `${unpaid}: the chain contradicts the event`],
+      [lie, records.executed!, `expected a record of ${unpaid}, found one of ${executed}`],
+      [real, records.unpaid!, `expected a record of ${executed}, found one of ${unpaid}`],
     ] as const)
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
@@ -320,7 +320,7 @@ describe("proveEvent", () => {
       [null, "the answer is not a valid event"],
       [{}, "the answer is not a valid event"],
       [{ ...real, data: null }, "the answer is not a valid event"],
-      [elsewhere, `the event is of chain 10, not ${record.intent.chainId}`],
+      [elsewhere, `expected an event of chain ${record.intent.chainId}, found one of chain 10`],
     ] as const)
       await assert.rejects(proveEvent(lie as never, record, options()), {
         ...{ name: "WebhookError", message },
@@ -336,7 +336,7 @@ describe("proveEvent", () => {
     const none = { name, message: `the service has no record of ${address}` };
     await assert.rejects(of(undefined), none);
     const other = records.unpaid!;
-    const message = `the record is of ${other.address}, the event of ${address}`;
+    const message = `expected a record of ${address}, found one of ${other.address}`;
     await assert.rejects(of(other), { name, message });
   });
 
@@ -459,7 +459,10 @@ describe("proveEvent", () => {
       [{ ...options(), rpcs: [world.rpcUrl, world.rpcUrl] }, "rpcs[1]: is the same as rpcs[0]"],
       [{ ...options(), quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
       [options(-1), "confirmations: expected an integer from 0, found -1"],
-      [{ rpcs }, "confirmations: say how many blocks must stand upon a fact"],
+      [
+        { rpcs },
+        "confirmations: expected the number of blocks that must follow a fact, found nothing",
+      ],
     ] as const)
       await refused(given, "TypeError", message);
   });

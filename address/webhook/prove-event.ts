@@ -1,5 +1,5 @@
-// Proves what a receiver may act on: an event says where to look, and nodes of the receiver's say
-// what is so. No fact is taken from the event.
+// Proves the fact behind an event with the receiver's own nodes. The event only says where to look;
+// no fact is taken from it.
 
 import { isAddress, parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -23,21 +23,21 @@ import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
 
 /**
- * The facts of an address, `depth` blocks below the newest that the nodes agree on. `executed`,
- * `recovered`, `payment` and `expired` are proved by headers, accounts and receipts; what it holds
- * is what so many nodes read. Amounts are in base units.
+ * A fact about an address, `depth` blocks below the newest block on which the nodes agree.
+ * `executed`, `recovered`, `payment`, and `expired` are proved with headers, accounts, and
+ * receipts. Balances are the values that a quorum of nodes reports. Amounts are in base units.
  *
- * - `payment`: all that one transaction paid in `token`, as that contract's own log tells; look at
- *   `token`, since any contract may tell anything
- * - `held`: of a payment without a log (native coin) there is no proof but what is there now
- * - `notYet`: it is so, or may be, above the depth asked for: have it delivered again
- * - `outdated`: it may have been so and is no longer: there is nothing to do
- * - `unknown`: a later version of the service added the type: nothing is proved, there is nothing
- *   to do, and no reason to refuse the event
- * - `reverted`: the state of an address that is neither executed nor recovered; that it once was,
- *   only your own records show
+ * - `payment`: the total that one transaction paid in `token` according to that token's logs; check
+ *   `token`, because any contract can log anything
+ * - `held`: the current balance, for a payment without a log (native coin), which cannot be proved
+ * - `notYet`: not yet, or not yet at the required depth; have the event delivered again
+ * - `outdated`: no longer true; there is nothing to do
+ * - `unknown`: the type was added in a later version of the service; accept the event and do
+ *   nothing
+ * - `reverted`: the state of an address that is neither executed nor recovered; only your own
+ *   records show whether it was
  *
- * It has no reference: the chain knows none. Find the order by `address`.
+ * A fact contains no reference, because the chain has none. Find the order by `address`.
  */
 export type ProvedEvent = { readonly address: Hex } & (
   | {
@@ -74,18 +74,18 @@ export type ProvedEvent = { readonly address: Hex } & (
   | { readonly fact: "unknown" }
 );
 
-/** `confirmations`: how many blocks must stand upon it before it is a fact. */
+/** `confirmations` is the number of blocks that must follow before something is a fact. */
 export type ProveEventOptions = GatherOptions & { readonly confirmations: number };
 
-/** A client of the service, whose records are proved. */
+/** A client of the service, which proves its records. */
 type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
 
 /**
- * Proves what an event says by nodes of the receiver's, kept by operators apart.
+ * Proves an event with the receiver's nodes, which should have independent operators.
  *
- * @param of the record of the event's address as the order keeps it, or a client to look it up
- * @throws {WebhookError} where the chain says otherwise: refuse it
- * @throws {ProofError} or {ClientError} where nothing can be known now: have it delivered again
+ * @param of the record of the event's address, as stored with the order, or a client to look it up
+ * @throws {WebhookError} if the chain contradicts the event: refuse it
+ * @throws {ProofError} or {ClientError} if nothing can be proved now: have it delivered again
  * @throws {TypeError} for unknown options, or without `confirmations`
  */
 export async function proveEvent(
@@ -95,54 +95,60 @@ export async function proveEvent(
 ): Promise<ProvedEvent> {
   refuseUnknownOptions(options);
   if (options.confirmations === undefined)
-    throw new TypeError("confirmations: say how many blocks must stand upon a fact");
+    throw new TypeError(
+      "confirmations: expected the number of blocks that must follow a fact, found nothing",
+    );
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
-  const { type, data } = checked(event);
+  const { type, data } = checkShape(event);
   const record = await findRecord(data.address, of, options);
   const { chainId } = record.intent;
   if (data.status.chainId !== chainId)
-    throw new WebhookError(`the event is of chain ${data.status.chainId}, not ${chainId}`);
+    throw new WebhookError(
+      `expected an event of chain ${chainId}, found one of chain ${data.status.chainId}`,
+    );
   const newestAt = (confirmations: number) =>
     blockHashOf(options.rpcs, { ...options, confirmations, chainId });
   const rule = rules[type];
-  const asked = { record, options, claimed: data };
+  const input = { record, options, claimed: data };
   const agreed = await newestAt(options.confirmations);
   const { address } = record;
-  const fact = await rule({ ...asked, agreed });
+  const fact = await rule({ ...input, agreed });
   if (fact) return { address, ...fact };
   const newest = options.confirmations === 0 ? agreed : await newestAt(0);
   const claimed = data.status.block;
-  if (newest !== agreed && (await rule({ ...asked, agreed: newest })))
+  if (newest !== agreed && (await rule({ ...input, agreed: newest })))
     return { address, fact: "notYet" };
   if (claimed.number > newest.number) return { address, fact: "notYet" };
   if (isLasting(event) && (await isCanonical(claimed, options)))
-    throw new WebhookError(`${address}: the chain does not have what the event says`);
+    throw new WebhookError(`${address}: the chain contradicts the event`);
   return { address, fact: "outdated" };
 }
 
-/** These facts stay true while their block stands; any other may have passed since. */
+/** Returns whether the fact remains true as long as its block is canonical. */
 const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
   type === "address.payment"
     ? payment?.transactionHash != null
     : type === "address.executed" || type === "address.recovered";
 
-/** Whether the block that the event names is still of the chain. @throws {ProofError} */
+/** Returns whether the event's block is still canonical. @throws {ProofError} */
 async function isCanonical(
   { number, hash }: BlockReference,
   { rpcs, ...options }: ProveEventOptions,
 ) {
   const block = await agree(rpcs, number, parseAgreement(rpcs, options).quorum);
   if (block) return block.hash === hash.toLowerCase();
-  throw new ProofError("no_quorum", `the endpoints agree on no block ${number}`);
+  throw new ProofError("no_quorum", `expected the endpoints to agree on block ${number}`);
 }
 
-/** Whether a later version of the service added the type; its data may have another form. */
+/**
+ * Returns whether a later version of the service added the type. Its data may have another form.
+ */
 function isOfLaterType(event: ServiceEvent): boolean {
   const { type, data } = (event ?? {}) as Partial<ServiceEvent>;
   return typeof type === "string" && !eventTypes.includes(type) && isAddress(data?.address);
 }
 
-function checked(event: ServiceEvent): ServiceEvent {
+function checkShape(event: ServiceEvent): ServiceEvent {
   try {
     return proveEventShape(event);
   } catch (error) {
@@ -156,7 +162,7 @@ async function findRecord(address: Hex, of: AddressRecord | Lookup, options: Pro
   if (!found) throw new WebhookError(`the service has no record of ${address}`);
   const record = verifyRecord(found, { ...options, factory: options.factory ?? factoryAddress });
   if (isSame(record.address, address)) return record;
-  throw new WebhookError(`the record is of ${record.address}, the event of ${address}`);
+  throw new WebhookError(`expected a record of ${address}, found one of ${record.address}`);
 }
 
 /** A fact without its address. */
@@ -173,14 +179,14 @@ type RuleInput = {
   readonly agreed: AgreedBlock;
 };
 
-/** For each type, the fact that is so at the agreed block; undefined where it is not so there. */
-const rules: Record<ServiceEvent["type"], (asked: RuleInput) => Promise<Fact | undefined>> = {
-  async "address.payment"(asked) {
-    const { payment } = asked.claimed;
+/** Returns the fact of each type at the agreed block, or undefined if it is not true there. */
+const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
+  async "address.payment"(input) {
+    const { payment } = input.claimed;
     if (!payment) return undefined;
     const { token, transactionHash, blockNumber } = payment;
-    if (transactionHash === null) return readHolding(asked, token);
-    const { record, agreed, options } = asked;
+    if (transactionHash === null) return readHolding(input, token);
+    const { record, agreed, options } = input;
     if (blockNumber > agreed.number) return undefined;
     const found = await findPayment(record, { token, transactionHash, blockNumber }, options);
     if (!found) return undefined;
@@ -188,56 +194,56 @@ const rules: Record<ServiceEvent["type"], (asked: RuleInput) => Promise<Fact | u
     const depth = agreed.head - block.number;
     return { fact: "payment", transactionHash: found.transactionHash, token, payments, depth };
   },
-  async "address.executed"(asked) {
-    if ((await proveOutcomeAt(asked)) !== "executed") return undefined;
-    const { record, agreed, options } = asked;
+  async "address.executed"(input) {
+    if ((await proveOutcomeAt(input)) !== "executed") return undefined;
+    const { record, agreed, options } = input;
     const { transactionHash, held, left, block } = await findExecution(record, agreed, options);
     return { fact: "executed", transactionHash, held, left, depth: agreed.head - block.number };
   },
-  async "address.recovered"(asked) {
-    const outcome = await proveOutcomeAt(asked);
+  async "address.recovered"(input) {
+    const outcome = await proveOutcomeAt(input);
     if (outcome !== "executed" && outcome !== "closed") return undefined;
-    const { record, agreed, options, claimed } = asked;
+    const { record, agreed, options, claimed } = input;
     const last = claimed.status.recoveries.at(-1)?.transactionHash ?? claimed.transactionHash;
     if (last === null) return undefined;
-    const wanted = { name: "Recovered", prove: proveRecovery, transactionHash: last } as const;
-    const found = await findEvents(record, agreed, options, wanted);
+    const query = { name: "Recovered", prove: proveRecovery, transactionHash: last } as const;
+    const found = await findEvents(record, agreed, options, query);
     if (!found) return undefined;
     const { transactionHash, recoveries, block } = found;
     return { fact: "recovered", transactionHash, recoveries, depth: agreed.head - block.number };
   },
-  async "address.expired"(asked) {
-    if ((await proveOutcomeAt(asked)) !== "never") return undefined;
-    return { fact: "expired", depth: depthOf(asked) };
+  async "address.expired"(input) {
+    if ((await proveOutcomeAt(input)) !== "never") return undefined;
+    return { fact: "expired", depth: computeDepth(input) };
   },
-  async "address.funded"(asked) {
-    const { state, balance } = await readStateAt(asked);
-    return state === "funded" ? { fact: "funded", balance, depth: depthOf(asked) } : undefined;
+  async "address.funded"(input) {
+    const { state, balance } = await readStateAt(input);
+    return state === "funded" ? { fact: "funded", balance, depth: computeDepth(input) } : undefined;
   },
-  async "address.surplus"(asked) {
-    const { state, recoverable } = await readStateAt(asked);
+  async "address.surplus"(input) {
+    const { state, recoverable } = await readStateAt(input);
     const isOver = state === "executed" || state === "recovered";
     if (!isOver || recoverable.length === 0) return undefined;
-    return { fact: "surplus", recoverable, depth: depthOf(asked) };
+    return { fact: "surplus", recoverable, depth: computeDepth(input) };
   },
-  async "address.reverted"(asked) {
-    const { state } = await readStateAt(asked);
-    // Only a chain that has taken back the execution or the recovery shows another state.
+  async "address.reverted"(input) {
+    const { state } = await readStateAt(input);
+    // After an execution or recovery, another state means that the chain reverted it.
     if (state === "executed" || state === "recovered") return undefined;
-    if (state !== asked.claimed.status.state) return undefined;
-    return { fact: "reverted", state, depth: depthOf(asked) };
+    if (state !== input.claimed.status.state) return undefined;
+    return { fact: "reverted", state, depth: computeDepth(input) };
   },
 };
 
-async function readHolding(asked: RuleInput, token: Hex): Promise<Fact | undefined> {
-  const status = await readStateAt(asked);
+async function readHolding(input: RuleInput, token: Hex): Promise<Fact | undefined> {
+  const status = await readStateAt(input);
   const held = [...status.recoverable, { token: status.token, amount: status.balance }];
   const found = held.find((each) => isSame(each.token, token));
   if (!found || found.amount === "0") return undefined;
-  return { fact: "held", token: found.token, amount: found.amount, depth: depthOf(asked) };
+  return { fact: "held", token: found.token, amount: found.amount, depth: computeDepth(input) };
 }
 
-const depthOf = ({ agreed }: RuleInput) => agreed.head - agreed.number;
+const computeDepth = ({ agreed }: RuleInput) => agreed.head - agreed.number;
 
 async function proveOutcomeAt({ record, agreed, options }: RuleInput) {
   const { found } = await fromAny(options.rpcs, (rpc) => askOutcome(rpc, record, agreed, options));

@@ -1,5 +1,5 @@
-// `executable-address/webhook`: what a receiver does with a delivery. Its signature says who sent
-// it (Standard Webhooks 1.0), and nodes of the receiver's say what is so.
+// `executable-address/webhook`: verifies the signature of a delivery (Standard Webhooks 1.0), and
+// proves its event with the receiver's own nodes.
 
 import { WebhookError } from "../client/errors.ts";
 import type { ServiceEvent } from "../client/lists.ts";
@@ -22,22 +22,22 @@ type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type WebhookOptions = {
-  /** `whsec_…` of the endpoint; during a rotation both. Checks `v1`. */
+  /** The endpoint's secret (`whsec_…`), both during a rotation. Verifies `v1` signatures. */
   readonly secret?: string | readonly string[];
-  /** `whpk_…` of the service, instead of a secret: checks `v1a`, which anybody may. */
+  /** The service's public key (`whpk_…`) instead of a secret. Verifies `v1a` signatures. */
   readonly publicKey?: string | readonly string[];
-  /** How far the signature's time may be from now. Default 300. */
+  /** The maximum difference between the signature's time and now. Default 300. */
   readonly toleranceSeconds?: number;
-  /** Unix milliseconds. Default the clock's. */
+  /** Unix milliseconds. Default: the current time. */
   readonly now?: number;
 };
 
 /**
- * The event that a delivery carries. Its signature proves who sent it, and not that it is so:
- * {@link proveEvent} gives the fact to act on.
+ * Verifies a delivery and returns its event. The signature proves the sender and not the event: use
+ * {@link proveEvent} before you act on it.
  *
- * @param body the bytes as they came, or their text; parsed and written again they are others
- * @throws {WebhookError} if no signature is right, or its time is not near now
+ * @param body the unchanged bytes or text of the request
+ * @throws {WebhookError} if no signature is valid, or its time is too far from now
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -57,15 +57,17 @@ export async function verifyWebhook(
       `webhook-timestamp: expected seconds, found ${describeValue(timestamp)}`,
     );
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
-    throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
+    throw new WebhookError(
+      `webhook-timestamp: expected at most ${toleranceSeconds} s from now, found ${timestamp}`,
+    );
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const content = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = readHeader(headers, "webhook-signature").split(" ").slice(0, 10);
-  const isRight =
+  const isValid =
     publicKey === undefined
       ? await isHmac(content, signatures, [secret ?? []].flat())
       : await isEd25519(content, signatures, [publicKey].flat());
-  if (!isRight) throw new WebhookError("no signature of it is right");
+  if (!isValid) throw new WebhookError("expected a valid signature, found none");
   const event = parse(text);
   if (event?.id !== id)
     throw new WebhookError(
@@ -88,7 +90,7 @@ function readHeader(headers: HeaderSource, name: string): string {
       ? (headers as Headers).get(name)
       : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   if (typeof value === "string" && value !== "") return value;
-  throw new WebhookError(`no header ${name}, or more than one`);
+  throw new WebhookError(`${name}: expected one header, found none or several`);
 }
 
 async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {

@@ -1,6 +1,6 @@
-// A chain in memory for receivers to be tried on: blocks with real headers, account proofs and
-// receipts, so that whatever a receiver proves by it is proved as on any chain. It can be slow,
-// silent, and take blocks back.
+// A chain in memory for trials of receivers. Its blocks have real headers, account proofs, and
+// receipts, so a receiver proves facts as on any chain. It can be slow or silent, and it can
+// reorganize.
 
 import {
   type AddressRecord,
@@ -139,23 +139,24 @@ type Content = {
 };
 
 function makeBlock({ number, fork, parent, state, transaction, notBefore }: Content): Block {
-  const made = transaction && transactionOf(number, fork, transaction);
+  const made = transaction && makeTransaction(number, fork, transaction);
   const first = (value: Uint8Array) =>
     buildProof([{ key: encodeRlp(encodeCount(0)), value }], encodeRlp(encodeCount(0)), keccak256);
-  const rootOf = (value: Uint8Array | undefined) => (value ? toHex(first(value).root) : emptyTrie);
+  const computeRoot = (value: Uint8Array | undefined) =>
+    value ? toHex(first(value).root) : emptyTrie;
   const json = {
     parentHash: parent?.json.hash ?? zeros(32),
     sha3Uncles: emptyList,
     miner: zeroAddress,
-    stateRoot: toHex(buildProof(entriesOf(state), new Uint8Array(32), keccak256).root),
-    transactionsRoot: rootOf(made && encodeTransaction(made.json)),
-    receiptsRoot: rootOf(made && encodeReceipt(made.receipt)),
+    stateRoot: toHex(buildProof(listEntries(state), new Uint8Array(32), keccak256).root),
+    transactionsRoot: computeRoot(made && encodeTransaction(made.json)),
+    receiptsRoot: computeRoot(made && encodeReceipt(made.receipt)),
     logsBloom: zeros(256),
     difficulty: "0x0",
     number: toQuantity(number),
     gasLimit: "0x1c9c380",
     gasUsed: made ? "0x15f90" : "0x0",
-    timestamp: toQuantity(Math.max(nowSeconds(), timeOf(parent) + 1, notBefore)),
+    timestamp: toQuantity(Math.max(nowSeconds(), readTime(parent) + 1, notBefore)),
     extraData: toHex(encodeCount(fork)),
     mixHash: zeros(32),
     nonce: zeros(8),
@@ -168,7 +169,7 @@ function makeBlock({ number, fork, parent, state, transaction, notBefore }: Cont
 }
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
-const timeOf = (block: Block | undefined) => Number(block?.json.timestamp ?? 0);
+const readTime = (block: Block | undefined) => Number(block?.json.timestamp ?? 0);
 
 const placed = (receipt: Json, place: Json): Json => ({
   ...receipt,
@@ -177,7 +178,7 @@ const placed = (receipt: Json, place: Json): Json => ({
 });
 
 /** A transaction to the contract whose log it leaves, and its receipt. */
-function transactionOf(number: number, fork: number, { input, log }: Transaction) {
+function makeTransaction(number: number, fork: number, { input, log }: Transaction) {
   const fields = {
     nonce: toQuantity(number),
     gasPrice: toQuantity(7 + fork),
@@ -196,14 +197,14 @@ function transactionOf(number: number, fork: number, { input, log }: Transaction
   return { json: { ...fields, hash }, receipt };
 }
 
-const entriesOf = (state: State): TrieEntry[] =>
+const listEntries = (state: State): TrieEntry[] =>
   [...state].flatMap(([address, { code }]) =>
     code.length === 0 && address !== zeroAddress
       ? []
-      : [{ key: keccak256(fromHex(address)), value: accountOf(code) }],
+      : [{ key: keccak256(fromHex(address)), value: encodeAccount(code) }],
   );
 
-const accountOf = (code: Uint8Array) =>
+const encodeAccount = (code: Uint8Array) =>
   encodeRlp([encodeCount(1), encodeCount(0), fromHex(emptyTrie), keccak256(code)]);
 
 type Answer = (blocks: readonly Block[], params: readonly unknown[], chainId: number) => unknown;
@@ -236,7 +237,7 @@ const answers: Readonly<Record<string, Answer>> = {
     return `0x${word(accountAt(blocks, `0x${data.slice(34, 74)}`, at)?.balance ?? 0n)}`;
   },
   eth_getProof(blocks, [address, , at]) {
-    const entries = entriesOf(blockAt(blocks, at)!.state);
+    const entries = listEntries(blockAt(blocks, at)!.state);
     const { nodes } = buildProof(entries, keccak256(fromHex(address as Hex)), keccak256);
     return { accountProof: nodes.map((node) => toHex(node)) };
   },

@@ -25,7 +25,7 @@ describe("what cannot be simulated is not guessed", () => {
     const other = await startWorld(1);
     await assert.rejects(
       world.simulate(record, other.rpcUrl),
-      /wanted a node of chain 31337, found 1/,
+      /expected a node of chain 31337, found 1/,
     );
     await other.stop();
   });

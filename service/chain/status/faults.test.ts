@@ -84,7 +84,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     test("serves another chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
-      await assert.rejects(read(record, other.rpcUrl), /wanted a node of chain 31337, found 1/);
+      await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
       await other.stop();
     });
 
@@ -138,7 +138,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           ),
         );
       };
-      await assert.rejects(readFrom(record, manner), /not asked for/);
+      await assert.rejects(readFrom(record, manner), /expected only logs of the search/);
     });
 
     test("answers balanceOf with nothing: a token that is none", async () => {
@@ -153,7 +153,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
         if (method === "eth_getLogs") await world.replaceHead();
         return answer;
       };
-      const message = /left chain 31337|the chain changed under 3 readings/;
+      const message = /left chain 31337|the chain reorganized during 3 attempts/;
       await assert.rejects(readFrom(record, manner), message);
     });
   });
@@ -313,7 +313,7 @@ describe("the library's reading", () => {
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {
       code: "evidence_unavailable",
-      message: /^past events: block \d+ alone is refused: 1 blocks are over 0$/,
+      message: /^past events: the node refuses block \d+ as a range: 1 blocks are over 0$/,
     });
     await node.stop();
   });

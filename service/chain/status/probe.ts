@@ -69,7 +69,7 @@ function holdingsIn(
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
   const found = { chainId: Number(word(0)), timestamp: Number(word(32)) };
   if (found.chainId !== chainId) {
-    throw new ChainUnavailable(`wanted a node of chain ${chainId}, found ${found.chainId}`);
+    throw new ChainUnavailable(`expected a node of chain ${chainId}, found ${found.chainId}`);
   }
   if (found.timestamp !== timestamp) {
     throw new ChainUnavailable(`wanted time ${timestamp}, found ${found.timestamp}`);

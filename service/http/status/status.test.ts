@@ -45,7 +45,7 @@ describe("GET /v1/address/{address}/status", () => {
     await keepRecord(misled, record);
     const answer = await get(`${record.address}/status`, misled);
     assert.equal(answer.json().error.code, "chain_unavailable");
-    assert.match(misled.logged.join(), /wanted a node of chain 31337, found 1/);
+    assert.match(misled.logged.join(), /expected a node of chain 31337, found 1/);
     await misled.close();
     await other.stop();
   });
