@@ -1,6 +1,6 @@
-// Operators' commands for the executor: make its key, show what it has in hand, retry an address,
-// drop one. All but the key's work on the store, whether an executor runs or not. A command loads
-// what it alone needs.
+// The operator's commands for the executor: create its key, show its state, pause it, and retry or
+// drop an address. All but the first work on the store, even if no executor runs. A command loads
+// the modules that only it needs.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
@@ -15,16 +15,16 @@ import type { Store } from "../store/store.ts";
 import { readLookedUntil } from "./ledger/detected.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { isPaused, setPaused } from "./ledger/lease.ts";
-import { csvOf, readReport } from "./ledger/spending.ts";
+import { formatCsv, readReport } from "./ledger/spending.ts";
 import type { ExecutorConfig } from "./start.ts";
 
 /** @param configOf reads the executor's settings, its key's among them */
-export const dryRunCommand = (configOf: () => ExecutorConfig): Command => ({
+export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
   words: "executor dry-run",
   async run({ store, chainsFile }) {
     const { dryRunAll } = await import("./dry-run.ts");
     const chains = readChains(chainsFile);
-    return dryRunAll({ store, chains, factory: factoryAddress, config: configOf() });
+    return dryRunAll({ store, chains, factory: factoryAddress, config: readConfig() });
   },
 });
 
@@ -46,7 +46,7 @@ export const executorCommands: Command[] = [
         .selectAll()
         .orderBy("chain_id")
         .execute();
-      return Promise.all(leases.map((lease) => statusOf(store, lease)));
+      return Promise.all(leases.map((lease) => readStatus(store, lease)));
     },
   },
   {
@@ -56,7 +56,7 @@ export const executorCommands: Command[] = [
     async run({ store }, { options }) {
       const rows = await readReport(store.db);
       if (options.csv === undefined) return rows;
-      writeFileSync(options.csv, csvOf(rows));
+      writeFileSync(options.csv, formatCsv(rows));
       return { file: options.csv, rows: rows.length };
     },
   },
@@ -77,7 +77,7 @@ export const executorCommands: Command[] = [
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
     async run(context, { options }) {
-      const { address, chainId } = await jobOf(context, options);
+      const { address, chainId } = await findJob(context, options);
       await retryJob(context.store.db, chainId, address.toLowerCase() as Hex);
       return { address, chainId, due: "now" };
     },
@@ -87,7 +87,7 @@ export const executorCommands: Command[] = [
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
     async run(context, { options }) {
-      const { address, chainId } = await jobOf(context, options);
+      const { address, chainId } = await findJob(context, options);
       await dropJob(context.store.db, chainId, address.toLowerCase() as Hex);
       return { address, chainId, due: "never" };
     },
@@ -126,12 +126,12 @@ async function findChainsToPause(
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
   new Error(`no chain ${found} in ${file}; it has ${known.join(", ")}`);
 
-/** @throws an error that names the option, or says that no intent is held */
-async function jobOf(
+/** @throws an error that names the option, or says that there is no record */
+async function findJob(
   { store, chainsFile }: CommandContext,
   options: Record<string, string | undefined>,
 ): Promise<{ address: Hex; chainId: number }> {
-  const address = addressOf(options.address);
+  const address = parseOption(options.address);
   const terms = await store.findTerms(fromHex(address));
   if (!terms) throw new Error(`no intent is held for ${address}`);
   const own = decodeRecord(fromHex(address), terms, { factory: factoryAddress }).chainId;
@@ -145,7 +145,7 @@ async function jobOf(
 }
 
 /** @throws an error that names the option */
-function addressOf(text: string | undefined): Hex {
+function parseOption(text: string | undefined): Hex {
   if (!text) throw new Error("--address is missing");
   try {
     return parseAddress(text);
@@ -154,7 +154,7 @@ function addressOf(text: string | undefined): Hex {
   }
 }
 
-async function statusOf(
+async function readStatus(
   { db }: Pick<Store, "db">,
   lease: { chain_id: number; holder: string; epoch: number },
 ) {

@@ -1,6 +1,6 @@
-// Answers what the rest of the service asks of the executor, which may be another process on the
-// same database: its progress with an address, read for each status that is shown, and the gas that
-// it paid for an account. A status that shows unknown money wakes the address's job.
+// Answers questions of the rest of the service about the executor, which can be another process on
+// the same database: its progress with an address, for each status, and the gas that it paid for an
+// account. A status that shows unknown money wakes the address's job.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -14,7 +14,7 @@ import type { Tables } from "../store/tables.ts";
 import { hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
-/** The ExecutorDesk of http/parts.ts. */
+/** Implements ExecutorDesk of http/parts.ts. */
 export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
   const findJob = jobFinder(db);
   const wake = openWake(db, log);
@@ -29,8 +29,8 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
 }
 
 /**
- * `progress` is null while it rests; `detectedBlock` and `detectedAtSeconds`, in Unix seconds, are
- * where money was last seen.
+ * `progress` is null while the job is idle. `detectedBlock` and `detectedAtSeconds`, in Unix
+ * seconds, are the block and the time at which money was last detected.
  */
 type JobNews = {
   progress: ExecutorProgress | null;
@@ -42,7 +42,7 @@ type JobNews = {
 
 type JobAddress = { address: Hex; chainId: number };
 
-/** Undefined where the executor never heard of money of the address. */
+/** Returns undefined if the executor never detected money of the address. */
 type FindJob = (asked: JobAddress) => Promise<JobNews | undefined>;
 
 export function jobFinder(db: Kysely<Tables>): FindJob {
@@ -50,24 +50,24 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
     async (asked) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, asked)) {
-        // Rows come in the order of signing, so the last transaction stays.
-        found.set(keyOf(row.chain_id, Buffer.from(row.address).toString("hex")), newsOf(row));
+        // Rows are in the order of signing, so the last transaction remains.
+        found.set(toKey(row.chain_id, Buffer.from(row.address).toString("hex")), toNews(row));
       }
-      return asked.map(({ chainId, address }) => found.get(keyOf(chainId, digitsOf(address))));
+      return asked.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
     },
     { sizeMax: statementRows.short },
   );
 }
 
-const digitsOf = (address: Hex) => address.slice(2).toLowerCase();
+const toDigits = (address: Hex) => address.slice(2).toLowerCase();
 
-/** Money of an address may be looked after on another chain too; each has a job of its own. */
-const keyOf = (chainId: number, digits: string) => `${chainId} ${digits}`;
+/** An address can have money on several chains, with a job for each. */
+const toKey = (chainId: number, digits: string) => `${chainId} ${digits}`;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
 
 function readRows(db: Kysely<Tables>, asked: JobAddress[]) {
-  const digits = new Set(asked.map(({ address }) => digitsOf(address)));
+  const digits = new Set(asked.map(({ address }) => toDigits(address)));
   const addresses = [...digits].map((each) => Buffer.from(each, "hex"));
   const chainIds = [...new Set(asked.map(({ chainId }) => chainId))];
   return db
@@ -82,7 +82,7 @@ function readRows(db: Kysely<Tables>, asked: JobAddress[]) {
     .execute();
 }
 
-function newsOf(row: Row): JobNews {
+function toNews(row: Row): JobNews {
   return {
     progress: progressOf(row),
     state: row.state,
@@ -103,10 +103,10 @@ function progressOf({ state, reason, failures, kind, hash }: Row): ExecutorProgr
   };
 }
 
-/** @returns whether the executor was told just now */
+/** Returns whether a hint was saved. */
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
-/** How long what was not worth its gas is left alone, however often its status is read. */
+/** A job that was not worth its gas is woken at most this often, however often it is read. */
 const worthlessSeconds = 3600;
 
 export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
@@ -114,7 +114,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   const led = new Set<number>();
   const waking = new Map<Hex, Promise<boolean>>();
 
-  /** Without an executor, now or ever, a job would never be worked on. */
+  /** Returns whether an executor has ever run on the chain: without one, no job would end. */
   const isLed = async (chainId: number) => {
     if (led.has(chainId)) return true;
     const lease = await db
@@ -132,9 +132,9 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The status is true all the same, and the next one tells the executor again.
+      // The status is correct without the hint, and the next status tries again.
       logLimited("wake", (leftOut) => {
-        log.warn({ err, address, leftOut }, "the executor could not be told of money");
+        log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });
       return false;
     } finally {
@@ -151,7 +151,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   };
 }
 
-/** There is money, and the executor has no job of it, or has not read its balance since. */
+/** Returns whether there is money for which the executor has no job that will read it. */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,
   job: JobNews | undefined,
@@ -159,7 +159,7 @@ function isNews(
   if (balance === "0" && recoverable.length === 0) return false;
   if (!job) return true;
   const isMore = state === "funded" && job.state === "waiting" && job.reason === underfunded;
-  // The executor's endpoints may contradict ours for long: one hint for each block is enough.
+  // The executor's endpoints can contradict ours for long, so each block gives one hint at most.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
   return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;

@@ -1,18 +1,18 @@
-// Decides as a pass does over what is due now, and tells what it would send in place of sending:
-// nothing is signed, and nothing is stored.
+// Makes the decisions of a pass over the jobs that are due now, and returns the transactions that
+// it would send. Nothing is signed, and nothing is stored.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
-import { shareOut } from "./money/budgets.ts";
+import { divideCost } from "./money/budgets.ts";
 import type { Parts, Pass } from "./pass.ts";
 import { type Memory, openDayBudgets, openMemory } from "./run.ts";
-import { coresOf, type ExecutorParts } from "./start.ts";
+import { type ExecutorParts, openParts } from "./start.ts";
 import { openPurse } from "./transactions/send.ts";
 
-/** `weiMax`: what a transaction, or an address's part of it, may cost at most, decimal. */
+/** `weiMax`: the highest cost of a transaction, or of an address's part of it, decimal. */
 type Planned = {
   kind: string;
   sender: Hex;
@@ -21,7 +21,7 @@ type Planned = {
   addresses: { address: Hex; accountId: string; weiMax: string }[];
 };
 
-/** `waiting`: what would not be sent now, by the reason. */
+/** `waiting`: the jobs that would not be sent now, with the reasons. */
 type Plan = {
   chainId: number;
   block: number;
@@ -31,8 +31,9 @@ type Plan = {
 };
 
 /**
- * A plan for each chain.
- * @throws {ChainUnavailable} where no endpoint of a chain answers
+ * Returns a plan for each chain.
+ *
+ * @throws {ChainUnavailable} if no endpoint of a chain answers
  */
 export async function dryRunAll(
   parts: Omit<ExecutorParts, "registry" | "log" | "onHead" | "onSwept">,
@@ -40,13 +41,13 @@ export async function dryRunAll(
   const chains = parts.chains.map((chain) => ({ ...chain, wsUrls: [] }));
   const silent = { registry: new Registry(), log: pino({ level: "silent" }) };
   const plans: Plan[] = [];
-  for (const core of coresOf({ ...parts, chains, ...silent }, AbortSignal.abort())) {
+  for (const core of openParts({ ...parts, chains, ...silent }, AbortSignal.abort())) {
     plans.push(await dryRun(core));
   }
   return plans;
 }
 
-/** @throws {ChainUnavailable} where no endpoint answers */
+/** @throws {ChainUnavailable} if no endpoint answers */
 export async function dryRun(core: Parts): Promise<Plan> {
   const updates: JobUpdate[] = [];
   const transactions: Planned[] = [];
@@ -60,7 +61,7 @@ export async function dryRun(core: Parts): Promise<Plan> {
     },
     onPlanned({ kind, gas, shares }, sender, wei) {
       sum += wei;
-      const costs = shareOut(wei, shares);
+      const costs = divideCost(wei, shares);
       const addresses = shares.map(({ address, accountId }) => {
         return { address, accountId, weiMax: `${costs.get(address)}` };
       });

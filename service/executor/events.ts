@@ -56,10 +56,11 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Any address can cause it, or an outage repeats it at each pass: written at most once a minute
-   * for each reason and endpoint, with how many were left out. The metrics count them all.
+   * Any address can cause the event, or an outage repeats it in each pass. It is logged at most
+   * once a minute for each reason and endpoint, with the number of skipped events. Metrics count
+   * all.
    */
-  isSeldom?: true;
+  isLimited?: true;
   counter?: {
     name: string;
     help: string;
@@ -82,12 +83,12 @@ const knownReasons = [
   "reverted on chain",
   "takes",
 ];
-const labelOf = (reason: string) =>
+const toLabel = (reason: string) =>
   knownReasons.find((known) => reason.startsWith(known)) ?? "other";
 
 const byRpc = {
   name: "rpc_failures_total",
-  help: "Endpoints that failed or were not themselves",
+  help: "Failures of endpoints, and endpoints of another chain",
   labels: ["rpc"],
   of: ({ rpc }: { rpc: string }) => ({ rpc }),
 };
@@ -97,12 +98,12 @@ type Kinds = {
 };
 
 export const kinds: Kinds = {
-  rpc_failed: { level: "debug", isSeldom: true, counter: byRpc },
-  rpc_wrong_chain: { level: "warn", isSeldom: true, counter: byRpc },
+  rpc_failed: { level: "debug", isLimited: true, counter: byRpc },
+  rpc_wrong_chain: { level: "warn", isLimited: true, counter: byRpc },
   rpc_out: { level: "info" },
   rpc_differs: {
     level: "warn",
-    isSeldom: true,
+    isLimited: true,
     counter: {
       name: "rpc_differs_total",
       help: "Answers of an endpoint that enough others contradict",
@@ -112,10 +113,10 @@ export const kinds: Kinds = {
   },
   rpc_disagreement: {
     level: "warn",
-    isSeldom: true,
+    isLimited: true,
     counter: {
       name: "rpc_disagreements_total",
-      help: "Endpoints that contradict",
+      help: "Contradictions between endpoints",
       labels: ["about"],
       of: ({ about }) => ({ about }),
     },
@@ -125,40 +126,43 @@ export const kinds: Kinds = {
   pass: { level: "debug" },
   pass_failed: {
     level: "warn",
-    isSeldom: true,
+    isLimited: true,
     counter: { name: "passes_failed_total", help: "Passes that ended early" },
   },
   detected: {
     level: "info",
-    counter: { name: "detected_total", help: "Payments seen to known addresses" },
+    counter: { name: "detected_total", help: "Payments to known addresses" },
   },
   reorg: {
     level: "warn",
-    counter: { name: "reorgs_total", help: "Reorgs that reached below the cursor" },
+    counter: { name: "reorgs_total", help: "Reorganizations that reached below the cursor" },
   },
   gap: {
     level: "warn",
-    isSeldom: true,
-    counter: { name: "gaps_total", help: "Blocks that too few endpoints show: all is looked at" },
+    isLimited: true,
+    counter: {
+      name: "gaps_total",
+      help: "Blocks that too few endpoints show, after which all records are looked at",
+    },
   },
   late_jobs: { level: "warn" },
-  corrupt_record: { level: "error", isSeldom: true },
+  corrupt_record: { level: "error", isLimited: true },
   attempt_failed: {
     level: "info",
-    isSeldom: true,
+    isLimited: true,
     counter: {
       name: "failed_total",
-      help: "Attempts that failed, estimated or mined",
+      help: "Failed attempts, estimated or mined",
       labels: ["reason"],
-      of: ({ reason }) => ({ reason: labelOf(reason) }),
+      of: ({ reason }) => ({ reason: toLabel(reason) }),
     },
   },
   given_up: {
     level: "warn",
-    isSeldom: true,
+    isLimited: true,
     counter: {
       name: "given_up_total",
-      help: "Addresses set aside until an operator retries",
+      help: "Addresses that the executor gave up on",
       labels: ["reason"],
       of: ({ reason }) => ({ reason }),
     },
@@ -168,8 +172,8 @@ export const kinds: Kinds = {
     level: "info",
     counter: { name: "replaced_total", help: "Stuck transactions replaced at their nonce" },
   },
-  fee_capped: { level: "warn", isSeldom: true },
-  send_refused: { level: "warn", isSeldom: true },
+  fee_capped: { level: "warn", isLimited: true },
+  send_refused: { level: "warn", isLimited: true },
   executed: {
     level: "info",
     counter: { name: "executed_total", help: "Executions settled, by the factory's event" },
@@ -193,14 +197,14 @@ export const kinds: Kinds = {
     level: "warn",
     counter: {
       name: "foreign_nonces_total",
-      help: "Nonces of a key that went to a transaction that the ledger did not know",
+      help: "Nonces of a key that a transaction unknown to the ledger used",
     },
   },
   nonces_written_off: {
     level: "error",
     counter: {
       name: "written_off_nonces_total",
-      help: "Nonces whose transactions no endpoint shows, charged at their cap",
+      help: "Nonces whose transactions no endpoint shows, charged at the highest cost",
       labels: ["sender"],
       of: ({ sender }) => ({ sender }),
       by: ({ count }) => count,
@@ -209,21 +213,21 @@ export const kinds: Kinds = {
   gap_filled: { level: "warn" },
   signer_failed: {
     level: "error",
-    isSeldom: true,
+    isLimited: true,
     counter: {
       name: "signer_failures_total",
-      help: "Times that a key did not sign",
+      help: "Failures of a key to sign",
       labels: ["sender"],
       of: ({ sender }) => ({ sender }),
     },
   },
-  balance: { level: "warn", isSeldom: true },
+  balance: { level: "warn", isLimited: true },
   stopped_for_balance: {
     level: "error",
-    isSeldom: true,
+    isLimited: true,
     counter: {
       name: "stopped_for_balance_total",
-      help: "Passes that sent less for want of balance",
+      help: "Passes that sent less because keys lacked balance",
     },
   },
 };

@@ -103,13 +103,13 @@ describe("the executor on a real chain", () => {
   test("shows the share of the day's budget that is taken, until the next day", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
-    const shareOf = async () =>
+    const readShare = async () =>
       Number(/budget_share\{chain="31337"\} (\S+)/.exec(await registry.metrics())?.[1] ?? 0);
     await paid(...(await Promise.all([world.newRecord(), world.newRecord()])));
-    await until("some is taken", async () => (await shareOf()) > 0);
-    assert.ok((await shareOf()) <= 1);
+    await until("some is taken", async () => (await readShare()) > 0);
+    assert.ok((await readShare()) <= 1);
     await world.client.increaseTime({ seconds: 86_400 });
-    await until("it is another day", async () => (await shareOf()) === 0);
+    await until("it is another day", async () => (await readShare()) === 0);
   });
 
   test("tells of each newest block, so that others need not ask for it", async () => {

@@ -10,20 +10,20 @@ import { kinds } from "./events.ts";
 
 type EventLog = (event: ExecutorEvent) => void;
 
-/** @param nowMs never goes back */
+/** Returns a function that logs an event, unless it is limited. @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // Strangers write reasons and could use up the sorts that are told apart, so theirs are separate.
+  // Strangers choose reasons and could use up the limits, so their events have limits of their own.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
     if (event.kind === "late_jobs" && event.count === 0) return;
     const logLimited = "address" in event ? logTheirs : logOurs;
-    if (!kinds[event.kind].isSeldom) write(log, event, 0);
-    else logLimited(sortOf(event), (leftOut) => write(log, event, leftOut));
+    if (!kinds[event.kind].isLimited) write(log, event, 0);
+    else logLimited(limitKey(event), (leftOut) => write(log, event, leftOut));
   };
 }
 
-function sortOf(event: ExecutorEvent): string {
+function limitKey(event: ExecutorEvent): string {
   const rpc = "rpc" in event ? event.rpc : "";
   const { reason, message, method } = event as Record<string, string | undefined>;
   const text = reason ?? message ?? method ?? "";
@@ -33,23 +33,20 @@ function sortOf(event: ExecutorEvent): string {
 function write(log: Logger, event: ExecutorEvent, leftOut: number): void {
   const { kind, ...rest } = event;
   const shown = Object.fromEntries(
-    Object.entries(rest).map(([name, value]) => [name, shownOf(name, value)]),
+    Object.entries(rest).map(([name, value]) => [name, formatField(name, value)]),
   );
   if (leftOut > 0) shown.leftOut = leftOut;
   const text = kind === "balance" ? "the executor's balance is low" : kind.replaceAll("_", " ");
   log[kinds[kind].level](shown, text);
 }
 
-/**
- * Addresses in the letter case of the API, so that a search for one finds it. Text that is no
- * address stays as it is.
- */
-function shownOf(name: string, value: unknown): unknown {
+/** Writes addresses in the letter case of the API, so that a search in the log finds them. */
+function formatField(name: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   return name === "address" && isAddress(value) ? parseAddress(value) : value;
 }
 
-/** @returns what counts an event of a chain */
+/** Registers the metrics, and returns a function that counts an event of a chain. */
 export function countEvents(registry: Registry): (chainId: number, event: ExecutorEvent) => void {
   const registers = [registry];
   const counters = new Map<string, Counter>();
@@ -60,13 +57,13 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     counters.set(name, new Counter({ name: `executor_${name}`, help, labelNames, registers }));
   }
   const name = "executor_tips_wei_total";
-  const help = "What tips of settled transactions were worth, in wei at the operator's prices";
+  const help = "The value of tips of settled transactions, in wei at the operator's prices";
   const tips = new Counter({ name, help, labelNames: ["chain"], registers });
   const gauges = createGauges(registry);
   const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
-    // The table has for each kind what takes its events.
+    // The counter of a kind accepts events of that kind, which the type cannot express.
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
@@ -74,7 +71,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
-      // What another process leads is shown by that one.
+      // The process that has the lease now reports these.
       const { balance, due, waited, inFlight, budget } = gauges;
       for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });
@@ -111,16 +108,19 @@ function createGauges(registry: Registry) {
       registers: [registry],
     });
   return {
-    leads: gauge("leads", "1 where this process is the chain's sender"),
-    balance: gauge("balance_wei", "What a key that pays gas has left", "sender"),
-    blocksBehind: gauge("blocks_behind", "Blocks not yet swept for payments"),
-    secondsBehind: gauge("seconds_behind", "Age of the head while blocks are behind"),
-    lastPass: gauge("last_pass_seconds", "Unix time of the last pass that came to its end"),
-    late: gauge("late_jobs", "Addresses found due later than any backoff: a clock was wrong"),
+    leads: gauge("leads", "1 if this process has the lease of the chain"),
+    balance: gauge("balance_wei", "The balance of a key that pays gas", "sender"),
+    blocksBehind: gauge("blocks_behind", "Blocks whose payments were not read yet"),
+    secondsBehind: gauge("seconds_behind", "Age of the head while the executor is behind"),
+    lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass"),
+    late: gauge(
+      "late_jobs",
+      "Addresses that were due later than any backoff allows: a clock was wrong",
+    ),
     due: gauge("due_jobs", "Addresses that were due in the last pass"),
-    waited: gauge("waited_seconds", "Age of the oldest payment that waits for the executor itself"),
+    waited: gauge("waited_seconds", "Age of the oldest payment that waits for the executor"),
     inFlight: gauge("in_flight", "Transactions not yet final"),
-    budget: gauge("budget_share", "Share of the day's budget that is spent or on its way, 0 to 1"),
-    rpcScore: gauge("rpc_score", "Points against an endpoint; the worst is asked last", "rpc"),
+    budget: gauge("budget_share", "Share of the day's budget that is spent or reserved, 0 to 1"),
+    rpcScore: gauge("rpc_score", "Penalty points of an endpoint; the highest is asked last", "rpc"),
   };
 }

@@ -1,10 +1,11 @@
-// When a pass would find nothing, so that no pass is made: until the next block of an idle chain is
+// Decides whether a poll needs a pass. It does not until the next block of an idle chain is
 // expected, and while a chain without open addresses sleeps.
 //
-// A sleeping chain is looked at every five minutes, since late money comes to closed addresses too:
-// each endpoint is asked for the transfers since the cursor, and one whether the cursor's block
-// still stands. Now and then a whole pass moves the cursor. What the service itself learns wakes it
-// at the next poll: a create, a job that a status made due, an event that waits for a block.
+// A sleeping chain is checked every five minutes, because late money can reach closed addresses: a
+// quorum of endpoints is asked for the transfers since the cursor, and one of them whether the
+// cursor's block is still in the chain. Every sixth check is a whole pass, which moves the cursor.
+// A create, a job that becomes due, or an event that waits for a block wakes the chain at the next
+// poll.
 
 import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -15,17 +16,17 @@ import { noteRecipients } from "../follow/recipients.ts";
 import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 
-/** With the pass that follows, late money is found within five minutes. */
+/** Together with the pass that follows, late money is found within five minutes. */
 const sleepMs = 285_000;
-/** Looks after which a whole pass is made. */
+/** The number of checks after which a whole pass runs. */
 const looksMax = 6;
-/** Expired addresses are told of, and money of the last moment is found, by passes as before. */
+/** After the last expiry, passes go on for this long: to report it, and to find late payments. */
 const closingSeconds = 900;
-/** An open chain is asked this seldom whether all of its addresses are closed. */
+/** How often an awake chain is checked for open addresses. */
 const closedEveryMs = 10_000;
-/** A chain is closed for so long before it sleeps: a head's clock may be wrong for a while. */
+/** A chain has to be closed for this long before it sleeps: a head's timestamp can be wrong. */
 const closedMs = 60_000;
-/** After late money was seen a chain stays awake: payments count once they are deep enough. */
+/** A chain stays awake after late money, because a payment counts only once it is deep enough. */
 const paidMs = 1_200_000;
 
 /** Times are of the process's clock. */
@@ -66,7 +67,7 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
   last: { view: undefined, isQuiet: false, budget: undefined },
 });
 
-/** A poll is for a whole pass, for a pass if there is a new block, or for nothing. */
+/** `peek`: a pass only if there is a new block. `rest`: nothing. */
 export type PollKind = "pass" | "peek" | "rest";
 
 export async function decidePoll(
@@ -86,7 +87,7 @@ export async function decidePoll(
     rest.checkedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    // Records that a gap hid are looked at first, within a minute (payments/look.ts).
+    // After a gap, all records have to be looked at first (payments/find.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
   }
   if (!rest.isAsleep) {
@@ -98,10 +99,10 @@ export async function decidePoll(
   return ++rest.looks < looksMax && !isPaid ? "rest" : "pass";
 }
 
-/** Whether the chain has no open address, and no event waits for one of its blocks. */
+/** Returns whether the chain has no open address, and no event waits for one of its blocks. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  // A clock that goes back was wrong, and so was what had expired by it.
+  // If the clock went back, it was wrong before, and addresses may not have expired.
   const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
   const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
   rest.closedSeq = closed.seq;
@@ -109,7 +110,7 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
   return closed.isEnd && !(await ledger.isBlockAwaited(chainId));
 }
 
-/** Whether a record's address was paid since the cursor, or that cannot be told in one call. */
+/** Returns whether an address was paid since the cursor, or one call cannot answer that. */
 async function isPaidSince(
   parts: Parts,
   memory: RestMemory & { follow: FollowMemory },
@@ -119,7 +120,7 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record that was over when it was made does not wake the chain, and is paid all the same.
+  // A record that had expired when it was created does not wake the chain, but can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const asked = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(asked, anchor, rest.looks);
@@ -135,7 +136,7 @@ async function isPaidSince(
   return isPaid;
 }
 
-/** Alerts ask when the chain was last read, and how much of the day's budget is taken. */
+/** Reports a pass without work: alerts use the time of the last one, and the budget's share. */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {
   const { view } = last;
   const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, waitedSeconds: 0, inFlight: 0 };

@@ -41,7 +41,12 @@ import {
   type UnknownNonces,
 } from "./transactions/foreign.ts";
 import { openTraceMemory, type TraceMemory } from "./transactions/receipt.ts";
-import { costMax, openSendMemory, type Purse, type SendMemory } from "./transactions/send.ts";
+import {
+  computeCostMax,
+  openSendMemory,
+  type Purse,
+  type SendMemory,
+} from "./transactions/send.ts";
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
 
@@ -241,7 +246,8 @@ export function openDayBudgets(
     const accounts = await ledger.readAccountSpending(chain.chainId, day);
     const budgets = openBudgets(chain.budgets, { total, accounts });
     const { perByte } = await openPurse();
-    for (const purpose of pending) reserveFor(budgets, purpose.shares, costMax(purpose, perByte));
+    for (const purpose of pending)
+      reserveFor(budgets, purpose.shares, computeCostMax(purpose, perByte));
     for (const { count } of memory.unknownNonces.values()) {
       const cap = BigInt(count) * computeNonceCostMax(pass);
       budgets.reserveForChain(cap < budgets.left() ? cap : budgets.left());

@@ -1,4 +1,4 @@
-// The executor as a running program has it: one loop per chain, on real clocks and endpoints.
+// Starts the executor of a program: one loop per chain, with real clocks and endpoints.
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { ExecutorEvent } from "./events.ts";
 import { openLedger } from "./ledger/ledger.ts";
-import { convertToWei, tipPricesOf } from "./money/tips.ts";
+import { convertToWei, toTipPrices } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type Parts } from "./pass.ts";
 import { countEvents, openEventLog } from "./report.ts";
 import { run } from "./run.ts";
@@ -33,19 +33,19 @@ export type ExecutorConfig = KeySources & {
 };
 
 export type Executor = {
-  /** The keys that pay gas have these; lower case. */
+  /** The addresses of the keys that pay gas, lower case. */
   addresses: readonly Hex[];
-  /** Resolves when the passes under way have ended and the leases are let go. */
+  /** Resolves when the passes under way have ended and the leases are released. */
   stop(): Promise<void>;
 };
 
-/** Well below a lease, which a pass that waits for an endpoint must not outlast. */
+/** Well below a lease, so that a pass that waits for an endpoint does not lose it. */
 const rpcTimeoutMs = 4000;
-/** Between passes at most, while a socket tells of new blocks. */
+/** The longest wait between passes while a socket announces new blocks. */
 const quietMsMax = 10_000;
-/** The cap of a chain whose file names none: 500 gwei. */
+/** The highest fee of a chain without a setting: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
-/** 3 gwei; twice the base fee where that is more. */
+/** 3 gwei, or twice the base fee if that is more. */
 const priorityMaxDefault = 3_000_000_000n;
 
 export type ExecutorParts = {
@@ -55,18 +55,18 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-  /** Is told of the newest block of a chain whenever its loop has read it. */
+  /** Called with the newest block of a chain whenever its loop has read it. */
   onHead?: (chainId: number, head: Block) => void;
-  /** Is called after each read of a chain's payments. */
+  /** Called after each read of a chain's payments. */
   onSwept?: (chainId: number) => void;
 };
 
-/** @throws an error of one sentence where there is no usable key */
+/** @throws an error of one sentence if there is no usable key */
 export function startExecutor(parts: ExecutorParts): Executor {
   const { log } = parts;
   const stopping = new AbortController();
   const signers = openSigners(parts.config);
-  const cores = coresOf(parts, stopping.signal, signers);
+  const cores = openParts(parts, stopping.signal, signers);
   const loops = cores.map((core) => run(core, () => stopping.signal.aborted));
   const addresses = signers.map(({ address }) => address);
   log.info({ addresses, chains: parts.chains.length }, "executor started");
@@ -79,8 +79,8 @@ export function startExecutor(parts: ExecutorParts): Executor {
   };
 }
 
-/** The parts that the core of each chain is given in a real program. */
-export function coresOf(
+/** Returns the parts of each chain's loop. */
+export function openParts(
   parts: ExecutorParts,
   stopping: AbortSignal,
   signers: Parts["signers"] = openSigners(parts.config),
@@ -90,20 +90,20 @@ export function coresOf(
   const count = countEvents(parts.registry);
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
-  // A lease has to be renewed at least that often, block or not.
+  // Each pass renews the lease, so passes are needed without new blocks too.
   const quietMs = Math.min(quietMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });
     const tell = openEventLog(log.child({ chainId: chain.chainId }));
     return {
       instance,
-      chain: settingsOf(chain, config),
+      chain: toSettings(chain, config),
       factory: parts.factory.toLowerCase() as Hex,
       factoryCodeHash,
       keccak,
       ledger,
-      endpoints: endpointsOf(chain, chain.rpcUrls, ""),
-      relays: endpointsOf(chain, chain.sendUrls, "relay "),
+      endpoints: openEndpoints(chain, chain.rpcUrls, ""),
+      relays: openEndpoints(chain, chain.sendUrls, "relay "),
       signers,
       clock: () => performance.now(),
       random: Math.random,
@@ -126,15 +126,15 @@ export function coresOf(
   });
 }
 
-/** Logs name each by its place and host, since a path may have a key in it. */
-const endpointsOf = (chain: Chain, urls: readonly string[], what: string) =>
+/** Names an endpoint by its position and host, because its path can contain a key. */
+const openEndpoints = (chain: Chain, urls: readonly string[], what: string) =>
   urls.map((url, i) =>
     httpEndpoint(`${what}${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }, chain),
   );
 
-function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
+function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
-  const tipPrices = tipPricesOf(chain);
+  const tipPrices = toTipPrices(chain);
   return {
     chainId: chain.chainId,
     tokens: chain.tokens.map(lower),

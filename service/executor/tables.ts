@@ -1,13 +1,13 @@
-// The executor's knowledge and debts: where it has looked, who has money, what it sent. Times are
-// seconds of the chain's clock, so that a wrong clock on the host moves nothing.
+// The executor's tables: leases, jobs, purposes, costs, and positions. Times are seconds of the
+// chain's clock, so that a wrong clock of the host has no effect.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
-/** A nonce is spent on one of these; `fill` closes a gap with a transfer of nothing. */
+/** What a nonce is used for. `fill`: a transfer of nothing that closes a gap. */
 export type PurposeKind = "execute" | "recover" | "fill";
 
-/** `foreign`: another transaction of the same key took the nonce. */
+/** `foreign`: a transaction that could not be read used the nonce. */
 export type PurposeState = "pending" | "settled" | "foreign";
 
 declare module "../store/tables.ts" {
@@ -15,9 +15,9 @@ declare module "../store/tables.ts" {
     /** One sender per chain. `epoch` rises with each holder, `renewals` with each of its writes. */
     executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
     /**
-     * A vault that was seen to receive money on a chain, its intent's own or another.
-     * `due_at` null: nothing to do until money comes. `not_before` holds it back after a failure,
-     * and `detected_…` is where money was last seen to come.
+     * A vault that received money on a chain, its intent's own or another. `due_at` null: nothing
+     * to do until more money arrives. `not_before`: the end of the backoff after a failure.
+     * `detected_…`: where money was last detected.
      */
     executor_jobs: {
       chain_id: number;
@@ -32,10 +32,10 @@ declare module "../store/tables.ts" {
       reason: string | null;
       detected_at: number;
       detected_block: number;
-      /** Transactions that returned money of it, on the last day on which there was one. */
+      /** The number of recoveries on `recovery_day`, the last day with one. */
       recovery_day: Generated<number>;
       recoveries: Generated<number>;
-      /** The record's first creator; empty where no record was held when the job was made. */
+      /** The record's first creator; empty if there was no record when the job was created. */
       account_id: Generated<string>;
     };
     /** One nonce, one purpose, until it is final. `id` is chain, sender and nonce. */
@@ -57,8 +57,8 @@ declare module "../store/tables.ts" {
       paid: Generated<string | null>;
     };
     /**
-     * Beside the address its part of the transaction's gas, and who is charged for it; once
-     * settled, what it cost and what its tips were worth, in wei, decimal.
+     * An address of a purpose: its part of the transaction's gas, and the account that is charged.
+     * After the purpose is settled, also its cost and the value of its tips, in wei, decimal.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -71,8 +71,8 @@ declare module "../store/tables.ts" {
       tips_wei: Generated<string>;
     };
     /**
-     * Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal;
-     * `is_fill`: it is a transfer of nothing, whatever the purpose was.
+     * Every transaction that was signed for a purpose, saved before it is sent. Fees are in wei,
+     * decimal. `is_fill`: it is a transfer of nothing, regardless of the purpose.
      */
     executor_transactions: {
       hash: string;
@@ -99,10 +99,10 @@ declare module "../store/tables.ts" {
     /** The charges of accounts on a day of the chain's clock, in wei, decimal. */
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
-     * Settled transactions; what is in flight is worked out from the purposes. `gas_wei` is all
-     * that was paid for the account and `tips_wei` what its tips were worth. `wei` is what tips did
-     * not cover: of it `client_wei` for what its client ID created, and `tip_loss_wei` for
-     * executions that were to be paid by their tips.
+     * The costs of settled transactions; reserved costs are computed from the purposes. `gas_wei`
+     * is everything paid for the account, and `tips_wei` the value of its tips. `wei` is the part
+     * that tips did not cover: of it, `client_wei` is for addresses created with the client ID, and
+     * `tip_loss_wei` for executions that tips should have paid for.
      */
     executor_account_spending: {
       chain_id: number;
@@ -114,7 +114,7 @@ declare module "../store/tables.ts" {
       gas_wei: string;
       tips_wei: string;
     };
-    /** A chain on which an operator lets nothing be signed. */
+    /** A chain on which an operator has paused signing. */
     executor_pauses: { chain_id: number };
     /** Every record up to `seq` was looked at when it was new. */
     executor_looks: { chain_id: number; seq: number };
@@ -143,7 +143,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // Pending ones are looked for with each pass, not among all that a key ever sent.
+    // Each pass searches for the pending ones, without those that the key sent before.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,

@@ -13,7 +13,7 @@ import { compareEndpoints } from "../chain/compare.ts";
 import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { CallRefused, hexData } from "../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../chain/simulation/simulation.ts";
-import { dataFeeOfBytesCall } from "../executor/money/fees.ts";
+import { dataFeeCallFor } from "../executor/money/fees.ts";
 
 export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number] & {
   endpoint: string;
@@ -168,7 +168,7 @@ async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<b
     ...({ chainId, type: "eip1559", nonce: 1, to: factoryAddress, data } as const),
     ...{ gas: 2_000_000n, maxFeePerGas: fee, maxPriorityFeePerGas: fee },
   };
-  const { method, params } = dataFeeOfBytesCall(serializeTransaction(unsigned, signature));
+  const { method, params } = dataFeeCallFor(serializeTransaction(unsigned, signature));
   const answered = await rpc.request(method, params).catch((error) => {
     if (error instanceof CallRefused) return "0x";
     throw error;

@@ -3,7 +3,7 @@
 import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";
 import { startObserver } from "../events/start.ts";
-import { wantedBy } from "../executor/money/tips.ts";
+import { openIntentFilter } from "../executor/money/tips.ts";
 import { startExecutor } from "../executor/start.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { followMirrors } from "../records/follow-mirrors.ts";
@@ -63,7 +63,7 @@ function takeFromMirrors(
   const mirrors = followMirrors(executorMirrors, {
     store,
     dataDirectory,
-    isWanted: wantedBy(chains.known, executorPays),
+    isWanted: openIntentFilter(chains.known, executorPays),
     tell(mirror, fault) {
       const kind = `${mirror} ${messageKind(fault)}`;
       logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));

@@ -24,14 +24,14 @@ const plenty = 10n ** 24n;
 const budget = 16n * 10n ** 15n;
 
 /** By the time a transaction is included, Ethereum's base fee has nearly doubled. */
-const dataFeeOf = (input: Hex) => 2n * weiPerByte * BigInt((input.length - 2) / 2 + 150);
+const parseDataFee = (input: Hex) => 2n * weiPerByte * BigInt((input.length - 2) / 2 + 150);
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 before(async () => {
   proxy = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
     if (method !== "eth_getTransactionReceipt" || !answer.result) return answer;
     const { input } = await world.client.getTransaction({ hash: params[0] as Hex });
-    const l1Fee = `0x${dataFeeOf(input).toString(16)}`;
+    const l1Fee = `0x${parseDataFee(input).toString(16)}`;
     return { ...answer, result: { ...answer.result, l1Fee } };
   });
 });
@@ -68,7 +68,7 @@ async function paid(): Promise<bigint> {
     const hash = transaction_hash as Hex;
     const { gasUsed, effectiveGasPrice } = await world.client.getTransactionReceipt({ hash });
     const { input } = await world.client.getTransaction({ hash });
-    sum += gasUsed * effectiveGasPrice + dataFeeOf(input);
+    sum += gasUsed * effectiveGasPrice + parseDataFee(input);
   }
   return sum;
 }

@@ -233,7 +233,7 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
  */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 
-export type Relays = { count: number; tell(calls: Call[]): Promise<RelayAnswer[]> };
+export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
 
 /**
  * Opens relays. All of them are called simultaneously, and one that accepts a transaction is
@@ -249,19 +249,19 @@ export function openRelays(
   const state = { chainId, all: endpoints.map(openRecord), report, clock };
   return {
     count: endpoints.length,
-    async tell(calls) {
+    async send(calls) {
       const asked = willing(state);
-      const told = asked.map(
+      const found = asked.map(
         ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
       );
       const takes = asked.map(async (record, place) => {
-        const answers = await ask(state, record, calls);
-        told[place]!.answers = answers;
-        if (!answers?.some((answer) => "result" in answer)) throw new Error("not taken");
+        const list = await ask(state, record, calls);
+        found[place]!.answers = list;
+        if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // Rejects if no relay accepted the transaction; `told` has each relay's error.
+      // Rejects if no relay accepts it; `found` contains the answers.
       await Promise.any(takes).catch(() => {});
-      return told.map((each) => ({ ...each }));
+      return found.map((each) => ({ ...each }));
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { batchesOf, type Ready, sharesOf } from "./batch.ts";
+import { computeShares, formBatches, type Ready } from "./batch.ts";
 
 const limits = {
   batchGasMax: 1_000_000,
@@ -17,9 +17,11 @@ const ready = (name: string, gas: number, failures = 0, bytes = 100): Ready =>
     item: { job: { address: name, terms: `0x${"00".repeat(bytes)}` as Hex, failures } },
   }) as never;
 const names = (list: readonly Ready[], within = limits) =>
-  batchesOf(list, within).map((batch) => batch.ready.map(({ item }) => item.job.address).join(""));
+  formBatches(list, within).map((batch) =>
+    batch.ready.map(({ item }) => item.job.address).join(""),
+  );
 
-describe("batchesOf", () => {
+describe("formBatches", () => {
   test("one that failed before goes alone", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
@@ -52,22 +54,25 @@ describe("batchesOf", () => {
   });
 
   test("each item may use as much gas as the dearest, and three eighths more", () => {
-    const [batch] = batchesOf([ready("a", 100_000), ready("b", 70_000)], limits);
+    const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
   test("what was used and no more, as an estimate, is enough at any size: 4/3 of 64/63", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
-      const [batch] = batchesOf([ready("a", used)], limits);
+      const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);
     }
   });
 
   test("what an address is charged follows what it takes, to the last gas", () => {
-    const [batch] = batchesOf([ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)], limits);
-    const shares = sharesOf(batch!, 0);
-    const gasOf = (name: string) => shares.find(({ address }) => address === name)!.gas;
-    assert.equal((gasOf("a") / gasOf("b")).toFixed(2), "1.40");
+    const [batch] = formBatches(
+      [ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)],
+      limits,
+    );
+    const shares = computeShares(batch!, 0);
+    const computeGasLimit = (name: string) => shares.find(({ address }) => address === name)!.gas;
+    assert.equal((computeGasLimit("a") / computeGasLimit("b")).toFixed(2), "1.40");
     assert.equal(
       shares.reduce((sum, { gas }) => sum + gas, 0),
       batch!.gas,
@@ -75,9 +80,9 @@ describe("batchesOf", () => {
   });
 
   test("and the bytes it brings, where the chain takes a fee for them", () => {
-    const [batch] = batchesOf([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
+    const [batch] = formBatches([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
     const [without, withFee] = [0, 100].map((gasPerByte) =>
-      sharesOf(batch!, gasPerByte).map(({ gas }) => gas),
+      computeShares(batch!, gasPerByte).map(({ gas }) => gas),
     ) as [number[], number[]];
     assert.equal(without[0], without[1]);
     assert.ok(withFee[0]! > 9 * withFee[1]!, `${withFee}`);

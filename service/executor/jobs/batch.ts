@@ -6,25 +6,22 @@ import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
 import { gasMargin } from "../../chain/execution-gas.ts";
 import { midnightAfter } from "../../flow/days.ts";
-import { type JobUpdate, patience } from "../ledger/jobs.ts";
+import { computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
 import type { Share } from "../ledger/purposes.ts";
-import { type Budgets, shareOut } from "../money/budgets.ts";
-import { costOf, type Size } from "../money/fees.ts";
-import { valueOfTips } from "../money/tips.ts";
+import { type Budgets, divideCost } from "../money/budgets.ts";
+import { computeCost, type Size } from "../money/fees.ts";
+import { computeTipsValue } from "../money/tips.ts";
 import type { Pass, Tuning } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
-import { canAfford, gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
+import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transactions/send.ts";
 
-/** A tip covers an execution if it is worth its gas at the current fee and a quarter more. */
+/** A tip covers an execution if it is worth 5/4 of its gas at the current fee. */
 const tipMargin = { of: 5n, by: 4n };
 
-/** How soon a budget is asked again: what is in flight counts at its cap, and may cost less. */
+/** How soon a budget is checked again: pending transactions may cost less than was reserved. */
 const budgetSeconds = 60;
 
-/**
- * The batches that somebody pays for, executions first; `unpaid` says when each of the other jobs
- * is asked about again.
- */
+/** Returns the batches that are paid for, executions first, and updates of the other jobs. */
 export function admit(
   pass: Pass,
   ready: readonly Ready[],
@@ -33,7 +30,10 @@ export function admit(
 ): { batches: Batch[]; unpaid: JobUpdate[] } {
   const unpaid: JobUpdate[] = [];
   const postpone = ({ item: { job } }: Ready, reason: string) => {
-    const waitedSeconds = patience(budgetSeconds, pass.nowSeconds - job.detectedAtSeconds);
+    const waitedSeconds = computeWaitSeconds(
+      budgetSeconds,
+      pass.nowSeconds - job.detectedAtSeconds,
+    );
     // A new day has new budgets.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
     unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
@@ -49,13 +49,13 @@ export function admit(
     return [];
   });
   for (;;) {
-    const batches = batchesFor(pass, purse, rest);
+    const batches = formAllBatches(pass, purse, rest);
     const refused = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
-      const shares = sharesOf(batch, gasPerByte(purse));
-      const costs = shareOut(
-        costOf(sizeMax(batch.ready), purse.suggested.maxFee, purse.perByte),
+      const shares = computeShares(batch, computeGasPerByte(purse));
+      const costs = divideCost(
+        computeCost(computeSizeMax(batch.ready), purse.suggested.maxFee, purse.perByte),
         shares,
       );
       shares.forEach((share, index) => {
@@ -72,60 +72,56 @@ export function admit(
   }
 }
 
-/** The tip of one that failed on chain before is not trusted again: it was not paid then. */
+/** Returns whether the tip pays. After a failure on chain, which paid no tip, it is not trusted. */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
   if (kind === "recover" || item.job.paidFailures > 0) return false;
-  const size = { gas, bytes: itemCalldataBytes(ready) };
-  const cost = costOf(size, purse.neededPerGas, purse.perByte);
-  const value = valueOfTips(parts.chain.tipPrices, item.tips);
+  const size = { gas, bytes: countCalldataBytes(ready) };
+  const cost = computeCost(size, purse.neededPerGas, purse.perByte);
+  const value = computeTipsValue(parts.chain.tipPrices, item.tips);
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
 }
 
-/** Executions first; recoveries in batches of their own. */
-function batchesFor(pass: Pass, purse: Purse, ready: readonly Ready[]): Batch[] {
+/** Forms the batches of executions, then those of recoveries. */
+function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batch[] {
   const affords = (size: Size) => canAfford(purse, size);
   const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass), affords };
   const executions = ready.filter(({ kind }) => kind === "execute");
   const recoveries = ready.filter(({ kind }) => kind === "recover");
-  return [...batchesOf(executions, limits), ...batchesOf(recoveries, limits)];
+  return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** An item is executed, or its recovery returns `tokens`. */
+/** What is done with an item: it is executed, or its recovery returns `tokens`. */
 type Act = { kind: "execute" } | { kind: "recover"; tokens: readonly Hex[] };
 
-/**
- * An item that was estimated by itself, and the gas that it takes as a transaction of its own;
- * `isTipped`: its tip pays for it.
- */
+/** An item, and the gas of a transaction that contains only it. `isTipped`: its tip pays. */
 export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 
-/** Its items are of one kind: executions, or recoveries. */
+/** The items are all executions, or all recoveries. */
 export type Batch = { ready: Ready[]; gas: number };
 
 type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax"> & {
-  /** Whether there is money for a transaction of that size. */
+  /** Returns whether the balance covers a transaction of this size. */
   affords(size: Size): boolean;
 };
 
 /**
- * The most gas in a batch, as a multiple of the least. An item that burns all its gas makes the
- * others pay part of it where no trace tells who took what: with the margin, less than twice their
- * own.
+ * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas
+ * and no trace shows that, the others pay a part of it: with the margin, less than twice their own.
  */
 const gasFactor = 1.45;
-/** A transaction takes so much besides its items, at most. */
+/** The highest gas of a transaction besides its items. */
 export const baseGas = 40_000;
 
 /**
- * Puts items that never failed into batches within the limits. One that has failed before gets a
- * transaction of its own, so that its next failure costs no other. Tipped ones go apart.
+ * Forms batches within the limits. An item that has failed before gets its own transaction, so that
+ * its next failure costs no other item. Tipped and sponsored items are not mixed.
  *
- * The factory gives each item an equal share of the gas left. So items of like gas go together, and
- * every item is allowed as much as the largest: then none can starve those after it, whatever it
- * does with its own share.
+ * The factory gives each item an equal share of the remaining gas. Items of similar gas go
+ * together, and every item gets as much as the largest, so that no item can starve the ones after
+ * it.
  */
-export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[] {
+export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
   const together = ready.filter(({ item }) => item.job.failures === 0);
   const byTip = ({ isTipped = false }: Ready) => Number(isTipped);
@@ -133,7 +129,7 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
   const batches: Batch[] = [];
   let open: Ready[] = [];
   const close = () => {
-    if (open.length > 0) batches.push({ ready: open, gas: gasOf(open) });
+    if (open.length > 0) batches.push({ ready: open, gas: computeGasLimit(open) });
     open = [];
   };
   for (const next of together) {
@@ -141,7 +137,7 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
     open.push(next);
   }
   close();
-  return [...batches, ...alone.map((one) => ({ ready: [one], gas: gasOf([one]) }))];
+  return [...batches, ...alone.map((one) => ({ ready: [one], gas: computeGasLimit([one]) }))];
 }
 
 function fits(items: readonly Ready[], limits: BatchLimits): boolean {
@@ -151,40 +147,40 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
     items.length <= limits.batchItemsMax &&
     last.gas <= first.gas * gasFactor &&
     last.isTipped === first.isTipped &&
-    gasOf(items) <= limits.batchGasMax &&
+    computeGasLimit(items) <= limits.batchGasMax &&
     bytes <= limits.batchBytesMax &&
-    limits.affords(sizeMax(items))
+    limits.affords(computeSizeMax(items))
   );
 }
 
-/** @param items in ascending order of gas */
-export function gasOf(items: readonly Pick<Ready, "gas">[]): number {
+/** Returns the gas limit of a transaction. @param items in ascending order of gas */
+export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * gasMargin);
 }
 
-/** Bytes of the call of `batch`, and of each item besides its terms. */
+/** Bytes of calldata of a call of `batch`, and of each item besides its terms. */
 const callBytes = 100;
 const itemBytes = 256;
 
-/** Bytes of calldata, at most. */
-function itemCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
+/** Returns the highest number of bytes of calldata. */
+function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
   const tokens = ready.kind === "recover" ? ready.tokens.length : 0;
   return itemBytes + size(ready.item.job.terms) + 32 * tokens;
 }
 
-/** The size of the transaction that they share. @param items in ascending order of gas */
-export const sizeMax = (items: readonly Ready[]): Size => ({
-  gas: gasOf(items),
-  bytes: items.reduce((sum, each) => sum + itemCalldataBytes(each), callBytes),
+/** Returns the size of a transaction with `items`, which are in ascending order of gas. */
+export const computeSizeMax = (items: readonly Ready[]): Size => ({
+  gas: computeGasLimit(items),
+  bytes: items.reduce((sum, each) => sum + countCalldataBytes(each), callBytes),
 });
 
 /**
- * Each address's part of the gas, by what it took alone; the parts sum to the whole.
+ * Divides the gas of a batch by the estimates of its items. The parts add up to the whole.
  *
- * @param gasPerByte where the chain takes a fee for bytes: the gas that costs as much
+ * @param gasPerByte the gas that costs as much as a byte, if the chain takes a fee for bytes
  */
-export function sharesOf({ ready, gas }: Batch, gasPerByte: number): Share[] {
-  const weights = ready.map((each) => each.gas + gasPerByte * itemCalldataBytes(each));
+export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[] {
+  const weights = ready.map((each) => each.gas + gasPerByte * countCalldataBytes(each));
   const sum = weights.reduce((all, weight) => all + weight, 0);
   const gases = weights.map((weight) => Math.floor((gas * weight) / sum));
   gases[0]! += gas - gases.reduce((all, each) => all + each, 0);
@@ -197,37 +193,38 @@ export function sharesOf({ ready, gas }: Batch, gasPerByte: number): Share[] {
   }));
 }
 
-/** Closing the vault, on top of what its transfers take by themselves. */
+/** Gas of closing the vault, besides its transfers. */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
-/** EIP-7623: the floor of what a byte of calldata costs, when none of it is zero. */
+/** EIP-7623: the lowest cost of a byte of calldata that is not zero. */
 const calldataByteGas = 40;
 
 /**
- * Added up from its parts. An estimate of the recovery itself would be too low: it succeeds also
- * where its transfers run out of gas. The factory gives all of them as much as the dearest takes.
+ * Adds up the gas of a recovery. An estimate of the whole recovery would be too low, because it
+ * succeeds even if its transfers run out of gas. The factory gives each transfer the same gas.
+ *
  * @param transfers the cheapest first
  */
-export function recoverGas(item: Examined, transfers: readonly { gas: number }[]): number {
+export function computeRecoveryGas(item: Examined, transfers: readonly { gas: number }[]): number {
   const calldata = size(item.job.terms) * calldataByteGas;
   const dearest = transfers.at(-1)!.gas;
   return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
 }
 
-/** A recovery of one token takes about so much, besides its calldata. */
+/** The approximate gas of a recovery of one token, besides its calldata. */
 const ordinaryGas = 50_000;
-/** EIP-7623, for each zero byte; four times as much for another. */
+/** EIP-7623: the gas of a zero byte; other bytes cost four times as much. */
 const calldataGas = 4;
 const calldataFloor = { base: 21_000, gas: 10 };
 
-/** Costs it in wei, at the current fee, with the fee for bytes where the chain takes one. */
-export function recoveryCost(item: Examined, { neededPerGas, perByte }: Purse): bigint {
+/** Returns the approximate cost of a recovery in wei, at the current fees. */
+export function estimateRecoveryCost(item: Examined, { neededPerGas, perByte }: Purse): bigint {
   const terms = fromHex(item.job.terms);
   const weight = terms.reduce((sum, byte) => sum + (byte === 0 ? 1 : 4), 0);
   const gas = Math.max(
     ordinaryGas + calldataGas * weight,
     calldataFloor.base + calldataFloor.gas * weight,
   );
-  const bytes = itemCalldataBytes({ kind: "recover", item, tokens: [] });
-  return costOf({ gas, bytes }, neededPerGas, perByte);
+  const bytes = countCalldataBytes({ kind: "recover", item, tokens: [] });
+  return computeCost({ gas, bytes }, neededPerGas, perByte);
 }

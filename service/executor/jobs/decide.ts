@@ -1,5 +1,5 @@
 // Decides what to do with an address now. Pure: the same facts give the same decision.
-// docs/executor.md lists all reasons that an operator may read, those of other steps too.
+// docs/executor.md lists all reasons that an operator can see, including those of other steps.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
@@ -8,8 +8,8 @@ import type { DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
- * The record of earlier tries. `notBeforeSeconds` is where the last failure's backoff ends;
- * `recoveriesToday` counts transactions on the chain's day.
+ * Earlier attempts. `notBeforeSeconds` is the end of the last failure's backoff; `recoveriesToday`
+ * counts transactions on the chain's day.
  */
 type History = {
   paidFailures: number;
@@ -19,8 +19,8 @@ type History = {
 };
 
 /**
- * Wei. `perGas`: what a transaction would have to offer now. `recovery`: what a recovery of one
- * token would cost, about; money that is worth less stays until there is more of it.
+ * In wei. `perGas`: the fee that a transaction has to offer now. `recovery`: the approximate cost
+ * of a recovery of one token; money worth less stays until there is more.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -34,7 +34,7 @@ type WaitReason =
 
 type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
 
-/** `untilSeconds` by the chain's clock; null: until more money comes. */
+/** `untilSeconds` is by the chain's clock; null: until more money arrives. */
 export type Decision =
   | { action: "execute" }
   | { action: "recover"; tokens: Hex[] }
@@ -50,12 +50,12 @@ export type Facts = {
   policy: DecisionPolicy;
 };
 
-/** How long to wait where only the fee is too high. */
+/** How long to wait if only the fee is too high. */
 const retrySeconds = 15;
 
 /**
- * An address is open while it has no code, on its own chain, up to and including its expiry: then
- * its calls may run. Otherwise it is over or closed, and what it holds goes to `recovery`.
+ * An address is open on its own chain while it has no code, up to and including its expiry: its
+ * calls can run. Otherwise its balance goes to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   const { wanted, chain, vault } = facts;
@@ -97,8 +97,10 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
 }
 
 /**
- * With a token, native coin costs little more to return; alone it has to be worth its gas.
- * @param times how many times what returning it takes it must be worth
+ * Returns the tokens that are worth returning. Native coin costs little more to return together
+ * with a token; without one it has to be worth its gas.
+ *
+ * @param times how many times its cost a token must be worth
  */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
@@ -117,7 +119,7 @@ function tokensWorthIt(
     .map(([token]) => token);
 }
 
-/** @param latestSeconds no wait ends later: at expiry the decision changes */
+/** @param latestSeconds the latest end of a wait: the expiry, which changes the decision */
 function heldBack(
   nowSeconds: number,
   { notBeforeSeconds }: History,

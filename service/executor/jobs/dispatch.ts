@@ -5,11 +5,11 @@
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
-import { costOf, type Size } from "../money/fees.ts";
+import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import {
   canAfford,
-  gasPerByte,
+  computeGasPerByte,
   isResting,
   nextNonce,
   type Order,
@@ -21,28 +21,29 @@ import {
   surelyAffords,
 } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import { type Batch, type Ready, sharesOf, sizeMax } from "./batch.ts";
+import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
-/** Recoveries may take every second slot, so that half of them stay free for executions. */
+/** Recoveries can use every second slot, so that half of the slots stay free for executions. */
 const recoverySlots = 2;
 
-/** How soon a job is tried again that some key may send later. */
+/** How soon a job is tried again if a key may send it later. */
 const waitSeconds = 5;
 
-/** How soon a job is tried again where a node gave no estimate, or nodes disagree. */
+/** How soon a job is tried again if a node gave no estimate, or nodes disagree. */
 export const soonSeconds = 15;
 
-/** How many transactions more the key may have on their way. */
-export const roomOf = ({ pass, unmined }: SendingKey) =>
+/** Returns how many more transactions the key can have pending. */
+export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
   pass.parts.tuning.inFlightMax - unmined.length;
 
-/** Whether the key may send now, if it has the money. */
-export const isAble = (key: SendingKey): boolean => roomOf(key) > 0 && !isResting(key.pass);
+/** Returns whether the key can send now, provided that it has the money. */
+export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
 
 /**
- * Sends them in their order, each by the key that has most slots free.
- * @param purse that of the key with the most money
- * @returns updates of jobs for which there was no money or no slot
+ * Sends batches in their order, each with the key that has the most free slots.
+ *
+ * @param purse of the key with the most money
+ * @returns the updates of jobs that were not sent
  */
 export async function dispatch(
   pass: Pass<ShortageMemory>,
@@ -53,18 +54,18 @@ export async function dispatch(
   const unsent: JobUpdate[] = [];
   const awake = keys.filter((key) => !isResting(key.pass));
   const isMoreLater = awake.length < keys.length;
-  const senders = await Promise.all(awake.map(senderOf));
+  const able = await Promise.all(awake.map(openSlots));
   for (const batch of batches) {
-    const order = orderOf(batch, gasPerByte(purse));
-    const obstacles = await sendByAny(senders, order);
+    const order = encodeOrder(batch, computeGasPerByte(purse));
+    const obstacles = await sendByAny(able, order);
     if (obstacles.length === 0) continue;
     const other = obstacles.find((each) => each !== "no_money");
     const reason = other ?? (isMoreLater ? "no_free_slot" : undefined);
     if (!reason) {
-      unsent.push(...noteShortage(pass, purse, batch.ready));
+      unsent.push(...recordShortage(pass, purse, batch.ready));
       continue;
     }
-    // Beside a key without money the others are waited for: each look is paid for in calls.
+    // If a key lacks money, wait for the others: each attempt costs calls.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));
@@ -73,10 +74,10 @@ export async function dispatch(
 }
 
 /**
- * A key and what is left of its slots in this pass. `nonce` of its next transaction: read for the
- * first of them; or why there is none.
+ * A key, and its free slots in this pass. `nonce` is the one of its next transaction, which is read
+ * when it is first needed, or the reason why there is none.
  */
-type Sender = {
+type KeySlots = {
   pass: SendPass;
   purse: Purse;
   slots: number;
@@ -84,13 +85,13 @@ type Sender = {
   nonce: number | "unread" | "earlier_nonces_unknown" | "endpoints_disagree_on_nonce";
 };
 
-async function senderOf(key: SendingKey): Promise<Sender> {
-  const slots = roomOf(key);
+async function openSlots(key: SendingKey): Promise<KeySlots> {
+  const slots = countFreeSlots(key);
   const recoveries = Math.ceil(slots / recoverySlots);
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** How soon a job is tried again after what kept each key from sending it. */
+/** How soon a job is tried again after an obstacle, in seconds. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -100,55 +101,57 @@ const obstacleSeconds = {
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
- * A key that only one of two endpoints shows to have the money is tried where no other has it: what
- * an empty key signs waits until it is filled up.
- * @returns what kept each key from sending; nothing where one of them sent
+ * Tries the keys one after the other. A key whose balance only one of two endpoints shows is tried
+ * only if no other key has the money, because a transaction of an empty key waits until the key is
+ * topped up.
+ *
+ * @returns the obstacle of each key; empty if one of them sent the transaction
  */
 async function sendByAny(
-  senders: readonly Sender[],
+  keys: readonly KeySlots[],
   order: Omit<Order, "nonce">,
 ): Promise<Obstacle[]> {
   const obstacles: Obstacle[] = [];
   const size = sizeOf(order);
-  const sure = senders.filter(({ purse }) => surelyAffords(purse, size));
-  for (const sender of senders.toSorted((a, b) => b.slots - a.slots)) {
-    const isTried = sure.length === 0 || sure.includes(sender);
-    const obstacle = isTried ? await sendBy(sender, order) : "no_money";
+  const sure = keys.filter(({ purse }) => surelyAffords(purse, size));
+  for (const key of keys.toSorted((a, b) => b.slots - a.slots)) {
+    const isTried = sure.length === 0 || sure.includes(key);
+    const obstacle = isTried ? await sendBy(key, order) : "no_money";
     if (!obstacle) return [];
     obstacles.push(obstacle);
   }
   return obstacles;
 }
 
-async function sendBy(sender: Sender, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
-  const { pass, purse } = sender;
+async function sendBy(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
+  const { pass, purse } = key;
   const isRecovery = order.kind === "recover";
-  if (sender.slots === 0 || (isRecovery && sender.recoveries === 0)) return "no_free_slot";
+  if (key.slots === 0 || (isRecovery && key.recoveries === 0)) return "no_free_slot";
   if (isResting(pass)) return "signer_unavailable";
   const size = sizeOf(order);
   if (!canAfford(purse, size)) return "no_money";
   const { onPlanned } = pass.parts;
   if (onPlanned) {
-    const wei = costOf(size, purse.suggested.maxFee, purse.perByte);
+    const wei = computeCost(size, purse.suggested.maxFee, purse.perByte);
     purse.reserved += wei;
     onPlanned(order, pass.signer.address, wei);
   } else {
-    const obstacle = await sendNow(sender, order);
+    const obstacle = await sendNow(key, order);
     if (obstacle) return obstacle;
   }
-  sender.slots--;
-  if (isRecovery) sender.recoveries--;
+  key.slots--;
+  if (isRecovery) key.recoveries--;
   return undefined;
 }
 
-async function sendNow(sender: Sender, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
-  const { pass, purse } = sender;
-  if (sender.nonce === "unread") sender.nonce = await nextNonce(pass);
-  const { nonce } = sender;
+async function sendNow(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
+  const { pass, purse } = key;
+  if (key.nonce === "unread") key.nonce = await nextNonce(pass);
+  const { nonce } = key;
   if (typeof nonce === "string") return nonce;
   try {
     await send(pass, purse, { ...order, nonce });
-    sender.nonce = nonce + 1;
+    key.nonce = nonce + 1;
   } catch (error) {
     if (error instanceof SignerFailed) return "signer_unavailable";
     throw error;
@@ -167,7 +170,7 @@ function postponed(
   });
 }
 
-function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
+function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   const { ready, gas } = batch;
   const items = ready.map((each) => {
     const { terms } = each.item.job;
@@ -175,7 +178,7 @@ function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   });
   const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
   const { kind } = ready[0]!;
-  return { kind, data, gas, shares: sharesOf(batch, perByte) };
+  return { kind, data, gas, shares: computeShares(batch, perByte) };
 }
 
 /** No key has money for gas. Times are of the process's clock. */
@@ -195,11 +198,11 @@ export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined }
 const outOfGasMoney = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
-/** They may have become cheaper to execute, or have expired. */
+/** Executions may have become cheaper, or have expired. */
 const tryMs = hourMs;
 
-/** The due jobs of which there is something to ask; `waiting` says when to look at the others. */
-export async function withoutWaiting(
+/** Returns the due jobs that money may allow, and the updates of those that wait for money. */
+export async function skipUnaffordable(
   pass: Pass<ShortageMemory>,
   due: readonly Job[],
   canPayFor: (size: Size) => Promise<boolean>,
@@ -223,25 +226,25 @@ export async function withoutWaiting(
   };
 }
 
-/** There is no money for a batch of these. */
-function noteShortage(
+/** Records that no key can pay for the batch of `refused`, and returns the updates of its jobs. */
+function recordShortage(
   pass: Pass<ShortageMemory>,
   purse: Purse,
   refused: readonly Ready[],
 ): JobUpdate[] {
   const { parts, memory } = pass;
-  const costAt = (size: Size) => costOf(size, purse.suggested.maxFee, purse.perByte);
+  const costAt = (size: Size) => computeCost(size, purse.suggested.maxFee, purse.perByte);
   const nowMs = parts.clock();
   if (!memory.shortage) parts.report({ kind: "stopped_for_balance" });
   for (const each of refused) {
-    const least = sizeMax([each]);
+    const least = computeSizeMax([each]);
     memory.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
     if (costAt(least) < costAt(memory.shortage.least)) memory.shortage.least = least;
   }
   return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
 }
 
-/** All at once, so that one reading of the balance is for all of them. */
+/** Gives all jobs the same time, so that one read of the balance serves all of them. */
 function untilNextLook(
   { parts, nowSeconds }: Pass,
   { address }: Job,

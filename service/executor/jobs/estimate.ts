@@ -25,12 +25,12 @@ import type { Examined } from "../payments/vaults.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
 import { baseGas } from "./batch.ts";
 import {
-  askInLanes,
   estimateForms,
   isFormRefused,
   lateReason,
   openForms,
-  type Question,
+  type SimulationRequest,
+  simulateAll,
   simulationForms,
   slowMs,
 } from "./simulate.ts";
@@ -44,18 +44,18 @@ export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 
 
 type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
-/** `unknown`: the node could not say, which does not count as a failure of the address. */
+/** `unknown`: the node gave no usable answer, which is not a failure of the address. */
 export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: string }
   | { result: "unknown" };
 
-/** Most executions need less: an account that is not known yet is tried with so much. */
+/** Gas of the first simulation of an unknown account. Most executions need less. */
 const lightGas = 400_000;
 
 /**
- * Estimates each execution separately: the least limit at which it succeeds, or the gas that it
- * uses with plenty if that is more, since a target may do less with less gas.
+ * Estimates each execution separately: the lowest limit at which it succeeds, or the gas that it
+ * uses with a high limit if that is more, because a target may do less with less gas.
  *
  * @returns undefined for executions that this pass had no time for
  */
@@ -86,17 +86,17 @@ export async function estimateExecutions(
   });
 }
 
-/** The transfer of a token takes so much gas by itself. */
+/** A token, and the gas of its transfer alone. */
 export type Transfer = { token: Hex; gas: number };
 
-/** `reason`: why some, or all, are not among `transfers`. */
+/** `reason`: why tokens are missing from `transfers`. */
 type RecoveryEstimate = { transfers: Transfer[]; reason: string };
 
 /**
- * The transfers that would reach `recovery`, the cheapest first. A recovery as a whole succeeds
- * even if nothing is returned, since the factory goes on after a transfer that fails: so each
- * transfer is asked for by itself.
- * @returns undefined for those that this pass had no time for
+ * Finds the transfers that would succeed, the cheapest first. Each transfer is estimated
+ * separately, because a recovery succeeds even if its transfers fail.
+ *
+ * @returns undefined for recoveries that this pass had no time for
  */
 export async function estimateRecoveries(
   pass: EstimatePass,
@@ -122,11 +122,14 @@ export async function estimateRecoveries(
   return items.map(({ tokens }) => {
     const mine = found.slice(at, at + tokens.length);
     at += tokens.length;
-    return mine.includes(undefined) ? undefined : sumOf(tokens, mine as Estimate[]);
+    return mine.includes(undefined) ? undefined : combineEstimates(tokens, mine as Estimate[]);
   });
 }
 
-function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): RecoveryEstimate {
+function combineEstimates(
+  tokens: readonly Hex[],
+  estimates: readonly Estimate[],
+): RecoveryEstimate {
   const transfers = estimates.flatMap((estimate, index) =>
     estimate.result === "succeeds" ? [{ token: tokens[index]!, gas: estimate.gas }] : [],
   );
@@ -136,57 +139,61 @@ function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): Recovery
 }
 
 /**
- * Asks a quorum of endpoints simultaneously. Then it asks further ones, one after the other, about
- * the calls that are not settled yet. {@link judge} combines what they say about each call.
+ * Asks endpoints until enough agree on each call: first as many as the quorum, then one at a time
+ * about the calls that are not settled.
  *
  * @returns undefined for calls that no endpoint had time for
  * @throws {ChainUnavailable} if no endpoint answers
  */
 async function estimateAll(
   pass: EstimatePass,
-  calls: readonly Question[],
+  calls: readonly SimulationRequest[],
 ): Promise<(Estimate | undefined)[]> {
-  const { parts, view, memory } = pass;
   if (calls.length === 0) return [];
+  const { parts, view, memory } = pass;
+  const { quorum } = view;
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;
-  const waiting = view.askers(memory.estimates.turn++);
+  const endpoints = view.askers(memory.estimates.turn++);
   const votes = calls.map((): Vote[] => []);
-  let open = [...calls.keys()];
-  let answering = 0;
-  while (waiting.length > 0 && open.length > 0) {
-    const askers = waiting.splice(0, Math.max(1, view.quorum - answering));
-    const asked = open.map((index) => calls[index]!);
-    const lists = await Promise.all(askers.map((each) => askInLanes(parts, each, asked, untilMs)));
+  let answered = 0;
+  const findOpen = () =>
+    [...calls.keys()].filter((index) => answered < quorum || !isSettled(votes[index]!, quorum));
+  for (let open = findOpen(); endpoints.length > 0 && open.length > 0; open = findOpen()) {
+    const next = endpoints.splice(0, Math.max(1, quorum - answered));
+    const requests = open.map((index) => calls[index]!);
+    const lists = await Promise.all(
+      next.map((asker) => simulateAll(parts, asker, requests, untilMs)),
+    );
     for (const [place, answers] of lists.entries()) {
       if (!answers) continue;
-      answering++;
-      const asker = askers[place]!;
-      answers.forEach((answer, at) => {
-        if (answer) votes[open[at]!]!.push({ asker, estimate: readEstimate(answer) });
-      });
+      answered++;
+      const asker = next[place]!;
+      for (const [at, answer] of answers.entries()) {
+        if (answer) votes[open[at]!]!.push({ asker, estimate: parseEstimate(answer) });
+      }
     }
-    open = open.filter(
-      (index) => answering < view.quorum || !isSettled(votes[index]!, view.quorum),
-    );
   }
-  if (answering === 0) throw new ChainUnavailable(`no endpoint answers ${method}`);
-  return votes.map((all) => {
-    const judged = judge(all.map(({ estimate }) => estimate));
-    const isMinority = ({ estimate }: Vote) => all.length > 2 && estimate.result !== judged?.result;
-    for (const { asker } of all.filter(isMinority)) asker.accuse(method);
-    return judged;
-  });
+  if (answered === 0) throw new ChainUnavailable(`no endpoint answers ${method}`);
+  return votes.map(decideEstimate);
 }
 
-/** What one endpoint says about one call. */
+/** Returns the result of a call's votes, and accuses the minority of three or more. */
+function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
+  const result = judge(votes.map(({ estimate }) => estimate));
+  const isMinority = ({ estimate }: Vote) => estimate.result !== result?.result;
+  if (votes.length > 2) for (const { asker } of votes.filter(isMinority)) asker.accuse(method);
+  return result;
+}
+
+/** The estimate of one endpoint for one call. */
 type Vote = { asker: Asker; estimate: Estimate };
 
-/** Endpoints that are a block apart may well differ by so much. */
+/** Endpoints that are a block apart can differ by this factor. */
 const gasFactor = 1.25;
 
 function isSettled(votes: readonly Vote[], quorum: number): boolean {
   const estimates = votes.map(({ estimate }) => estimate);
-  const gas = gasOf(estimates);
+  const gas = sortGas(estimates);
   const failed = estimates.filter(({ result }) => result === "fails").length;
   if (failed > 0 && gas.length > 0) return estimates.length > quorum;
   if (failed >= quorum) return true;
@@ -194,15 +201,15 @@ function isSettled(votes: readonly Vote[], quorum: number): boolean {
 }
 
 /** Ascending. */
-const gasOf = (estimates: readonly Estimate[]): number[] =>
+const sortGas = (estimates: readonly Estimate[]): number[] =>
   estimates.flatMap((each) => (each.result === "succeeds" ? [each.gas] : [])).sort((a, b) => a - b);
 
 /**
- * Takes what most say, or the success where one of two fails; the middle of three amounts, or the
- * greater of two.
+ * Returns the majority's result, or the success if one of two fails. Of the amounts it returns the
+ * median, or the higher of two.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
-  const gas = gasOf(estimates);
+  const gas = sortGas(estimates);
   const failed = estimates.find(({ result }) => result === "fails");
   const failures = estimates.filter(({ result }) => result === "fails").length;
   if (failed && failures > gas.length) return failed;
@@ -210,7 +217,7 @@ export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   return estimates[0];
 }
 
-function readEstimate(answer: Answer | "late"): Estimate {
+function parseEstimate(answer: Answer | "late"): Estimate {
   if (answer === "late") return { result: "fails", reason: lateReason };
   if ("result" in answer) {
     const [gas] = readAnswers([[answer]], 0, (result) => Number(quantity(result)));
@@ -219,10 +226,10 @@ function readEstimate(answer: Answer | "late"): Estimate {
   const { error } = answer;
   const isOverGas = classifyError(method, error) === "over_call_gas";
   if (!isRevert(error) && !isOverGas) return { result: "unknown" };
-  return { result: "fails", reason: reasonOf(error) };
+  return { result: "fails", reason: explainError(error) };
 }
 
-function reasonOf({ data, message }: CallError): string {
+function explainError({ data, message }: CallError): string {
   if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
     return explainRevert(data as Hex);
   return printable(message);
@@ -230,19 +237,21 @@ function reasonOf({ data, message }: CallError): string {
 
 const simulateMethod = "eth_simulateV1";
 
-/** Executions of one call. Those of slow accounts are asked for one by one. */
+/** Executions in one call. Those of slow accounts are simulated one by one. */
 const groupMax = 50;
-/** A call gets at most this long, and those of slow accounts together. */
+/** The time limit of one call, and of all calls for slow accounts together. */
 const callMsMax = 1500;
 const slowMsMax = 500;
 
-/** An endpoint that does not know the method is asked again after so long. */
+/** An endpoint that does not know the method is asked again after this time. */
 const missingMs = hourMs;
 
 /**
- * Reads the gas that each execution uses with the gas limit `limit`; if two endpoints differ, the
- * higher figure counts. Best effort: an execution is missing if no endpoint said it in time, and
- * then its estimate has to do.
+ * Reads the gas that each execution uses with the gas limit `limit`; if two endpoints differ, it
+ * takes the higher value. Best effort: an execution is missing if no endpoint answered in time.
+ *
+ * An estimate is the lowest limit at which an execution succeeds, and a target that tolerates
+ * failures may do less at that limit.
  */
 async function readGasUses(
   pass: EstimatePass,
@@ -258,7 +267,7 @@ async function readGasUses(
   const found = new Map<Examined, bigint[]>(items.map((item) => [item, []]));
   await Promise.all(
     askers.map(async (asker) => {
-      for await (const [item, gas] of usesAt(pass, asker, items, purse, limit)) {
+      for await (const [item, gas] of requestGasUses(pass, asker, items, purse, limit)) {
         found.get(item)!.push(gas);
       }
     }),
@@ -267,8 +276,8 @@ async function readGasUses(
   return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
 }
 
-/** Yields what one endpoint says about each execution, those of quick accounts first. */
-async function* usesAt(
+/** Yields the gas of each execution at one endpoint, those of fast accounts first. */
+async function* requestGasUses(
   pass: EstimatePass,
   asker: Asker,
   items: readonly Examined[],
@@ -285,17 +294,17 @@ async function* usesAt(
   for (const [place, group] of [...quick, ...slow].entries()) {
     if (place === quick.length) slowUntilMs = clock() + slowMsMax;
     if (clock() > (place < quick.length ? quickUntilMs : slowUntilMs)) continue;
-    const answer = await askGasUse(pass, asker, formsOf(pass, purse, group, limit));
+    const answer = await requestGasUse(pass, asker, writeGasUseForms(pass, purse, group, limit));
     if (!answer) return;
     for (const [index, item] of group.entries()) {
-      const gas = gasUsedIn(answer, index);
+      const gas = parseGasUsed(answer, index);
       if (gas !== undefined) yield [item, gas];
     }
   }
 }
 
 /** @returns undefined if the endpoint is slow or gone, or does not know the method */
-async function askGasUse(
+async function requestGasUse(
   pass: EstimatePass,
   asker: Asker,
   forms: readonly Call[],
@@ -314,7 +323,7 @@ async function askGasUse(
   return undefined;
 }
 
-function formsOf(
+function writeGasUseForms(
   pass: EstimatePass,
   purse: Purse,
   group: readonly Examined[],
@@ -327,8 +336,8 @@ function formsOf(
   return simulationForms(openForms(pass, purse), calls, purse.balance);
 }
 
-/** @returns undefined if the call at `place` failed or the node did not run it */
-function gasUsedIn(answer: Answer, place: number): bigint | undefined {
+/** Returns undefined if the call at `place` failed, or the node did not run it. */
+function parseGasUsed(answer: Answer, place: number): bigint | undefined {
   if ("error" in answer) return undefined;
   try {
     const [block] = answer.result as { calls: { status: unknown; gasUsed: unknown }[] }[];
@@ -340,17 +349,17 @@ function gasUsedIn(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to plan for an execution: at least what it uses with plenty.
+ * Returns the gas to plan for an execution: at least the gas that it uses with a high limit.
  *
- * @param estimate the least limit at which it succeeds
- * @param use with the gas limit `limit`; undefined: unknown
- * @param gasMax of a transaction
+ * @param estimate the lowest limit at which it succeeds
+ * @param use the gas used with the gas limit `limit`; undefined: unknown
+ * @param gasMax the gas limit of a transaction
  */
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // Only with the limit of the simulation is it certain to do what it did there. In a batch it
-  // gets 63/64 of its share.
+  // It certainly does the same only with the limit of the simulation. In a batch it gets 63/64 of
+  // its share.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));
 }

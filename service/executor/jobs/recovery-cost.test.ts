@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import type { Purse } from "../transactions/send.ts";
-import { recoveryCost } from "./batch.ts";
+import { estimateRecoveryCost } from "./batch.ts";
 
 const purse = (neededPerGas: bigint, perByte: bigint) => ({ neededPerGas, perByte }) as Purse;
 const item = (terms: Hex) => ({ job: { terms } }) as never;
@@ -10,17 +10,20 @@ const bytes = (byte: string, count: number) => item(`0x${byte.repeat(count)}`);
 
 describe("what a recovery costs, about", () => {
   test("long terms are paid for by the byte, at the floor of EIP-7623", () => {
-    assert.equal(recoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
+    assert.equal(estimateRecoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
   });
 
   test("ordinary terms, most of whose bytes are zero, add little", () => {
-    const cost = recoveryCost(item(`0x${"00".repeat(800)}${"ff".repeat(200)}`), purse(1n, 0n));
+    const cost = estimateRecoveryCost(
+      item(`0x${"00".repeat(800)}${"ff".repeat(200)}`),
+      purse(1n, 0n),
+    );
     assert.equal(cost, 50_000n + 4n * (800n + 4n * 200n));
   });
 
   test("the fee for bytes comes on top, where the chain takes one", () => {
     const [without, withFee] = [0n, 3n].map((perByte) =>
-      recoveryCost(bytes("00", 1000), purse(1n, perByte)),
+      estimateRecoveryCost(bytes("00", 1000), purse(1n, perByte)),
     ) as [bigint, bigint];
     assert.ok(withFee - without >= 3n * 1000n, `${withFee - without}`);
   });

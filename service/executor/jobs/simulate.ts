@@ -24,43 +24,49 @@ import type { Purse } from "../transactions/send.ts";
 
 /** An account whose simulations take longer is slow. */
 export const slowMs = 100;
-/** It counts as slow until it was asked with all of its gas. */
+/** The pace of an account that counts as slow until it was simulated with all of its gas. */
 const justSlowMs = slowMs + 1;
+/** Calls of one request. */
 const groupMax = 10;
 /**
- * Requests at once about accounts that are not known, and about the quickest: so quick that their
- * requests, which a node may run one after the other, are answered in the time of one of the rest.
+ * Simultaneous requests about unknown accounts, and about the fastest: together, their requests
+ * take no longer than one of the others, even if the node runs them one after the other.
  */
 const requestsAtOnce = 4;
-/** A call of a slow account gets at most this long. */
-const aloneMs = 1500;
-/** Part of a pass's time that slow accounts share. */
+/** The time limit of a call of a slow account. */
+const slowCallMsMax = 1500;
+/** The part of a pass's time that slow accounts share. */
 const slowShare = 1 / 4;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
-/**
- * `forms`: the same question, the truest first, for nodes that do not take it. `lightForms`: with
- * so little gas that it takes a node little time, for accounts that are not known yet.
- */
-export type Question = {
+export type SimulationRequest = {
+  /** The same call in several forms, the most realistic first, for nodes that do not accept it. */
   forms: readonly Call[];
+  /** With so little gas that it takes a node little time, for unknown accounts. */
   lightForms?: readonly Call[];
   accountId: string;
 };
-/** "late": not answered in the time that one call may take at most. Undefined: not asked. */
-export type Heard = Answer | "late" | undefined;
-export const lateReason = `not simulated within ${aloneMs} ms`;
 
-type Asking = {
+/** "late": not answered within the time limit of one call. Undefined: not asked. */
+export type SimulationAnswer = Answer | "late" | undefined;
+export const lateReason = `not simulated within ${slowCallMsMax} ms`;
+
+/** The simulations at one endpoint. */
+type Round = {
   clock: Limits["clock"];
   asker: Asker;
-  asked: readonly Question[];
-  heard: Heard[];
+  requests: readonly SimulationRequest[];
+  /** In the order of `requests`. */
+  answers: SimulationAnswer[];
+  /** The endpoint does not answer. */
   isGone: boolean;
 };
 
-/** Milliseconds at the endpoint where it was quickest; 0: the account is not slow, or unknown. */
+/**
+ * Returns the milliseconds of an account's simulations at the endpoint where they were fastest, or
+ * 0 if the account is not slow, or unknown.
+ */
 export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (const { estimates } of records) {
@@ -70,147 +76,152 @@ export function findSlowness(records: readonly EndpointRecord[], accountId: stri
 }
 
 /**
- * Asks as much as there is time for, and something whatever the time.
- * @returns in the order of `asked`; undefined where the endpoint is gone
+ * Simulates as many requests as there is time for, and at least one.
+ *
+ * @returns in the order of `requests`; undefined if the endpoint does not answer
  */
-export async function askInLanes(
+export async function simulateAll(
   { clock, tuning }: Limits,
   asker: Asker,
-  asked: readonly Question[],
+  requests: readonly SimulationRequest[],
   untilMs: number,
-): Promise<Heard[] | undefined> {
-  const heard = new Array<Heard>(asked.length).fill(undefined);
-  const asking: Asking = { clock, asker, asked, heard, isGone: false };
+): Promise<SimulationAnswer[] | undefined> {
+  const answers = new Array<SimulationAnswer>(requests.length).fill(undefined);
+  const round: Round = { clock, asker, requests, answers, isGone: false };
   const slowMsMax = tuning.estimateMsMax * slowShare;
-  const quickUntilMs = untilMs - slowMsMax;
-  await askQuick(asking, quickUntilMs);
-  await askUnknown(asking, quickUntilMs);
-  await askQuick(asking, quickUntilMs);
-  await askSlow(asking, clock() + slowMsMax);
-  return asking.isGone ? undefined : heard;
+  const fastUntilMs = untilMs - slowMsMax;
+  await simulateFast(round, fastUntilMs);
+  await simulateUnknown(round, fastUntilMs);
+  await simulateFast(round, fastUntilMs);
+  await simulateSlow(round, clock() + slowMsMax);
+  return round.isGone ? undefined : answers;
 }
 
-async function askQuick(asking: Asking, untilMs: number): Promise<void> {
-  const quickestMs = slowMs / requestsAtOnce;
-  await askInGroups(asking, (ms) => ms <= quickestMs, requestsAtOnce, untilMs);
-  await askInGroups(asking, (ms) => ms <= slowMs, 1, untilMs);
-}
-
-/** Asks ten in a request, the quickest accounts first; if it is late, their paces are unknown. */
-async function askInGroups(
-  asking: Asking,
-  isOf: (ms: number) => boolean,
-  atOnce: number,
-  untilMs: number,
-): Promise<void> {
-  const { asker, asked } = asking;
-  const left = openBy(asking, (ms) => ms !== undefined && isOf(ms));
-  const askGroups = async () => {
-    while (left.length > 0 && hasTime(asking, untilMs)) {
-      const group = left.splice(0, groupMax);
-      const tookMs = await ask(asking, group, groupMax * slowMs + 2 * asker.record.answerMs);
-      for (const index of group) {
-        if (tookMs === undefined) recordAccountMs(asker.record, asked[index]!.accountId, undefined);
-        else note(asking, index, tookMs / group.length);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, askGroups));
+async function simulateFast(round: Round, untilMs: number): Promise<void> {
+  const fastestMs = slowMs / requestsAtOnce;
+  await simulateGroups(round, (ms) => ms <= fastestMs, requestsAtOnce, untilMs);
+  await simulateGroups(round, (ms) => ms <= slowMs, 1, untilMs);
 }
 
 /**
- * Asks the first call of each account, with little gas: a node may work on a slow one long after it
- * timed out, and all that is asked meanwhile waits. What fails with so little gas may succeed with
- * more, so it comes with the slow ones, which show how long it takes.
+ * Simulates ten calls in a request, those of the fastest accounts first. If a request is late, the
+ * paces of its accounts are unknown.
  */
-async function askUnknown(asking: Asking, untilMs: number): Promise<void> {
-  const { asker, asked, heard } = asking;
-  const open = openBy(asking, (ms) => ms === undefined);
-  const first = new Map(open.toReversed().map((index) => [asked[index]!.accountId, index]));
-  const left = open.filter((index) => first.get(asked[index]!.accountId) === index);
-  const probe = async () => {
-    while (left.length > 0 && hasTime(asking, untilMs)) {
-      const index = left.shift()!;
-      const timeoutMs = 2 * (slowMs + asker.record.answerMs);
-      const tookMs = await ask(asking, [index], timeoutMs, "lightForms");
-      const answer = heard[index];
-      const isLight = asked[index]!.lightForms !== undefined;
-      const isOpen = isLight && answer !== undefined && answer !== "late" && "error" in answer;
-      if (isOpen) heard[index] = undefined;
-      note(asking, index, isOpen ? justSlowMs : (tookMs ?? timeoutMs));
+async function simulateGroups(
+  round: Round,
+  isPace: (ms: number) => boolean,
+  atOnce: number,
+  untilMs: number,
+): Promise<void> {
+  const { asker, requests } = round;
+  const left = findOpen(round, (ms) => ms !== undefined && isPace(ms));
+  const simulateNext = async () => {
+    while (left.length > 0 && hasTime(round, untilMs)) {
+      const group = left.splice(0, groupMax);
+      const tookMs = await simulate(round, group, groupMax * slowMs + 2 * asker.record.answerMs);
+      for (const index of group) {
+        if (tookMs === undefined) {
+          recordAccountMs(asker.record, requests[index]!.accountId, undefined);
+        } else recordPace(round, index, tookMs / group.length);
+      }
     }
   };
-  await Promise.all(Array.from({ length: requestsAtOnce }, probe));
+  await Promise.all(Array.from({ length: atOnce }, simulateNext));
 }
 
-async function askSlow(asking: Asking, untilMs: number): Promise<void> {
-  const open = openBy(asking, (ms) => ms !== undefined && ms > slowMs);
+/**
+ * Simulates the first call of each unknown account with little gas, because a node can work on a
+ * slow call long after it timed out, which delays all others. A call that fails with little gas may
+ * succeed with more, so it is repeated with the slow ones, which shows how long it takes.
+ */
+async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
+  const { asker, requests, answers } = round;
+  const open = findOpen(round, (ms) => ms === undefined);
+  const first = new Map(open.toReversed().map((index) => [requests[index]!.accountId, index]));
+  const left = open.filter((index) => first.get(requests[index]!.accountId) === index);
+  const simulateNext = async () => {
+    while (left.length > 0 && hasTime(round, untilMs)) {
+      const index = left.shift()!;
+      const timeoutMs = 2 * (slowMs + asker.record.answerMs);
+      const tookMs = await simulate(round, [index], timeoutMs, "lightForms");
+      const answer = answers[index];
+      const isLight = requests[index]!.lightForms !== undefined;
+      const isOpen = isLight && answer !== undefined && answer !== "late" && "error" in answer;
+      if (isOpen) answers[index] = undefined;
+      recordPace(round, index, isOpen ? justSlowMs : (tookMs ?? timeoutMs));
+    }
+  };
+  await Promise.all(Array.from({ length: requestsAtOnce }, simulateNext));
+}
+
+async function simulateSlow(round: Round, untilMs: number): Promise<void> {
+  const open = findOpen(round, (ms) => ms !== undefined && ms > slowMs);
   for (const [place, index] of open.entries()) {
-    if (asking.isGone || (place > 0 && asking.clock() > untilMs)) return;
-    const tookMs = await ask(asking, [index], aloneMs);
-    note(asking, index, tookMs ?? aloneMs);
-    if (tookMs === undefined) asking.heard[index] = "late";
+    if (round.isGone || (place > 0 && round.clock() > untilMs)) return;
+    const tookMs = await simulate(round, [index], slowCallMsMax);
+    recordPace(round, index, tookMs ?? slowCallMsMax);
+    if (tookMs === undefined) round.answers[index] = "late";
   }
 }
 
-/** Finds what is not answered yet and whose account has such a pace, the quickest first. */
-function openBy(
-  { asker, asked, heard }: Asking,
-  isOf: (ms: number | undefined) => boolean,
+/** Finds the requests without an answer whose account has such a pace, the fastest first. */
+function findOpen(
+  { asker, requests, answers }: Round,
+  isPace: (ms: number | undefined) => boolean,
 ): number[] {
   const { accountMs } = asker.record.estimates;
-  const paceAt = (index: number) => accountMs.get(asked[index]!.accountId);
-  return asked
-    .flatMap((_, index) => (heard[index] === undefined && isOf(paceAt(index)) ? [index] : []))
+  const paceAt = (index: number) => accountMs.get(requests[index]!.accountId);
+  return requests
+    .flatMap((_, index) => (answers[index] === undefined && isPace(paceAt(index)) ? [index] : []))
     .toSorted((a, b) => (paceAt(a) ?? 0) - (paceAt(b) ?? 0));
 }
 
-const hasTime = ({ clock, heard, isGone }: Asking, untilMs: number): boolean =>
-  !isGone && (clock() <= untilMs || heard.every((each) => each === undefined));
+const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
+  !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
-/** @returns how long it took beyond what the endpoint takes for anything; undefined: too long */
-async function ask(
-  asking: Asking,
+/** Returns the time beyond the endpoint's time for any request; undefined if it was too long. */
+async function simulate(
+  round: Round,
   group: readonly number[],
   timeoutMs: number,
   which: "forms" | "lightForms" = "forms",
 ): Promise<number | undefined> {
-  const { clock, asker, heard } = asking;
+  const { clock, asker } = round;
   const beganMs = clock();
-  const answers = await askInForm(asking, group, timeoutMs, which);
-  if (answers === "gone") asking.isGone = true;
+  const answers = await requestInForm(round, group, timeoutMs, which);
+  if (answers === "gone") round.isGone = true;
   if (answers === "gone" || answers === "slow") return undefined;
   group.forEach((index, place) => {
-    heard[index] = answers[place]!;
+    round.answers[index] = answers[place]!;
   });
   return Math.max(0, clock() - beganMs - asker.record.answerMs);
 }
 
-/** Asks in the truest form that the endpoint takes, as far as it is known. */
-async function askInForm(
-  { asker, asked }: Asking,
+/** Uses the most realistic form that the endpoint accepts, as far as it is known. */
+async function requestInForm(
+  { asker, requests }: Round,
   group: readonly number[],
   timeoutMs: number,
   which: "forms" | "lightForms",
 ): ReturnType<Asker["ask"]> {
-  const formsOf = (index: number) => asked[index]![which] ?? asked[index]!.forms;
+  const selectForms = (index: number) => requests[index]![which] ?? requests[index]!.forms;
   for (let { form } = asker.record.estimates; ; form++) {
-    const calls = group.map((index) => formsOf(index)[form]!);
+    const calls = group.map((index) => selectForms(index)[form]!);
     const answers = await asker.ask(calls, timeoutMs);
-    const isLast = form === formsOf(group[0]!).length - 1;
+    const isLast = form === selectForms(group[0]!).length - 1;
     if (typeof answers === "string" || isLast || !answers.some(isFormRefused)) return answers;
     recordFormRefused(asker.record, form);
   }
 }
 
-function note({ asker, asked, isGone }: Asking, index: number, ms: number): void {
-  if (!isGone) recordAccountMs(asker.record, asked[index]!.accountId, ms);
+function recordPace({ asker, requests, isGone }: Round, index: number, ms: number): void {
+  if (!isGone) recordAccountMs(asker.record, requests[index]!.accountId, ms);
 }
 
-/** A call that the sender, with `balance` wei, is to afford. */
+/** A call whose sender has `balance` wei. */
 type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint };
 
-/** The price of gas in wei and the block that a transaction sent now would meet. */
+/** The gas price in wei, and the block, that a transaction would meet if it was sent now. */
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
 export function openForms(
@@ -229,14 +240,15 @@ export function openForms(
 }
 
 /**
- * The ways to ask for one estimate, the truest first. Not all nodes take another block's fields, or
- * another balance: without that, a price goes only with what the balance covers.
- * Not at the pending block: there some nodes run their whole pool for each call.
+ * Returns the forms of one estimate, the most realistic first. Not all nodes accept the fields of
+ * another block, or another balance. Without another balance, a price is only set if the balance
+ * covers it. No form uses the pending block, for which some nodes run their whole pool in each
+ * call.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
   const needed = BigInt(call.gas) * perGas + BigInt(call.value ?? 0);
-  const state = stateOf(call.from, balance, needed);
+  const state = overrideBalance(call.from, balance, needed);
   const isCovered = balance >= needed;
   const priced = { ...call, gasPrice: toQuantity(perGas) };
   const plain = isCovered ? priced : { ...call, gasPrice: "0x0" };
@@ -248,14 +260,14 @@ export function estimateForms(surroundings: Surroundings, { call, balance }: Sim
   return forms.map((params) => ({ method: "eth_estimateGas", params }));
 }
 
-/** The ways to ask for the gas that each of some calls of one sender uses, the truest first. */
+/** Returns the forms of a simulation of several calls of one sender, the most realistic first. */
 export function simulationForms(
   { perGas, block }: Surroundings,
   calls: readonly { from: Hex; to: Hex; data: Hex; gas: Hex }[],
   balance: bigint,
 ): Call[] {
   const { from, gas } = calls[0]!;
-  const state = stateOf(from, balance, BigInt(gas) * perGas * BigInt(calls.length));
+  const state = overrideBalance(from, balance, BigInt(gas) * perGas * BigInt(calls.length));
   const priced = calls.map(({ data, ...rest }) => {
     return { ...rest, input: data, gasPrice: toQuantity(perGas) };
   });
@@ -266,12 +278,14 @@ export function simulationForms(
   }));
 }
 
-/** The state in which the sender can pay what is needed, with its own balance if that suffices. */
-const stateOf = (from: Hex, balance: bigint, needed: bigint) => ({
+/**
+ * Returns the state in which the sender can pay `needed`, with its own balance if that suffices.
+ */
+const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },
 });
 
-/** The node does not take the form, whatever the call is. */
+/** Returns whether the node does not accept the form, regardless of the call. */
 export function isFormRefused(answer: Answer): boolean {
   if ("result" in answer) return false;
   const kind = classifyError("eth_estimateGas", answer.error);

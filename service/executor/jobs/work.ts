@@ -6,22 +6,28 @@ import type { BlockPace } from "../../chain/rpc/heads.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
 import type { LatePlace } from "../ledger/due.ts";
-import { type Job, type JobUpdate, patience, retryAt } from "../ledger/jobs.ts";
+import { computeRetryAt, computeWaitSeconds, type Job, type JobUpdate } from "../ledger/jobs.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { type Corrupt, type Examined, examine, type HoldingsMemory } from "../payments/vaults.ts";
 import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import { admit, gasOf, type Ready, recoverGas, recoveryCost } from "./batch.ts";
+import {
+  admit,
+  computeGasLimit,
+  computeRecoveryGas,
+  estimateRecoveryCost,
+  type Ready,
+} from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
 import {
+  countFreeSlots,
   dispatch,
   isAble,
-  roomOf,
   type ShortageMemory,
+  skipUnaffordable,
   soonSeconds,
-  withoutWaiting,
 } from "./dispatch.ts";
 import {
   type EstimateMemory,
@@ -31,7 +37,7 @@ import {
 } from "./estimate.ts";
 import { findSlowness } from "./simulate.ts";
 
-/** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
+/** If money was detected but no balance shows it, an endpoint may lag, so it is read again. */
 const secondLookSeconds = 60;
 
 /** The factory's code is read once, before anything is sent. */
@@ -63,7 +69,7 @@ export async function work(
   if (due.length === 0) return 0;
   const richest = await findRichest(able);
   const pass = { ...chainPass, signer: richest.pass.signer };
-  const { jobs, waiting } = await withoutWaiting(pass, due, (size) => canAnyAfford(able, size));
+  const { jobs, waiting } = await skipUnaffordable(pass, due, (size) => canAnyAfford(able, size));
   const updates = [...waiting];
   if (jobs.length > 0) {
     await assertFactory(pass);
@@ -76,8 +82,8 @@ export async function work(
     const { batches, unpaid } = admit(pass, ready, purse, await openBudgets());
     const dispatched = await dispatch(pass, purse, batches, keys);
     updates.push(
-      ...decided.flatMap(({ item, decision }) => updateOf(pass, item, decision)),
-      ...corrupt.map((each) => setAside(pass, each)),
+      ...decided.flatMap(({ item, decision }) => computeUpdate(pass, item, decision)),
+      ...corrupt.map((each) => abandon(pass, each)),
       ...executions.updates,
       ...recoveries.updates,
       ...unpaid,
@@ -88,17 +94,20 @@ export async function work(
   return due.length;
 }
 
-/** Jobs looked at, however few slots are free: what waits for a slot hides nothing behind it. */
+/** Jobs examined regardless of free slots, so that waiting jobs hide none behind them. */
 const jobsMin = 250;
 
-/** A job without a slot would only be asked about again in the next pass, so it is not taken. */
+/** Limits the jobs to what the free slots can send, because the next pass would repeat the rest. */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
-  const slots = keys.reduce((sum, key) => sum + roomOf(key), 0);
+  const slots = keys.reduce((sum, key) => sum + countFreeSlots(key), 0);
   return Math.min(jobsPerPass, Math.max(jobsMin, slots * batchItemsMax));
 }
 
-/** The key that surely has the most money that is not spoken for; of like ones, perhaps has. */
+/**
+ * Finds the key with the highest balance that no endpoint contradicts, after reservations. If keys
+ * are equal, the highest balance that any endpoint shows decides.
+ */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;
   const withLeft = await Promise.all(
@@ -118,7 +127,11 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
   return purses.some((purse) => canAfford(purse, size));
 }
 
-/** Calls to an address without code succeed and do nothing, so the factory's code is read first. */
+/**
+ * Verifies the factory's code, because calls to an address without code succeed and do nothing.
+ *
+ * @throws {Error} with the hash that was found
+ */
 async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Promise<void> {
   if (memory.factory.isThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
@@ -149,13 +162,17 @@ function decideOn({ parts, nowSeconds }: Pass, purse: Purse, item: Examined): De
     fees: {
       perGas: purse.neededPerGas,
       perGasMax: fees.perGasMax,
-      recovery: recoveryCost(item, purse),
+      recovery: estimateRecoveryCost(item, purse),
     },
     policy,
   });
 }
 
-function updateOf({ parts, nowSeconds }: Pass, { job }: Examined, decision: Decision): JobUpdate[] {
+function computeUpdate(
+  { parts, nowSeconds }: Pass,
+  { job }: Examined,
+  decision: Decision,
+): JobUpdate[] {
   const { address } = job;
   if (decision.action === "give_up") {
     const { reason } = decision;
@@ -178,7 +195,7 @@ function updateOf({ parts, nowSeconds }: Pass, { job }: Examined, decision: Deci
   ];
 }
 
-/** What may be sent, and when each of the others is asked about again. */
+/** The jobs that can be sent, and the updates of the others. */
 type Estimated = { ready: Ready[]; updates: JobUpdate[] };
 
 async function readyToExecute(
@@ -197,15 +214,15 @@ async function readyToExecute(
     if (!estimate) updates.push(...notSimulatedYet(pass, item.job));
     else if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
     else if (estimate.result === "unknown") {
-      updates.push(later(pass, item.job, "simulation_unavailable"));
-    } else if (gasOf([estimate]) > gasMax(pass)) {
+      updates.push(postpone(pass, item.job, "simulation_unavailable"));
+    } else if (computeGasLimit([estimate]) > gasMax(pass)) {
       updates.push(afterFailure(pass, item, `takes ${estimate.gas} gas`));
     } else ready.push({ kind: "execute", item, gas: estimate.gas });
   }
   return { ready, updates };
 }
 
-/** A recovery that takes too much gas is left to its owner, who reads the reason. */
+/** A recovery that needs too much gas is left to its owner, who can read the reason. */
 async function readyToRecover(
   pass: WorkPass,
   purse: Purse,
@@ -228,7 +245,7 @@ async function readyToRecover(
       updates.push(afterFailure(pass, item, reason));
       continue;
     }
-    const part = partOf(pass, item, transfers);
+    const part = chooseTransfers(pass, item, transfers);
     if (isRecoverable(pass, part.gas)) ready.push({ kind: "recover", item, ...part });
     else updates.push(afterFailure(pass, item, `takes ${part.gas} gas`));
   }
@@ -236,16 +253,19 @@ async function readyToRecover(
 }
 
 const isRecoverable = (pass: Pass, gas: number): boolean =>
-  gas <= pass.parts.tuning.recoveryGasMax && gasOf([{ gas }]) <= gasMax(pass);
+  gas <= pass.parts.tuning.recoveryGasMax && computeGasLimit([{ gas }]) <= gasMax(pass);
 
-/** Gives as many tokens as one transaction may return, at least one; the next returns the rest. */
-function partOf(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
+/**
+ * Chooses as many tokens as one transaction can return, at least one. The next returns the rest.
+ */
+function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
   let part = transfers;
-  while (part.length > 1 && !isRecoverable(pass, recoverGas(item, part))) part = part.slice(0, -1);
-  return { tokens: part.map(({ token }) => token), gas: recoverGas(item, part) };
+  while (part.length > 1 && !isRecoverable(pass, computeRecoveryGas(item, part)))
+    part = part.slice(0, -1);
+  return { tokens: part.map(({ token }) => token), gas: computeRecoveryGas(item, part) };
 }
 
-/** Failed before anything was sent: tried again after a backoff, and at expiry at the latest. */
+/** Postpones a job that failed before it was sent: by a backoff, and until its expiry at most. */
 function afterFailure(
   { parts, nowSeconds }: Pass,
   { job, wanted, vault }: Examined,
@@ -255,7 +275,7 @@ function afterFailure(
   const failures = job.failures + 1;
   const isOpen = !vault.hasCode && nowSeconds <= wanted.expirationSeconds;
   const expirationSeconds = isOpen ? wanted.expirationSeconds : undefined;
-  const notBeforeSeconds = retryAt(nowSeconds, failures, parts.random, expirationSeconds);
+  const notBeforeSeconds = computeRetryAt(nowSeconds, failures, parts.random, expirationSeconds);
   parts.report({ kind: "attempt_failed", address, reason });
   return {
     address,
@@ -267,28 +287,28 @@ function afterFailure(
   };
 }
 
-/** The pass had no time for it, and the next one may. Its reason is written once. */
+/** The pass had no time for the job. The reason is written once. */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason = "not_simulated_yet";
   return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
 }
 
-/** The terms derive another address, so no transaction could reach this one. */
-function setAside({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
+/** Gives up on a job whose terms derive another address: no transaction could reach it. */
+function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
   return { address, state: "given_up", dueAtSeconds: null, reason: "corrupt_record" };
 }
 
-function later(
+function postpone(
   { nowSeconds }: Pass,
   { address, detectedAtSeconds }: Job,
   reason: string,
 ): JobUpdate {
-  const dueAtSeconds = nowSeconds + patience(soonSeconds, nowSeconds - detectedAtSeconds);
+  const dueAtSeconds = nowSeconds + computeWaitSeconds(soonSeconds, nowSeconds - detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason };
 }
 
-/** Recoveries of a spent day wait longest: until midnight. Backoffs end within six hours. */
+/** The longest wait that is correct: until midnight. Backoffs end within six hours. */
 const waitSecondsMax = 86_400;
 const everyMs = 600_000;
 
@@ -304,6 +324,10 @@ export const openLateMemory = (): LateMemory => ({
   waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
 });
 
+/**
+ * Makes jobs due that a wrong clock postponed for weeks. It searches every ten minutes, up to a
+ * hundred jobs in each pass, and reports how many it found.
+ */
 export async function pullLateJobs({
   parts,
   memory,
@@ -326,7 +350,7 @@ export async function pullLateJobs({
 
 const readEveryMs = 60_000;
 
-/** Tells how long the oldest payment waits for the executor itself; read once a minute. */
+/** Returns how long the oldest payment has waited for the executor. It is read once a minute. */
 export async function readWaitedSeconds({
   parts,
   memory,

@@ -10,15 +10,16 @@ import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Payments of one commit. Creates wait for a commit, so it is kept short. */
+/** Payments of one commit. Creates wait for a commit, so it has to be short. */
 const paymentsMax = 50;
 
-/** `isGap`: too few show the blocks up to the anchor, so every record is to be looked at again. */
+/** `isGap`: too few endpoints show the blocks up to the anchor, so all records are looked at. */
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
- * Keeps what was found in several commits, and moves the cursor in the last of them.
- * @param dueSeconds by the chain's clock
+ * Saves payments in several commits, and moves the cursor in the last of them.
+ *
+ * @param dueSeconds when the jobs are due, by the chain's clock
  */
 export async function savePayments(
   db: Kysely<Tables>,
@@ -47,8 +48,8 @@ export async function savePayments(
 }
 
 /**
- * Anchors above `number` no longer stand, and what was observed above it is to be observed again.
- * The few observations kept meanwhile, which lock an anchor, are marked in the last commit.
+ * Deletes the anchors and payments above block `number`, and marks what was observed above it for
+ * another observation. The last commit marks observations that were saved meanwhile.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);
@@ -59,7 +60,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** The `seq` of a record; zero where this chain's executor has never looked. */
+/** Returns the `seq` of the last record that was looked at; 0 if none was. */
 export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
   const row = await db
     .selectFrom("executor_looks")
@@ -70,9 +71,10 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 }
 
 /**
- * Keeps what a step found, and up to which record all were looked at, in one commit.
- * @param seq undefined: no further than before
- * @returns those of the hints that made or woke a job
+ * Saves the hints of a step and its position in one commit.
+ *
+ * @param seq all records up to it were looked at; undefined: as before
+ * @returns the hints that created or woke a job
  */
 export function saveLook(
   db: Kysely<Tables>,

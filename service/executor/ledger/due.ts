@@ -10,10 +10,11 @@ import type { Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /**
- * Jobs that are due and have nothing in flight. Accounts take turns, so that one account's many
- * jobs do not delay another's. Within an account those that never failed come first, then those
- * that waited longest. Where more than `limit` are due, 100 accounts are asked at a time.
- * @param slowness of an account; those above 0 share a tenth of `limit`, the least slow first
+ * Finds jobs that are due and have no pending transaction. Accounts take turns, so that one
+ * account's many jobs do not delay another's. Within an account, jobs that never failed come first,
+ * then those that waited longest. If more than `limit` are due, the jobs of 100 accounts are read.
+ *
+ * @param slowness of an account; accounts above 0 share a tenth of `limit`, the fastest first
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -36,12 +37,12 @@ export async function findDueJobs(
   return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
 }
 
-/** Accounts that take turns, where more jobs are due than are asked for. */
+/** Accounts that are read if more jobs are due than `limit`. */
 const accountsMax = 100;
 
 const slowAccountsMax = 10;
 
-/** Accounts looked for, so that slow ones do not hide the others: a seek of an index for each. */
+/** Accounts that are searched, so that slow ones do not hide others. Each is an index seek. */
 const walkMax = 1000;
 
 async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
@@ -64,7 +65,7 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
-/** With `of`: one account's, that failed before or that did not, by index `executor_jobs_turn`. */
+/** With `of`, it reads one account's jobs, failed or not, by the index `executor_jobs_turn`. */
 async function readDue(
   db: Kysely<Tables>,
   { chainId, nowSeconds, limit }: Due,
@@ -77,7 +78,7 @@ async function readDue(
   return rows;
 }
 
-/** Reads as many of each account; with each second another account comes first. */
+/** Reads the same number of jobs of each account. Each second, another account comes first. */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
   const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
@@ -101,7 +102,7 @@ async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Pro
   return rows;
 }
 
-/** Accounts with waiting jobs, in order of their ids, behind `after`. */
+/** Returns accounts with waiting jobs in the order of their IDs, after `after`. */
 async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
   const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
     where chain_id = ${chainId} and purpose_id is null and due_at is not null
@@ -118,7 +119,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/** Within an account those that never failed first, then those that waited longest. */
+/** Within an account, jobs that never failed come first, then those that waited longest. */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
@@ -143,12 +144,13 @@ function toJob(row: Row, record: Held): Job {
 
 export type LatePlace = { dueAt: number; address: Hex };
 
-/** These wait for the expiry of their terms, whatever the clock says. */
+/** Jobs with these reasons wait for the expiry of their terms, regardless of the clock. */
 const untilExpiry = ["underfunded", "execution_keeps_failing"];
 
 /**
- * Makes those jobs due now that follow `place` and do not wait for their expiry.
- * @returns how many, and where to go on: undefined at the end
+ * Makes jobs due that are after `place` and do not wait for their expiry.
+ *
+ * @returns their number, and the position to continue at; undefined at the end
  */
 export async function pullLate(
   db: Kysely<Tables>,
@@ -178,7 +180,7 @@ export async function pullLate(
   return { count: late.length, next };
 }
 
-/** Reasons that are the executor's own wants: a job with one is tried again all the time. */
+/** Reasons for which the executor is responsible. Such a job is retried all the time. */
 const ownWants = [
   "no_free_slot",
   "signer_unavailable",
@@ -187,13 +189,13 @@ const ownWants = [
   "not_simulated_yet",
   "simulation_unavailable",
 ];
-/** They are put off by an hour at most. */
+/** The longest wait for such a reason. */
 const wantSeconds = 3600;
 
 /**
- * How long the oldest payment waits for the executor itself, by the chain's clock: since it was
- * due, or since it was seen where the executor's own wants put it off. 0 where none does. What
- * waits for a budget, for its amount or after a failure of its own is not due.
+ * Returns how long the oldest payment has waited for the executor, by the chain's clock: since it
+ * was due, or since it was detected if the executor postponed it for a reason of its own. 0 if none
+ * waits. A job that waits for a budget, for its amount, or after its own failure does not count.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

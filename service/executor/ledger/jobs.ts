@@ -11,30 +11,30 @@ import { findCreators } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** A vault on a chain. Times in seconds of that chain's clock. */
+/** The executor's work for one vault on one chain. Times are in seconds of the chain's clock. */
 export type Job = {
   address: Hex;
   terms: Hex;
-  /** This account created it first; `isClientId`: by its client ID. */
+  /** The account that created it first. `isClientId`: with its client ID. */
   accountId: string;
   isClientId: boolean;
   reason: string | null;
-  /** When money was last seen to come. */
+  /** When money was last detected. */
   detectedAtSeconds: number;
   notBeforeSeconds: number;
   failures: number;
   paidFailures: number;
   recoveryFailures: number;
-  /** Transactions that returned money of it, on the day `recoveryDay` of the chain's clock. */
+  /** The number of recoveries on the day `recoveryDay` of the chain's clock. */
   recoveryDay: number;
   recoveries: number;
 };
 
-/** The changes of a job once it was worked on. Fields left out stay as they are. */
+/** The changes of a job. Missing fields do not change. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
-  /** Null: when money comes. */
+  /** Null: not before more money is detected. */
   dueAtSeconds: number | null;
   reason: string | null;
   notBeforeSeconds?: number;
@@ -44,8 +44,8 @@ export type JobUpdate = {
 };
 
 /**
- * How often a job failed, when money was last seen to come, and when its intent expires. Zero and
- * never where it is not known.
+ * Reads how often a job failed, when money was last detected, and when its intent expires. If the
+ * job or the record is unknown, these are zero and infinity.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -73,8 +73,8 @@ export async function readHistory(
 }
 
 /**
- * Makes jobs of addresses at which money was seen, or makes theirs due, though never before the
- * backoff of the last failure ends. The accounts that created an address get an event of it.
+ * Creates or wakes the jobs of addresses that received money. A job is not due before its last
+ * failure's backoff ends. The accounts that created an address get an event.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -126,7 +126,7 @@ export async function wakeJobs(
   }
 }
 
-/** Keeps them in several commits: each update is its job's own. */
+/** Saves updates in several commits, because they do not depend on each other. */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -137,7 +137,7 @@ export async function updateJobs(
   }
 }
 
-/** Jobs that change alike, as those of a burst do, share a statement. @param updates of one each */
+/** Saves updates. Jobs that change in the same way share a statement. */
 export async function writeUpdates(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -173,24 +173,26 @@ const toColumns = (update: JobUpdate) => ({
 });
 
 /**
- * For an operator: makes the job due at once and forgets its failures.
- * @returns false where no record is held for `address`
+ * Makes a job due now, and resets its failures, for an operator.
+ *
+ * @returns false if there is no record of `address`
  */
 export function retryJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {
   return putJob(db, chainId, address, { state: "waiting", due_at: 0, reason: null });
 }
 
 /**
- * For an operator: nothing more is sent for the address, whatever it receives, until `retryJob`.
- * A transaction that is in flight for it stays in flight.
- * @returns false where no record is held for `address`
+ * Drops a job for an operator: nothing is sent for the address until `retryJob`, regardless of what
+ * it receives. A pending transaction is not affected.
+ *
+ * @returns false if there is no record of `address`
  */
 export function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {
   const dropped = { state: "dropped", due_at: null, reason: "dropped_by_operator" } as const;
   return putJob(db, chainId, address, dropped);
 }
 
-/** One statement, so that no pass sees the job before it is as the operator wants it. */
+/** Uses one statement, so that no pass reads an intermediate state. */
 async function putJob(
   db: Kysely<Tables>,
   chainId: number,
@@ -225,26 +227,27 @@ async function putJob(
 }
 
 const firstSeconds = 15;
-/** A job that fails for hours is tried a few times a day: each try costs an estimate of its gas. */
+/** A job that keeps failing is tried a few times a day, because each attempt costs an estimate. */
 const longestSeconds = 21_600;
 
-/** An obstacle that ends by itself, such as a spent budget, is checked at least so often. */
-const patienceSeconds = 3600;
+/** The longest wait for an obstacle that ends without a retry, such as a spent budget. */
+const waitSecondsMax = 3600;
 
 /**
- * Seconds until the next check of such an obstacle: as long as the money has waited, within
- * `leastSeconds` and an hour.
+ * Returns the seconds until the next check of such an obstacle: as long as the money has waited,
+ * from `leastSeconds` to an hour.
  */
-export function patience(leastSeconds: number, waitedSeconds: number): number {
-  return Math.min(Math.max(leastSeconds, waitedSeconds), patienceSeconds);
+export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
+  return Math.min(Math.max(leastSeconds, waitedSeconds), waitSecondsMax);
 }
 
 /**
- * When to try again after failure number `failures`: the backoff doubles each time, and a random
- * part of it is left out. No failed execution holds back the recovery that follows expiry.
- * @param expirationSeconds of the intent whose execution failed; undefined: a recovery failed
+ * Returns when to retry after failure number `failures`. The backoff doubles each time, less a
+ * random part of up to a quarter. A failed execution does not delay the recovery after expiry.
+ *
+ * @param expirationSeconds of the intent whose execution failed; undefined if a recovery failed
  */
-export function retryAt(
+export function computeRetryAt(
   nowSeconds: number,
   failures: number,
   random: () => number,
@@ -256,8 +259,9 @@ export function retryAt(
 }
 
 /**
- * Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds; `isEnough`:
- * as much as its intent asks for.
+ * A vault may have money that no log showed: native coin, or a payment made before the address was
+ * created here. The executor reads the balances itself. `block` is where it was found, with its
+ * `timestamp` in Unix seconds; `isEnough`: the balance reaches the intent's amount.
  */
 export type JobHint = {
   address: Hex;
@@ -265,17 +269,16 @@ export type JobHint = {
   isEnough: boolean;
 };
 
-/** The one reason for giving up that may end by itself: more money may come, or gas get cheaper. */
+/** The only reason for giving up that can end: with more money, or with cheaper gas. */
 export const notWorthItsGas = "not_worth_its_gas";
-/** It waits for more money, until its expiry. */
+/** The job waits for more money, until its expiry. */
 export const underfunded = "underfunded";
 
 /**
- * Makes a job of each vault that has none, and makes due what rests, was not worth its gas, or
- * waits for money that is there. Another job that waits, or was sent, stays as it is, so repeating
- * a hint changes nothing.
+ * Creates a job for each vault that has none, and wakes jobs that are idle, were not worth their
+ * gas, or wait for money that has arrived. Other jobs do not change, so the call is idempotent.
  *
- * @returns those that changed anything
+ * @returns the hints that changed a job
  */
 export async function hintJobs(
   db: Kysely<Tables>,

@@ -1,11 +1,11 @@
-// One sender per chain, by a row. The holder renews the row with each write; another process takes
-// the lease once it has seen the row unchanged for long enough by its own clock, so clocks are
-// never compared. A holder that was only slow has its next write refused.
+// The lease of a chain: a row that allows one process to send. Its holder renews the row with each
+// write. Another process takes the lease if the row has not changed for long enough by its own
+// clock, so clocks are never compared. If the holder was only slow, its next write is refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
-/** The right to write for a chain. Lost as soon as another process has taken a higher epoch. */
+/** The right to write for a chain, until another process takes a higher epoch. */
 export type Fence = { chainId: number; epoch: number };
 
 export type Lease = { holder: string; epoch: number; renewals: number };
@@ -23,10 +23,7 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
     .executeTakeFirst();
 }
 
-/**
- * Takes the lease if it still is as `seen`.
- * @param seen undefined: there was no row
- */
+/** Takes the lease if it has not changed since `seen` was read. Undefined: there was no row. */
 export async function takeLease(
   db: Kysely<Tables>,
   chainId: number,
@@ -52,13 +49,13 @@ export async function takeLease(
   return updated.numUpdatedRows ? { chainId, epoch } : undefined;
 }
 
-/** Whether an operator lets nothing be signed on the chain. */
+/** Returns whether an operator has paused signing on the chain. */
 export async function isPaused(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const query = db.selectFrom("executor_pauses").select("chain_id").where("chain_id", "=", chainId);
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** For an operator; every instance sees it in its next pass. Repeating it changes nothing. */
+/** Pauses or resumes the chain for an operator, from the next pass on. The call is idempotent. */
 export async function setPaused(db: Kysely<Tables>, chainId: number, isOn: boolean): Promise<void> {
   const clear = db.deleteFrom("executor_pauses").where("chain_id", "=", chainId);
   const set = db.insertInto("executor_pauses").values({ chain_id: chainId });
@@ -70,7 +67,7 @@ export function renewLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   return fenced(db, fence, async () => {});
 }
 
-/** Gives the lease up, so that the next holder need not wait. Repeating it changes nothing. */
+/** Releases the lease, so that the next holder need not wait. The call is idempotent. */
 export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   await db
     .updateTable("executor_leases")
@@ -81,9 +78,11 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 }
 
 /**
- * Runs `work` in a transaction that only a living lease can begin. Raising `renewals` first locks
- * the row until the commit, so that a taker comes before or after the whole of it.
- * @throws {LeaseLost}
+ * Runs `work` in a transaction that only the holder of the lease can begin. Raising `renewals`
+ * locks the row until the commit, so that another process takes the lease before or after all of
+ * it.
+ *
+ * @throws {LeaseLost} if another process has taken the lease
  */
 export function fenced<Result>(
   db: Kysely<Tables>,

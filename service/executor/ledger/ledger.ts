@@ -1,7 +1,7 @@
-// Everything the executor keeps, bound to one database. A call is one statement or one commit, or
-// several of which each leaves the tables complete, so a kill loses nothing that must survive. One
-// object holds all calls, those of other rooms too, because the simulator wraps it: it stops an
-// executor before or after any call, as a kill would.
+// Binds everything that the executor stores to one database. A call is one statement or one commit,
+// or several commits that each leave the tables complete, so a kill loses nothing that must
+// survive. One object contains all calls, including those of other rooms, because the simulator
+// wraps it: it stops an executor before or after any call, as a kill would.
 
 import type { Kysely } from "kysely";
 import { passClosed } from "../../events/closed.ts";

@@ -1,6 +1,6 @@
-// Keeps purposes: what nonces are spent on. A purpose, its first signed transaction and the jobs
-// it is for are stored in one commit, before anything is sent. Until it is final, its jobs get no
-// other purpose and its nonce goes to no other.
+// Stores purposes: each is the use of one nonce. A purpose, its first signed transaction, and the
+// state of its jobs are saved in one commit, before anything is sent. Until it is final, its jobs
+// get no other purpose, and no other purpose gets its nonce.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -12,8 +12,8 @@ import type { PurposeKind } from "../tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /**
- * `raw` as signed; times in seconds of the chain's clock. `isFill`: a transfer of nothing, also
- * where it took the place of another transaction.
+ * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: it is a
+ * transfer of nothing, even if it replaces another transaction.
  */
 export type SignedTransaction = {
   hash: Hex;
@@ -24,7 +24,7 @@ export type SignedTransaction = {
   isFill: boolean;
 };
 
-/** Why a job that was sent waits: its transaction is not mined, or not deep enough. */
+/** The reasons of a sent job: its transaction is not mined, or not deep enough. */
 export const awaitingBlock = "awaiting_block";
 export const awaitingConfirmations = "awaiting_confirmations";
 
@@ -38,12 +38,12 @@ export type NewPurpose = {
   shares: readonly Share[];
 };
 
-/** One address's part of a purpose: its part of the gas, and who is charged for it. */
+/** One address of a purpose: its part of the gas, and the account that is charged for it. */
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` oldest first, never empty; any of them may be the one that is mined. One that is
- * pending and has a `blockNumber` is confirmed: its jobs are free, and its cost is not charged yet.
+ * `transactions` has at least one, the oldest first; any of them can be the one that is mined. A
+ * pending purpose with a `blockNumber` is confirmed: its jobs are free, its cost not yet charged.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -52,7 +52,7 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/** A job of this purpose has another one already, or an operator dropped it. */
+/** A job of the new purpose has a purpose already, or an operator dropped it. */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -78,7 +78,7 @@ export const purposeId = (
   { sender, nonce }: Pick<NewPurpose, "sender" | "nonce">,
 ) => `${chainId}:${sender}:${nonce}`;
 
-/** @returns how many of its jobs were free and wait for it now */
+/** Saves a purpose. @returns the number of its jobs that were free */
 export async function insertPurpose(
   transaction: Transaction<Tables>,
   fence: Fence,
@@ -149,7 +149,7 @@ async function engage(
   return Number(numUpdatedRows);
 }
 
-/** Another transaction for the same nonce, stored before it is sent. */
+/** Saves another transaction of the same nonce, before it is sent. */
 export function addTransaction(
   db: Kysely<Tables>,
   fence: Fence,
@@ -179,14 +179,14 @@ async function insertTransaction(
     .execute();
 }
 
-/** Finds the purposes that are not final, by nonce. */
+/** Returns the purposes that are not final, by nonce. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
 /**
- * Finds confirmed and final ones at or above a nonce: there are some only after a reorganization
- * deeper than the confirmations.
+ * Returns confirmed and final purposes from a nonce on. If the nonce is the next one on chain,
+ * there are some only after a reorganization that was deeper than the confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -201,7 +201,7 @@ export function findConfirmedFrom(
   );
 }
 
-/** Finds confirmed and final ones that were mined above block `number`. */
+/** Returns confirmed and final purposes that were mined above block `number`. */
 export function findConfirmedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -231,7 +231,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // Sorted here: for the order SQLite would walk all nonces of the sender.
+  // Sorted here, because SQLite would scan all nonces of the sender for the order.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
@@ -246,7 +246,7 @@ async function findPurposes(
     .where("purpose_id", "in", ids)
     .execute();
   return rows.map((row) => {
-    const shares = addresses.filter((entry) => entry.purpose_id === row.id).map(shareOf);
+    const shares = addresses.filter((entry) => entry.purpose_id === row.id).map(toShare);
     return {
       id: row.id,
       sender,
@@ -273,13 +273,13 @@ async function findPurposes(
   });
 }
 
-/** A transfer of nothing may offer as little as what it replaces, where no node took that. */
+/** A fill can offer the same fee as the transaction it replaces, if no node accepted that. */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);
   return a.fee.maxFee < b.fee.maxFee ? -1 : 1;
 }
 
-export const shareOf = (row: Selectable<Tables["executor_purpose_addresses"]>): Share => ({
+export const toShare = (row: Selectable<Tables["executor_purpose_addresses"]>): Share => ({
   address: toHex(row.address),
   gas: row.gas,
   accountId: row.account_id,
@@ -287,7 +287,7 @@ export const shareOf = (row: Selectable<Tables["executor_purpose_addresses"]>): 
   isTipped: row.by_tip === 1,
 });
 
-/** One above the highest nonce ever given out, 0 when none was. */
+/** Returns the nonce after the highest one of any purpose; 0 if there are none. */
 export async function readNextNonce(
   db: Kysely<Tables>,
   chainId: number,

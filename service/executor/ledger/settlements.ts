@@ -28,8 +28,8 @@ type Settlement = Cost & {
 };
 
 /**
- * Amounts are in base units of `token`, lower case. An execution tells what was held before and
- * what was left after it.
+ * Amounts are in base units of `token`, lower case. `amount` and `left` of an execution are the
+ * balances before and after the calls.
  */
 export type VaultOutcome =
   | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
@@ -37,7 +37,7 @@ export type VaultOutcome =
   | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
   | { kind: "failed"; vault: Hex; reason: string };
 
-/** @returns false where the purpose was final already: then nothing changes */
+/** Settles a purpose. @returns false if it was final already, so that nothing changed */
 export function settlePurpose(
   db: Kysely<Tables>,
   fence: Fence,
@@ -69,11 +69,10 @@ export function settlePurpose(
 }
 
 /**
- * The receipt is deep enough to go on: the jobs are free again, before the purpose is final. It
- * stays pending with its block, so that it is settled later, or reopened if a reorganization undoes
- * it.
+ * Confirms a purpose: its receipt is deep enough to free its jobs. It remains pending with its
+ * block until it is settled, or reopened because of a reorganization.
  *
- * @returns false if the purpose was confirmed or final already: then nothing changes
+ * @returns false if it was confirmed or final already, so that nothing changed
  */
 export function confirmPurpose(
   db: Kysely<Tables>,
@@ -98,7 +97,7 @@ export function confirmPurpose(
   });
 }
 
-/** Notes why the jobs of a purpose wait, once its transaction is in a block. */
+/** Saves that a purpose's transaction is mined, as the reason for which its jobs wait. */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
   return fenced(db, fence, async (transaction) => {
     await transaction
@@ -111,8 +110,8 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 }
 
 /**
- * A reorganization undid a confirmed or final purpose: it is pending, and charged to nobody. A cost
- * whose transaction could not be read is forgotten.
+ * Reopens a confirmed or final purpose after a reorganization: it is pending again, and its charges
+ * are taken back. A purpose without a transaction is deleted.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,
@@ -161,7 +160,7 @@ async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Pr
     .execute();
 }
 
-/** A job that an operator dropped stays dropped, whatever becomes of its transactions. */
+/** A job that an operator dropped stays dropped, regardless of its transactions. */
 const unlessDropped = <State extends "sent" | "waiting">(
   row: ExpressionBuilder<Tables, "executor_jobs">,
   state: State,
@@ -233,7 +232,7 @@ export function adoptPurpose(
   });
 }
 
-/** `wei` are charged to the day of `chargedAtSeconds`; `updates` are of the purpose's jobs. */
+/** `wei` is charged to the day of `chargedAtSeconds`; `updates` are of the purpose's jobs. */
 type ForeignNonce = {
   sender: Hex;
   nonce: number;
@@ -244,9 +243,8 @@ type ForeignNonce = {
 };
 
 /**
- * Charges a nonce that went to a transaction which could not be read, and all below it that the
- * ledger does not have. A purpose that was to spend it ends, and is charged. Repeating it changes
- * nothing.
+ * Charges a nonce whose transaction could not be read, and all lower ones that the ledger does not
+ * have. If a purpose had the nonce, it ends and is charged. The call is idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

@@ -5,34 +5,34 @@ import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import { dateOf, dayOf } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
-import { type AccountSpending, noSpending, type Payer, shareOut } from "../money/budgets.ts";
-import { shareOf } from "./purposes.ts";
+import { type AccountSpending, divideCost, noSpending, type Payer } from "../money/budgets.ts";
+import { toShare } from "./purposes.ts";
 
-/** An address of a settled purpose has its part of what was paid, and its tips' worth, in wei. */
+/** An address's part of a settled cost, and the value of its tips, in wei. */
 type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
-/** Costs that no address caused, such as filling a gap in the nonces, stand under no account. */
+/** The account of costs that no address caused, such as filling a gap in the nonces. */
 export const noAccount = "";
 
 /**
  * The cost of a purpose, in wei, charged to the day of `minedAtSeconds`, however late it is final.
- * `gasOf`: the gas that each address used if a trace shows it; otherwise `paid` is divided by the
- * estimates. `tips`: the value of each address's tips.
+ * `gasByAddress`: the gas that each address used if a trace shows it; otherwise `paid` is divided
+ * by the estimates. `tips`: the value of each address's tips.
  */
 export type Cost = {
   purposeId: string;
   paid: bigint;
   minedAtSeconds: number;
-  gasOf?: ReadonlyMap<Hex, number> | undefined;
+  gasByAddress?: ReadonlyMap<Hex, number> | undefined;
   tips: ReadonlyMap<Hex, bigint>;
 };
 
-/** An account's row of a day, in wei. `gas` and `earned` are all that was paid and received. */
+/** The sums of an account on a day, in wei. `gas` is everything paid, `earned` all tips. */
 type AccountDay = AccountSpending & { gas: bigint; earned: bigint };
 
 const nothing: AccountDay = { ...noSpending, gas: 0n, earned: 0n };
 
-/** Wei charged to the chain's budget on a day, counted from the epoch by the chain's clock. */
+/** Returns the wei charged to the chain's budget. @param day since 1970, by the chain's clock */
 export async function readSpending(
   db: Kysely<Tables>,
   chainId: number,
@@ -47,7 +47,7 @@ export async function readSpending(
   return BigInt(row?.wei ?? 0);
 }
 
-/** Reads the wei of each account on a day. */
+/** Returns the sums of each account on a day. */
 export async function readAccountSpending(
   db: Kysely<Tables>,
   chainId: number,
@@ -74,9 +74,10 @@ export async function readAccountSpending(
 }
 
 /**
- * Charges each account for what its addresses cost and their tips did not cover, and the chain for
+ * Charges each account for the costs of its addresses that tips did not cover, and the chain for
  * the sum.
- * @param sign -1 takes back what was charged
+ *
+ * @param sign -1 takes charges back
  */
 async function charge(
   transaction: Transaction<Tables>,
@@ -140,10 +141,10 @@ async function saveAccountDay(
     .execute();
 }
 
-/** A month of one chain, or less of several. */
+/** A month of one chain. */
 const rowsMax = 31;
 
-/** Newest first, the last 31 of days and chains on which there was any, in wei, decimal. */
+/** Returns the newest 31 rows of an account, one for each day and chain, in wei, decimal. */
 export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("executor_account_spending")
@@ -164,7 +165,7 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
   }));
 }
 
-/** Profit and loss of every day, chain and account; an account of "" is the executor's own. */
+/** Returns profit and loss by day, chain, and account. Account "" is the executor's own. */
 export async function readReport(db: Kysely<Tables>) {
   const rows = await db
     .selectFrom("executor_account_spending")
@@ -183,23 +184,26 @@ export async function readReport(db: Kysely<Tables>) {
   }));
 }
 
-/** RFC 4180; no field of a report holds a comma or a quote. */
-export function csvOf(rows: Awaited<ReturnType<typeof readReport>>): string {
+/** Writes CSV (RFC 4180). No field of a report contains a comma or a quote. */
+export function formatCsv(rows: Awaited<ReturnType<typeof readReport>>): string {
   const head = ["day", "chainId", "accountId", "gasWei", "tipsWei", "notCoveredWei"] as const;
   const lines = rows.map((row) => head.map((name) => row[name]).join(","));
   return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
 }
 
-/** Keeps with each address what it cost and brought, and charges its account. */
+/** Saves the cost and the tips of each address of a purpose, and charges the accounts. */
 export async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,
-  { purposeId, minedAtSeconds, paid, gasOf, tips }: Cost,
+  { purposeId, minedAtSeconds, paid, gasByAddress, tips }: Cost,
 ): Promise<void> {
   const rows = await readShares(transaction, purposeId);
-  const shares = rows.map(shareOf);
-  const taken = shares.map(({ address, gas }) => ({ address, gas: gasOf?.get(address) ?? gas }));
-  const costs = shareOut(paid, taken);
+  const shares = rows.map(toShare);
+  const taken = shares.map(({ address, gas }) => ({
+    address,
+    gas: gasByAddress?.get(address) ?? gas,
+  }));
+  const costs = divideCost(paid, taken);
   const charges = shares.map((share) => ({
     ...share,
     wei: costs.get(share.address)!,
@@ -230,7 +234,7 @@ export async function settleCharges(
   );
 }
 
-/** Takes back what {@link settleCharges} charged for a purpose. */
+/** Takes back the charges of {@link settleCharges}. */
 export async function takeBack(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -244,7 +248,7 @@ export async function takeBack(
   if (!purpose || purpose.day === null) return;
   const rows = await readShares(transaction, purposeId);
   const charges = rows.map((row) => ({
-    ...shareOf(row),
+    ...toShare(row),
     wei: BigInt(row.wei),
     tipsWei: BigInt(row.tips_wei),
   }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { type BudgetLimits, openBudgets, type Payer, refusalOf } from "./budgets.ts";
+import { type BudgetLimits, findBudgetRefusal, openBudgets, type Payer } from "./budgets.ts";
 
 const payer = (accountId: string, more: Partial<Payer> = {}): Payer => ({
   accountId,
@@ -49,23 +49,23 @@ describe("what several share", () => {
     const shares = [share(1, payer("a")), share(2, payer("b"))];
     const budgets = open({});
     budgets.reserve(payer("b"), 41n);
-    assert.equal(refusalOf(budgets, shares, 18n), undefined);
-    assert.equal(refusalOf(budgets, shares, 20n), "account_budget_spent");
+    assert.equal(findBudgetRefusal(budgets, shares, 18n), undefined);
+    assert.equal(findBudgetRefusal(budgets, shares, 20n), "account_budget_spent");
   });
 
   test("is refused by what all parts of an account or a client ID are together", () => {
     const mine = payer("a", { isClientId: true });
-    assert.equal(refusalOf(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
-    const reason = refusalOf(open({}), [share(1, mine), share(2, mine)], 11n);
+    assert.equal(findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
+    const reason = findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 11n);
     assert.equal(reason, "client_id_budget_spent");
   });
 
   test("is the chain's where it is for no address, and never refused where it takes less", () => {
     const budgets = open({});
-    assert.equal(refusalOf(budgets, [], 100n), undefined);
-    assert.equal(refusalOf(budgets, [], 101n), "budget_spent");
+    assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
+    assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");
     budgets.reserveForChain(200n);
-    assert.equal(refusalOf(budgets, [], 0n), undefined);
-    assert.equal(refusalOf(budgets, [share(1, payer("a"))], -5n), undefined);
+    assert.equal(findBudgetRefusal(budgets, [], 0n), undefined);
+    assert.equal(findBudgetRefusal(budgets, [share(1, payer("a"))], -5n), undefined);
   });
 });

@@ -1,25 +1,25 @@
-// Bounds what the executor spends on gas in a day of the chain's clock: for the chain, for an
-// account, and for what was created with an account's client ID, which anybody who sees its page
-// can use. A transaction counts at its cap from before it is sent until it is settled, so no budget
-// is ever exceeded, whatever the chain charges in the end.
+// Limits the gas that the executor pays for in a day of the chain's clock: for the chain, for an
+// account, and for the addresses created with an account's client ID, which anybody who sees its
+// page can use. A transaction reserves its highest cost from before it is sent until it is settled,
+// so no budget is ever exceeded.
 //
-// An execution that pays a tip counts against them as far as its tip did not cover what it took on
-// chain. It is sent whatever they say, until in the day the tips of its account fell short by as
-// much as the account's budget, or those of all accounts by as much as the greater of the chain's
-// and the account's: a chain that sponsors nothing may still live by tips.
+// A tipped execution counts only as far as its tip did not cover its cost. It is sent regardless of
+// these budgets, until the tips of its account fell short by the account's budget in that day, or
+// those of all accounts by the higher of the chain's and the account's budget. A chain that
+// sponsors nothing can therefore work with tips only.
 
 import type { Hex } from "executable-address";
 
-/** For whom an address was created, and whether its own tip pays. */
+/** The account that created an address, and whether the address's tip pays. */
 export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };
 
-/** Wei a day. */
+/** In wei per day. */
 export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClientMax: bigint };
 
 /**
- * Wei spent or reserved for an account on a day. `client`: of it, by what its client ID created;
- * `tips`: what tipped executions took or may take that tips do not cover. What they took is part of
- * the total, what they may take is not.
+ * Wei spent or reserved for an account on a day. `client` is the part for addresses that its client
+ * ID created. `tips` is the cost of tipped executions that tips do not cover: settled costs are
+ * part of the total, reserved ones are not.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -30,15 +30,15 @@ type BudgetReason =
   | "failed_tips_budget_spent";
 
 export type Budgets = {
-  /** Why `cost` wei more are too much for `payer`; undefined: they are not. */
+  /** Returns why `payer` cannot spend `cost` wei more; undefined if it can. */
   refusal(payer: Payer, cost: bigint): BudgetReason | undefined;
-  /** Counts what is, or is about to be, sent. */
+  /** Reserves the cost of a transaction. */
   reserve(payer: Payer, cost: bigint): void;
-  /** Counts what fills a gap in the nonces, which belongs to no account. */
+  /** Reserves a cost that belongs to no account, such as filling a gap in the nonces. */
   reserveForChain(cost: bigint): void;
-  /** Wei that the chain's budget has left. */
+  /** Returns the wei that are left of the chain's budget. */
   left(): bigint;
-  /** The same budgets, to try things out. */
+  /** Returns a copy, for a trial. */
   fork(): Budgets;
 };
 
@@ -46,7 +46,7 @@ export const noSpending: AccountSpending = { total: 0n, client: 0n, tips: 0n };
 
 type Spent = { total: bigint; accounts: ReadonlyMap<string, AccountSpending> };
 
-/** @param spent on this day, as settled */
+/** @param spent the settled costs of the day */
 export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   let { total } = spent;
   const accounts = new Map([...spent.accounts].map(([id, each]) => [id, { ...each }]));
@@ -89,22 +89,22 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   };
 }
 
-/** Counts what a purpose may take for each of its payers; without any it is the chain's own. */
+/** Reserves the cost of a purpose for its payers, or for the chain if it has none. */
 export function reserveFor(
   budgets: Budgets,
   shares: readonly (Payer & { address: Hex; gas: number })[],
   cost: bigint,
 ): void {
   if (shares.length === 0) budgets.reserveForChain(cost);
-  const parts = shareOut(cost, shares);
+  const parts = divideCost(cost, shares);
   for (const share of shares) budgets.reserve(share, parts.get(share.address)!);
 }
 
 /**
- * Why `cost` wei more are too much for one of a purpose's payers, or for the chain where it has
- * none; undefined: they are not, as where it takes less than before.
+ * Returns why one of a purpose's payers, or the chain if it has none, cannot spend `cost` wei more;
+ * undefined if they can.
  */
-export function refusalOf(
+export function findBudgetRefusal(
   budgets: Budgets,
   shares: readonly (Payer & { address: Hex; gas: number })[],
   cost: bigint,
@@ -112,7 +112,7 @@ export function refusalOf(
   if (cost <= 0n) return undefined;
   if (shares.length === 0) return cost > budgets.left() ? "budget_spent" : undefined;
   const trial = budgets.fork();
-  const parts = shareOut(cost, shares);
+  const parts = divideCost(cost, shares);
   for (const share of shares) {
     const part = parts.get(share.address)!;
     const reason = trial.refusal(share, part);
@@ -122,8 +122,8 @@ export function refusalOf(
   return undefined;
 }
 
-/** Divides what a purpose took among its addresses: the parts sum to the whole, to the wei. */
-export function shareOut(
+/** Divides a cost by the gas of addresses. The parts add up to the whole, to the wei. */
+export function divideCost(
   whole: bigint,
   addresses: readonly { address: Hex; gas: number }[],
 ): Map<Hex, bigint> {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type DataFee, isFree, unknownDataFee, weighDataFee } from "./fees.ts";
+import { type DataFee, isFree, mergeDataFees, unknownDataFee } from "./fees.ts";
 
 const known: DataFee = { ...unknownDataFee, perByte: 7n };
-const weigh = (...said: bigint[]) => weighDataFee(known, said, { quorum: 2, nowMs: 1000 });
+const weigh = (...said: bigint[]) => mergeDataFees(known, said, { quorum: 2, nowMs: 1000 });
 
 describe("the fee for bytes", () => {
   test("is the middle of three bounds, and the greater of two", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { bumpFee, priorityAsked, suggestFee } from "./fees.ts";
+import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 /** Twice it is more priority fee than most replacements below offer. */
@@ -23,8 +23,8 @@ describe("fees", () => {
   test("what is asked for is the middle of the blocks that hold transactions", () => {
     const gasUsedRatio = [0, 0.5, 0, 0.2, 0.1];
     const reward = [["0x0"], ["0x5"], ["0x0"], ["0x7"], ["0x64"]];
-    assert.equal(priorityAsked({ gasUsedRatio, reward }), 7n);
-    assert.equal(priorityAsked({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
+    assert.equal(parsePriorityFee({ gasUsedRatio, reward }), 7n);
+    assert.equal(parsePriorityFee({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
   });
 
   test("twice the base fee and the priority asked for, or the least we give", () => {

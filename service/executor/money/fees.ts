@@ -14,26 +14,26 @@ import { hourMs } from "../../flow/days.ts";
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
 /**
- * `perGasMax` is never exceeded, whatever it delays. `priorityMax`: no more priority fee is offered
- * than so much or twice the base fee, whatever endpoints say.
+ * `perGasMax` is never exceeded, even if transactions wait for that. The priority fee never exceeds
+ * `priorityMax` or twice the base fee, whichever is higher, regardless of the endpoints' answers.
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
-/** Asks what transactions of the last ten blocks offered: the middle offer of each block. */
+/** Requests the median priority fee of each of the last ten blocks. */
 export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", "latest", [50]] };
 
 /**
- * Asks for the price at which a node would send now. Besu answers with at least the minimum price
- * that it accepts, which no block shows on a chain without transactions.
+ * Requests the gas price that a node would use. Besu returns at least the lowest price that it
+ * accepts, which no block shows on a chain without transactions.
  */
 export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
 
 /** Returns the highest price that at least `quorum` endpoints demand, or 0 if fewer answer. */
-export const priceDemanded = (prices: readonly bigint[], quorum: number): bigint =>
+export const findDemandedPrice = (prices: readonly bigint[], quorum: number): bigint =>
   prices.toSorted((a, b) => (a > b ? -1 : 1))[quorum - 1] ?? 0n;
 
-/** The middle of the blocks that hold transactions. @returns undefined where none does */
-export function priorityAsked(history: unknown): bigint | undefined {
+/** Returns the median of the blocks that contain transactions; undefined if there are none. */
+export function parsePriorityFee(history: unknown): bigint | undefined {
   const { reward, gasUsedRatio } = history as { reward: unknown[][]; gasUsedRatio: number[] };
   const offered = reward.flatMap(([each], block) =>
     gasUsedRatio[block] === 0 ? [] : [quantity(each)],
@@ -41,17 +41,17 @@ export function priorityAsked(history: unknown): bigint | undefined {
   return middle(offered);
 }
 
-/** The base fee of the block after the newest. @returns undefined where the node leaves it out */
-export function baseFeeAfter(history: unknown): bigint | undefined {
+/** Returns the base fee of the next block; undefined if the node omits it. */
+export function parseNextBaseFee(history: unknown): bigint | undefined {
   const { baseFeePerGas } = history as { baseFeePerGas?: unknown[] };
   return baseFeePerGas?.length ? quantity(baseFeePerGas.at(-1)) : undefined;
 }
 
-/** A block's base fee differs from its parent's by an eighth at most: no endpoint makes it more. */
-export const nextBaseFeeOf = (baseFee: bigint, said: bigint | undefined): bigint =>
+/** Limits an endpoint's answer to an eighth around the base fee, the protocol's largest step. */
+export const boundNextBaseFee = (baseFee: bigint, said: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, said ?? baseFee));
 
-/** No more priority fee is offered than so many times the base fee, or the policy's most. */
+/** The highest priority fee, as a multiple of the base fee, if that exceeds the policy's limit. */
 const priorityFactor = 2n;
 
 const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
@@ -60,7 +60,7 @@ const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
 /** Twice the base fee outlasts six full blocks, each of which raises it by an eighth. */
 const baseFeeHeadroom = 2n;
 
-/** @returns the offer, and what it takes now at least: over the cap, the transaction must wait */
+/** Returns the fee to offer, and the lowest fee that is needed now. */
 export function suggestFee(
   baseFee: bigint,
   asked: bigint,
@@ -72,11 +72,11 @@ export function suggestFee(
 }
 
 /**
- * The least that may take the place of `old` at its nonce, or what is asked now if that is more.
- * Nodes refuse a replacement that does not raise both fields by a tenth (geth) or an eighth. One
- * who drops transactions to be offered more gets no more than a first send may offer.
+ * Returns the lowest fee of a replacement of `old`, or the suggested fee if that is higher. Nodes
+ * refuse a replacement that does not raise both fields by a tenth (geth) or an eighth. Replacements
+ * have the limits of a first transaction, so dropping transactions gains nothing.
  *
- * @returns undefined where that is over a cap
+ * @returns undefined if it exceeds a limit
  */
 export function bumpFee(
   old: Fee,
@@ -90,7 +90,7 @@ export function bumpFee(
   return { maxFee, priorityFee: min(priorityFee, maxFee) };
 }
 
-/** 12.5 % more, rounded up, and by one at least. */
+/** Returns 12.5% more, rounded up, and at least one more. */
 function raised(value: bigint): bigint {
   return value + max((value + 7n) / 8n, 1n);
 }
@@ -104,54 +104,54 @@ export function max(a: bigint, b: bigint): bigint {
 }
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
-/** The bound is linear in the size, but for a constant that counts for less the more is asked. */
+/** The bound is linear in the size, apart from a constant that is small for a large size. */
 const sizeAsked = 100_000n;
-/** Ethereum's base fee may double until the transaction is included, as the chain's own may. */
+/** Ethereum's base fee can double until the transaction is included, like the chain's own. */
 const headroom = 2n;
-/** A signed transaction has so many bytes besides its data; the bound adds some to every size. */
+/** Bytes of a signed transaction besides its data. */
 const envelopeBytes = 200;
 
 const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [
   `${sizeAsked}`,
 ]);
 
-/** Asks at `at`, a block as JSON-RPC names it. */
+/** Requests the bound at a block, in the form of JSON-RPC. */
 export const dataFeeCall = (at: unknown): Call => ({
   method: "eth_call",
   params: [boundOfFee, at],
 });
 
-/** Asks for the fee of these bytes of a transaction, now. Without an oracle the answer is `0x`. */
-export const dataFeeOfBytesCall = (transaction: Hex): Call => ({
+/** Requests the fee of a transaction's bytes. Without an oracle the answer is `0x`. */
+export const dataFeeCallFor = (transaction: Hex): Call => ({
   method: "eth_call",
   params: [encodeViewCall(oracle, "getL1Fee(bytes data)", [transaction]), "latest"],
 });
 
-/** @returns wei a byte at most; undefined where there is no such oracle */
-export function dataFeeOf(result: unknown): bigint | undefined {
+/** Returns the highest fee in wei per byte; undefined if the chain has no oracle. */
+export function parseDataFee(result: unknown): bigint | undefined {
   const bound = hexData(result);
   if (bound === "0x") return undefined;
   return (BigInt(bound) * headroom + sizeAsked - 1n) / sizeAsked;
 }
 
 /**
- * The fee, as far as it is known, is at most `perByte` wei a byte. All endpoints that answered said
- * at `freeMs` that there is none.
+ * The fee is at most `perByte` wei per byte, as far as it is known. At `freeMs` all endpoints that
+ * answered reported no fee.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
-/** A chain that takes none is asked again after so long. */
+/** How long a chain counts as free of this fee. */
 const freeMsMax = hourMs;
 
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
 
 /**
- * The greater of two endpoints' bounds counts, and of three the middle. Where fewer than `quorum`
- * answer, no bound is lowered on their word.
+ * Returns the median of the endpoints' bounds, or the higher of two. If fewer than `quorum` answer,
+ * the bound is not lowered.
  */
-export function weighDataFee(
+export function mergeDataFees(
   known: DataFee,
   said: readonly bigint[],
   { quorum, nowMs }: { quorum: number; nowMs: number },
@@ -164,13 +164,13 @@ export function weighDataFee(
   return { perByte: bound, freeMs: isNone ? nowMs : unknownDataFee.freeMs };
 }
 
-/** `gas` it is given, `bytes` of calldata. */
+/** The size of a transaction: its gas limit, and its bytes of calldata. */
 export type Size = { gas: number; bytes: number };
 
-/** Computes what a transaction costs at most, in wei; at `perGas` and `perByte` wei. */
-export const costOf = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
+/** Returns the highest cost of a transaction in wei, at `perGas` and `perByte` wei. */
+export const computeCost = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
-/** Reads from a receipt what was taken for the bytes; other chains have no such field. */
+/** Returns the fee for bytes that a receipt shows. Other chains have no such field. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
   l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);

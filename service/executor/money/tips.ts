@@ -4,10 +4,10 @@
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 
-/** Wei for 10^`decimals` base units, by token in lower case. */
+/** The wei that 10^`decimals` base units are worth, by token in lower case. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
 
-export const tipPricesOf = ({ tokens, tipPrices }: Chain): TipPrices =>
+export const toTipPrices = ({ tokens, tipPrices }: Chain): TipPrices =>
   new Map(
     tokens.flatMap(({ address, symbol, decimals }) => {
       const wei = tipPrices?.[symbol];
@@ -15,14 +15,16 @@ export const tipPricesOf = ({ tokens, tipPrices }: Chain): TipPrices =>
     }),
   );
 
-/** Gives wei; undefined where the token has no price. */
+/** Returns the value in wei; undefined if the token has no price. */
 export function convertToWei(prices: TipPrices, token: Hex, amount: bigint): bigint | undefined {
   const price = prices.get(token);
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);
 }
 
-/** Wei. An execution whose estimate succeeds runs each of its calls, so it pays these tips. */
-export function valueOfTips(prices: TipPrices, tips: readonly Tip[]): bigint {
+/**
+ * Returns the wei that tips are worth. An execution that succeeds runs all calls, so it pays them.
+ */
+export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigint {
   return tips.reduce(
     (sum, { token, amount }) => sum + (convertToWei(prices, token, amount) ?? 0n),
     0n,
@@ -30,18 +32,20 @@ export function valueOfTips(prices: TipPrices, tips: readonly Tip[]): bigint {
 }
 
 /**
- * With budgets every intent of a listed chain is wanted. By tips alone it is one that can still run
- * and pays in a token that has a price; whether it pays enough is seen when it is paid.
+ * Returns a function that decides which records of a mirror are worth keeping: it has the records
+ * of all customers of its service. With budgets these are all intents of a listed chain. With tips
+ * only, they are intents that can still run and pay in a token with a price; whether a tip is
+ * enough is decided when the address is paid.
  */
-export function wantedBy(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
-  const pricesOf = new Map(chains.map((chain) => [chain.chainId, tipPricesOf(chain)]));
+export function openIntentFilter(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
+  const pricesOf = new Map(chains.map((chain) => [chain.chainId, toTipPrices(chain)]));
   return ({ chainId, calls, expirationTimestamp }: Intent): boolean => {
     const prices = pricesOf.get(chainId);
     if (!prices || pays !== "tips") return prices !== undefined;
     const isOpen = expirationTimestamp * 1000 > Date.now();
     return (
       isOpen &&
-      valueOfTips(
+      computeTipsValue(
         prices,
         calls.flatMap((call) => tipOf(call) ?? []),
       ) > 0n

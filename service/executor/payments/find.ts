@@ -32,7 +32,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // Never later than the head itself: time since it was seen is this host's word.
+  // Never later than the head, because the time since then is from this host's clock.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -70,21 +70,21 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   };
 }
 
-/** A record that one endpoint alone showed is asked of others again for so long. */
+/** For how long a record that only one endpoint answered for is looked at again. */
 const uncorroboratedMs = hourMs;
 
-/** Records that are asked about again. Beyond that the first of them count as looked at. */
+/** The most records that are looked at again. Beyond it, the oldest count as looked at. */
 const againMax = 100_000;
 
-/** Rows read in one step, those of other chains included. */
+/** Rows read in one step, including those of other chains. */
 const rowsMax = 500;
 
-/** How often it is kept how far was looked. */
+/** How often the position is saved. */
 const keepEveryMs = 10_000;
 
 /**
- * Gaps begin the walk over all records again once it has ended, and this seldom: each costs an
- * `eth_call` for 150 records, and one that began anew with each block might never end.
+ * The shortest time between two walks over all records, which gaps cause. A walk costs an
+ * `eth_call` for 150 records, and if each block began another walk, none might end.
  */
 const beginEveryMs = 60_000;
 
@@ -136,15 +136,16 @@ const newWalk = (): Looks => ({
 });
 
 /**
- * One step: at most `tuning.looksPerPass` records, new ones before those asked about again.
- * @param blocksBehind that the sweep has not read yet
- * @returns whether those were all new ones
+ * Looks at up to `tuning.looksPerPass` records: new ones, or else those to look at again.
+ *
+ * @param blocksBehind blocks that the sweep has not read yet
+ * @returns whether no new record is left
  */
 export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<boolean> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
   if (tuning.looksPerPass === 0) return true;
-  memory.looks = begunAnew(memory.looks, parts.clock());
+  memory.looks = restartIfOutdated(memory.looks, parts.clock());
   const { looks } = memory;
   looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
   if (blocksBehind > behindBlocksMax) await goBackToOpen(pass);
@@ -155,33 +156,33 @@ export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<
   const step = fresh.length > 0 ? fresh : [...looks.again.values()].slice(0, stepMax);
   const swept = await ledger.findAnchor(chain.chainId);
   if (swept && swept.number > view.head.number) return false;
-  const probed = await probe(pass, await holdersOf(pass, step));
+  const probed = await probe(pass, await readHolders(pass, step));
   if (!probed) return false;
   if (probed.paid.length > 0) {
     const woken = await ledger.saveLook(pass.fence, probed.paid, undefined);
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
-  // After the ledger has it: a look that could not be kept is made again.
-  remember(pass, step, probed);
+  // Only after the ledger has saved the hints, so that a failed save is repeated.
+  recordLooks(pass, step, probed);
   if (next) looks.seq = next.seq;
   await keep(pass);
   looks.isAtEnd = fresh.length < stepMax && read.length < rowsMax;
   return looks.isAtEnd;
 }
 
-function begunAnew(looks: Looks, nowMs: number): Looks {
+function restartIfOutdated(looks: Looks, nowMs: number): Looks {
   const isDue = looks.isAtEnd && nowMs - looks.beganMs >= beginEveryMs;
   return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
 }
 
-/** Begins the walk again at the first open address, once it has ended and at most every minute. */
+/** Restarts the walk at the first open address, after it has ended and at most every minute. */
 async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<void> {
   const { looks } = memory;
   const nowMs = parts.clock();
   if (!looks.isAtEnd || nowMs - looks.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // A clock that goes back was wrong, and so was what had expired by it.
+  // If the clock went back, it was wrong before, and addresses may not have expired.
   const seq = nowSeconds < looks.closed.seconds ? 0 : looks.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
   looks.closed = { seq: closed.seq, seconds: nowSeconds };
@@ -189,8 +190,12 @@ async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<v
   looks.beganMs = nowMs;
 }
 
-/** Puts what has to be asked about again behind the others. */
-function remember({ parts, memory: { looks } }: LooksPass, step: Created[], probed: Probed): void {
+/** Moves the records that have to be looked at again behind the others. */
+function recordLooks(
+  { parts, memory: { looks } }: LooksPass,
+  step: Created[],
+  probed: Probed,
+): void {
   const now = parts.clock();
   for (const record of step) {
     const known = looks.again.get(record.address);
@@ -207,8 +212,8 @@ function remember({ parts, memory: { looks } }: LooksPass, step: Created[], prob
 }
 
 /**
- * A restart goes on behind what is kept, and so before each that is asked about again. Since a gap
- * nothing is kept, so that it goes over all.
+ * Saves the position, below all records that have to be looked at again, because a restart
+ * continues there. After a gap nothing is saved, so that a restart looks at all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -220,8 +225,8 @@ async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<voi
   looks.kept = { seq, atMs: now };
 }
 
-/** The vaults with what their intents ask for. A record that does not prove itself is left out. */
-async function holdersOf({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
+/** Reads the vaults and the amounts of their intents. Corrupt records are omitted. */
+async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
   const held = await parts.ledger.findHeld(fresh.map(({ address }) => address));
   return held.flatMap(({ address, terms }) => {
     try {
@@ -238,7 +243,7 @@ async function holdersOf({ parts }: LooksPass, fresh: readonly Created[]): Promi
 type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
-/** @returns undefined where it was too much for the endpoints: the next step asks for less */
+/** Returns undefined if it was too much for the endpoints. The next step is smaller then. */
 async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
@@ -253,12 +258,12 @@ async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Prob
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
-    // A single vault that no endpoint answers for is passed over, and asked about again.
+    // A single vault that no endpoint answers for is skipped, and looked at again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }
 
-/** Money that any of several endpoints shows is enough for a hint. */
+/** A balance that any endpoint shows is enough for a hint. */
 async function probeSome(pass: LooksPass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
   const all = await readHoldings(ofSeveral(pass, pass.memory.looks.turn++), holders);

@@ -19,26 +19,25 @@ import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 
-/** A decision needs this of an intent. `token` lower case, `expirationSeconds` inclusive. */
+/** The part of an intent that a decision needs. `token` is lower case, the expiry inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
-/** The vault at one block. Balances in base units, by token in lower case; zero address: native. */
+/** A vault at one block. Balances are in base units, by token; zero address: native coin. */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose terms do not derive its address, and why. */
+/** A job whose terms do not derive its address, and the cause. */
 export type Corrupt = { job: Job; cause: string };
 
-/** Records verified in one go. Each has up to 24,576 bytes, and the process has other work. */
+/** Records verified without a pause. Each has up to 24,576 bytes, and other work waits. */
 const verifiedMax = 25;
 
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
- * Reads each job's vault at one block: code, native coin, and every listed token besides the
- * intent's own. Where too little is there to act on, though money was seen, a second endpoint is
- * asked.
+ * Reads each job's vault at one block: its code, native coin, the intent's token, and every listed
+ * token. If a balance is too low to act on, it is read again from another endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -69,7 +68,7 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Whether the vault holds too little to act on. */
+/** Returns whether the vault contains too little to act on. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   const held = [...balances.values()].some((amount) => amount > 0n);
   return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
@@ -95,7 +94,7 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // Zero for a token that does not answer: it can neither pay nor return.
+    // Zero for a token that does not answer, because it can neither pay nor be returned.
     mine.forEach(({ balance }, index) => {
       balances.set(tokens[index]!, balance ?? 0n);
     });
@@ -124,7 +123,7 @@ function verify({ parts }: Pass, job: Job): Verified | Corrupt {
   }
 }
 
-/** Groups of one request: a provider is far away, so one request has several. */
+/** Calls in one request, because a round trip to a provider takes long. */
 const groupsMax = 8;
 
 const atHead = (
@@ -157,15 +156,15 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 
 type HoldingsPass = Pass<HoldingsMemory>;
 
-/** Asks enough endpoints, which must say the same; another one first at each turn. */
+/** Asks a quorum of endpoints, which have to agree, with another one first at each turn. */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 
-/** Asks as many, each of which may show something of its own. */
+/** Asks a quorum of endpoints, which can differ. */
 export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
 
-/** Reads in groups. Where no endpoint answers for some, those of the next pass are smaller. */
+/** Reads balances in groups. If no endpoint answers, the groups of the next pass are smaller. */
 async function readGroups(
   pass: HoldingsPass,
   holders: readonly Holder[],
@@ -189,8 +188,8 @@ async function readGroups(
   return holdings;
 }
 
-/** Finds which of `vaults` have code. */
-export async function findCoded(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
+/** Returns those of `vaults` that have code. */
+export async function findWithCode(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
   const holdings = await readGroups(pass, asked, pass.memory.holdings.turn++);
   return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));

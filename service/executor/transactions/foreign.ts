@@ -1,7 +1,7 @@
-// Finds transactions of our keys that the ledger does not know, and adopts them as purposes, so
-// that they are settled and charged like all others: without that, a restore from a backup would
-// let a day's budget be spent twice. A transaction is believed by its signature; which one spent a
-// nonce, and what it cost, is what a quorum of endpoints shows.
+// Finds transactions of our keys that the ledger does not contain, and adopts them as purposes, so
+// that they are settled and charged like all others. Otherwise a restore from a backup would allow
+// a day's budget to be spent twice. A transaction is verified by its signature; a quorum of
+// endpoints has to show that it used the nonce.
 
 import {
   batchSelector,
@@ -28,7 +28,7 @@ import { dayOf, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import { noAccount } from "../ledger/spending.ts";
-import { costOf } from "../money/fees.ts";
+import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
@@ -39,18 +39,19 @@ export type UnknownNonces = {
 
 export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
-/** Blocks whose transactions are adopted in one pass. Each takes some 20 calls to find. */
+/** Blocks whose transactions are adopted in one pass. Finding each takes about 20 calls. */
 const blocksPerPass = 8;
 
-/** After so long without finding the next one, the nodes cannot show it: it is written off. */
+/** If the next transaction is not found for this long, it is written off. */
 const searchSeconds = 60;
 
 /**
- * Adopts what spent the key's nonces from the ledger's next one up to the chain's, if a quorum of
- * endpoints shows that the chain is ahead. Those of earlier days are skipped, because their budgets
- * are over. Until all are found, the key sends nothing, and each counts at its cap.
+ * Adopts the transactions that used the key's nonces from the ledger's next one up to the chain's,
+ * if a quorum of endpoints shows that the chain is ahead. Those of earlier days are skipped,
+ * because their budgets are over. Until all are found, the key sends nothing, and each unknown
+ * transaction reserves its highest cost.
  *
- * @param nonce the key's on chain, as it was read
+ * @param nonce of the key on chain
  * @returns whether purposes were added
  */
 export async function adoptUnknown(
@@ -128,7 +129,7 @@ async function findFirstToday(
   return { block, nonce: Math.max(own, before) };
 }
 
-/** Charges the nonces from `own` up to `reached` at their cap, at most what is left of the day. */
+/** Charges the highest cost of the nonces from `own` up to `reached`, within the day's budget. */
 async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): Promise<void> {
   const { parts, view, signer } = pass;
   const { chainId, budgets } = parts.chain;
@@ -141,20 +142,19 @@ async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): P
   parts.report({ kind: "nonces_written_off", sender: signer.address, count, wei });
 }
 
-/** Computes what a transaction of ours can cost at most, in wei. */
+/** Returns the highest cost of any transaction of ours, in wei. */
 export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
   const { parts, memory } = pass;
   const size = { gas: gasMax(pass), bytes: parts.tuning.batchBytesMax };
-  return costOf(size, parts.chain.fees.perGasMax, memory.sending.dataFee.perByte);
+  return computeCost(size, parts.chain.fees.perGasMax, memory.sending.dataFee.perByte);
 }
 
 /**
- * Adopts the transaction that spent a purpose's nonce, if none of the purpose's own has a receipt.
- * The purpose's jobs are free again.
+ * Adopts the transaction that used a purpose's nonce, if no transaction of the purpose has a
+ * receipt. The purpose's jobs are free again.
  *
- * @returns false if it is not final yet, if too few endpoints show the same, or if it is one of the
- *   purpose's own
- * @throws {ChainUnavailable} if too few endpoints show the same nonce at a block
+ * @returns false if it is not final, if too few endpoints agree, or if it is the purpose's own
+ * @throws {ChainUnavailable} if too few endpoints agree on the nonce at a block
  */
 export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
   const { view, parts, nowSeconds } = pass;
@@ -173,21 +173,21 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {
-    // As in adoptFrom: it is unsigned and paid no gas.
+    // As in adoptFrom, it is unsigned and paid no gas.
     await recordForeign(pass, purpose.nonce, 0n, updates);
     parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   }
   return true;
 }
 
-/** Finds the lowest block that meets a condition. All blocks above it have to meet it, too. */
+/** Finds the lowest block that meets a condition. All blocks above it have to meet it too. */
 async function findFirst(
   high: number,
   guess: number,
   meets: (block: number) => Promise<boolean>,
 ): Promise<number> {
   let low = Math.max(0, Math.min(guess, high));
-  // Signed upon a head that lagged, a nonce may have been spent before: go back until it is not.
+  // If the head lagged at signing, the nonce may have been used before: go back until it was not.
   for (let step = 1; low > 0 && (await meets(low)); step *= 2) {
     high = low;
     low = Math.max(0, low - step);
@@ -209,8 +209,9 @@ const readNonceAt = (pass: Pass<SendMemory>, block: number): Promise<number> =>
   readAgreed(pass.view, [countCall(pass, block)], ([count]) => Number(quantity(count)));
 
 /**
- * Reads a value that a quorum of endpoints shows. A single one could hide what was spent.
- * @throws {ChainUnavailable} if there is none
+ * Reads a value that a quorum of endpoints agrees on. A single endpoint could hide transactions.
+ *
+ * @throws {ChainUnavailable} if there is no such value
  */
 async function readAgreed<Value extends number | boolean>(
   view: Pass["view"],
@@ -228,12 +229,12 @@ async function readAgreed<Value extends number | boolean>(
   const votes = values.map((value) => (value === undefined ? undefined : `${value}`));
   const places = agreed(votes, view.quorum);
   if (places && places.length >= view.quorum) return values[places[0]!]!;
-  throw new ChainUnavailable("too few endpoints show the same");
+  throw new ChainUnavailable("too few endpoints agree");
 }
 
 type Spender = { nonce: number; hash: Hex; shown: unknown };
 
-/** Reads the key's transactions in a block, by nonce; undefined if too few show the same. */
+/** Reads the key's transactions in a block, by nonce; undefined if too few endpoints agree. */
 async function readSpenders({ view, signer }: Pass, block: number) {
   const lists = await view.readEach([
     { method: "eth_getBlockByNumber", params: [toQuantity(block), true] },
@@ -263,7 +264,7 @@ function spendersIn(block: unknown, sender: Hex): Spender[] | undefined {
 
 type Adopted = { purpose: NewPurpose; signed: SignedTransaction };
 
-/** Reads a transaction as a purpose; undefined if it is not signed by the key. */
+/** Returns a transaction as a purpose, or undefined if the key has not signed it. */
 async function describe(
   pass: Pass<SendMemory>,
   shown: unknown,
@@ -304,12 +305,12 @@ async function readSigned(shown: unknown, sender: Hex): Promise<Shown | undefine
     const receiver = to?.toLowerCase() as Hex | undefined;
     return { hash, raw, fee, nonce, data, gas: Number(gas), to: receiver };
   } catch {
-    // A field is missing or malformed, or it is of a type that is not known.
+    // A field is missing or malformed, or the type of the transaction is unknown.
     return undefined;
   }
 }
 
-/** A call of the factory is charged to the creators of its addresses, and else to the chain. */
+/** A call of the factory is charged to the creators of its addresses, others to the chain. */
 async function describeCall(
   { parts }: Pass,
   { to, data, gas }: Shown,
@@ -321,7 +322,7 @@ async function describeCall(
   const payers = new Map(held.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
-    // Its tips are deducted, but they have not decided that it was sent.
+    // Its tips are deducted, but the executor did not send it because of them.
     return {
       address,
       gas: Math.floor(gas / addresses.length),
@@ -352,7 +353,7 @@ async function adopt(
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
-  // A node that showed it needs no copy of it.
+  // The nodes have it already, so it need not be broadcast now.
   memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }

@@ -26,7 +26,7 @@ export type KeySources = KeySource & {
   executorKeys?: string | undefined;
 };
 
-/** Each key of the file, by one form of source, as the settings of the same names have them. */
+/** The keys of the file, each with one source, converted to the settings of the same names. */
 const keysFile = z
   .array(
     z.union([
@@ -41,12 +41,12 @@ const keysFile = z
   )
   .min(1);
 
-/** The one key of the settings, or those of the file. @throws as {@link openSigner} does */
+/** Opens the key of the settings, or the keys of the file. @throws as {@link openSigner} does */
 export function openSigners({ executorKeys, ...source }: KeySources): [Signer, ...Signer[]] {
   if (!executorKeys) return [openSigner(source)];
   const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
   if (executorKey || executorKeystore || executorSignerUrl || executorAddress) {
-    throw new Error("EXECUTOR_KEYS is set beside another key; expected it alone");
+    throw new Error("EXECUTOR_KEYS is set beside another key; expected only one of them");
   }
   const signers = readKeys(executorKeys).map(openSigner);
   const addresses = signers.map(({ address }) => address);
@@ -55,7 +55,7 @@ export function openSigners({ executorKeys, ...source }: KeySources): [Signer, .
   return signers as [Signer, ...Signer[]];
 }
 
-/** @throws an error that shows nothing of the file, since a URL may hold a password */
+/** @throws an error without contents of the file, because a URL can contain a password */
 function readKeys(file: string): KeySource[] {
   const text = readSecret(file, "EXECUTOR_KEYS");
   try {
@@ -79,7 +79,7 @@ export type KeySource = {
   executorAddress?: string | undefined;
 };
 
-/** @throws an error of one sentence that says which setting is at fault, never what it holds */
+/** Opens one key. @throws an error that names the wrong setting, and never shows its value */
 export function openSigner(source: KeySource): Signer {
   refuseTwo(source);
   const { executorSignerUrl } = source;
@@ -89,20 +89,20 @@ export function openSigner(source: KeySource): Signer {
 }
 
 /**
- * Draws a key into `keystore`, under the password in `passwordFile`; where that is missing, one is
- * drawn into it. Both are their owner's alone.
+ * Creates a random key in the file `keystore`, encrypted with the password in `passwordFile`. If
+ * there is no such file, it creates a random password in it. Only the owner can read the files.
  *
  * @returns the address that pays gas, lower case
- * @throws where `keystore` is there: no key is ever overwritten
+ * @throws {Error} if `keystore` exists, because no key is ever overwritten
  */
 export function writeNewKey(keystore: string, passwordFile: string): Hex {
-  if (existsSync(keystore)) throw new Error(`${keystore} is there, and no key is overwritten`);
+  if (existsSync(keystore)) throw new Error(`${keystore} exists, and no key is overwritten`);
   const isNew = { flag: "wx", mode: 0o600 };
   if (!existsSync(passwordFile)) {
     writeFileSync(passwordFile, `${randomBytes(32).toString("hex")}\n`, isNew);
   }
-  const password = passwordOf(readSecret(passwordFile, "--password-file"));
-  if (password === "") throw new Error(`--password-file ${passwordFile} holds no password`);
+  const password = trimLineFeed(readSecret(passwordFile, "--password-file"));
+  if (password === "") throw new Error(`--password-file ${passwordFile} contains no password`);
   const key = generatePrivateKey();
   writeFileSync(keystore, encryptKey(key, password), isNew);
   return privateKeyToAccount(key).address.toLowerCase() as Hex;
@@ -137,7 +137,7 @@ function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySou
   if (!executorPasswordFile) {
     throw new Error("EXECUTOR_KEYSTORE is set without EXECUTOR_PASSWORD_FILE");
   }
-  const password = passwordOf(readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE"));
+  const password = trimLineFeed(readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE"));
   return decryptKey(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
 }
 
@@ -149,8 +149,8 @@ function readSecret(file: string, name: string): string {
   }
 }
 
-/** Editors end a file with a line feed, which is no part of the password. */
-const passwordOf = (text: string) => text.replace(/\r?\n$/, "");
+/** Removes the line feed with which editors end a file. */
+const trimLineFeed = (text: string) => text.replace(/\r?\n$/, "");
 
 type Keystore = {
   cipher: string;
@@ -161,10 +161,10 @@ type Keystore = {
   mac: string;
 };
 
-/** geth's own: a guess of the password takes a second and 256 MB. */
+/** The parameters of geth: a guess of the password takes a second and 256 MB. */
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
-/** The file's text. @param key `0x` and 64 hex digits */
+/** Returns the text of a keystore. @param key `0x` and 64 hex digits */
 function encryptKey(key: Hex, password: string): string {
   const kdfparams = { ...work, salt: randomBytes(32).toString("hex") };
   const iv = randomBytes(16);
@@ -177,20 +177,20 @@ function encryptKey(key: Hex, password: string): string {
     cipherparams: { iv: iv.toString("hex") },
     kdf: "scrypt",
     kdfparams,
-    mac: macOf(derived, ciphertext).toString("hex"),
+    mac: computeMac(derived, ciphertext).toString("hex"),
   };
   const address = privateKeyToAddress(key).slice(2).toLowerCase();
   return `${JSON.stringify({ version: 3, id: randomUUID(), address, crypto })}\n`;
 }
 
-/** @throws an error of one sentence, with no secret, that names the setting at fault */
+/** @throws an error without a secret that names the wrong setting */
 function decryptKey(text: string, password: string): Hex {
   const { kdfparams, ...parsed } = parse(text);
   const derived = derive(password, kdfparams);
   const ciphertext = bytes(parsed.ciphertext);
   const mac = bytes(parsed.mac);
-  if (mac.length !== 32 || !timingSafeEqual(macOf(derived, ciphertext), mac)) {
-    throw new Error("EXECUTOR_PASSWORD_FILE does not hold the password of EXECUTOR_KEYSTORE");
+  if (mac.length !== 32 || !timingSafeEqual(computeMac(derived, ciphertext), mac)) {
+    throw new Error("EXECUTOR_PASSWORD_FILE does not contain the password of EXECUTOR_KEYSTORE");
   }
   const iv = bytes(parsed.cipherparams.iv);
   const decipher = createDecipheriv("aes-128-ctr", derived.subarray(0, 16), iv);
@@ -199,7 +199,7 @@ function decryptKey(text: string, password: string): Hex {
 
 const bytes = (digits: string) => Buffer.from(fromHex(`0x${digits}`));
 
-const macOf = (derived: Buffer, ciphertext: Buffer) =>
+const computeMac = (derived: Buffer, ciphertext: Buffer) =>
   Buffer.from(keccak256(Buffer.concat([derived.subarray(16, 32), ciphertext])));
 
 function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"]): Buffer {
@@ -207,10 +207,10 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
     const options = { N: n, r, p, maxmem: 256 * n * r };
     return scryptSync(password, bytes(salt), dklen, options);
   } catch {
-    // Such as n 262144 with r 1, which RFC 7914 does not allow and some libraries write.
+    // For example n 262144 with r 1, which RFC 7914 does not allow, but some libraries write.
     throw new Error(
-      `EXECUTOR_KEYSTORE asks for scrypt with n ${n}, r ${r}, p ${p}, which this Node does not ` +
-        "compute; expected a keystore as geth and Foundry write it, with r 8",
+      `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which this Node does not ` +
+        "support; expected a keystore as geth and Foundry write it, with r 8",
     );
   }
 }
@@ -220,7 +220,7 @@ function parse(text: string): Keystore {
     const { crypto } = JSON.parse(text) as { crypto: Keystore };
     if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
   } catch {
-    // Falls through to the same sentence: what the file holds is not for a log.
+    // The same error follows, because the contents of the file must not be logged.
   }
   throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
 }

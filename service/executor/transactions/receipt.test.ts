@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { encodeAbiParameters, encodeEventTopics } from "viem";
 import { explainRevert } from "../../chain/simulation/revert.ts";
-import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
+import { decodeOutcomes, parseReceipt, type Receipt } from "./receipt.ts";
 
 const factory: Hex = `0x${"fa".repeat(20)}`;
 const vault: Hex = `0x${"0a".repeat(20)}`;
@@ -42,35 +42,35 @@ const itemFailed = (caller: Hex, index: bigint) => ({
   data: encodeAbiParameters([{ type: "bytes" }], ["0x"]),
 });
 
-describe("receiptOf", () => {
+describe("parseReceipt", () => {
   test("ChainUnavailable for what is no receipt; undefined where there is none", () => {
     const name = "ChainUnavailable";
-    assert.throws(() => receiptOf("0x"), { name, message: 'wanted a receipt, found "0x"' });
-    assert.throws(() => receiptOf({ logs: 1 }), {
+    assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
+    assert.throws(() => parseReceipt({ logs: 1 }), {
       name,
       message: "wanted logs of a receipt, found 1",
     });
-    assert.equal(receiptOf(null), undefined);
+    assert.equal(parseReceipt(null), undefined);
   });
 });
 
-describe("outcomesOf", () => {
+describe("decodeOutcomes", () => {
   test("the failure of an item of a batch that somebody else made says nothing of ours", () => {
-    assert.deepEqual(outcomesOf(receipt(itemFailed(token, 1n)), factory, sent), []);
-    assert.deepEqual(outcomesOf(receipt(itemFailed(sender, 2n)), factory, sent), []);
+    assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
+    assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
   test("the failure of an item is of the vault at its place", () => {
-    const [outcome] = outcomesOf(receipt(itemFailed(sender, 1n)), factory, sent);
+    const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });
 
   test("an event of another contract says nothing, however it looks", () => {
-    assert.deepEqual(outcomesOf(receipt(log(token)), factory, sent), []);
+    assert.deepEqual(decodeOutcomes(receipt(log(token)), factory, sent), []);
   });
 
   test("the factory's events, with measured amounts", () => {
-    const [outcome] = outcomesOf(receipt(log(factory)), factory, sent);
+    const [outcome] = decodeOutcomes(receipt(log(factory)), factory, sent);
     assert.deepEqual(outcome, { kind: "executed", vault, token, amount: 100n, left: 40n });
   });
 });

@@ -28,13 +28,13 @@ export type Receipt = {
   blockNumber: number;
   succeeded: boolean;
   gasUsed: number;
-  /** In wei: gas used times what it cost, and the fee for bytes where the chain has one. */
+  /** In wei: the gas used times its price, plus the fee for bytes if the chain has one. */
   paid: bigint;
   logs: Log[];
 };
 
-/** @throws {ChainUnavailable} when it is not a receipt; null is undefined: not mined there */
-export function receiptOf(value: unknown): Receipt | undefined {
+/** Returns undefined for null: not mined. @throws {ChainUnavailable} if it is not a receipt */
+export function parseReceipt(value: unknown): Receipt | undefined {
   if (value === null) return undefined;
   if (typeof value !== "object") throw unlike("a receipt", value);
   const receipt = value as Record<string, unknown>;
@@ -51,20 +51,22 @@ export function receiptOf(value: unknown): Receipt | undefined {
   };
 }
 
-/** A transaction as it was sent: its sender, and the vaults of a batch's items. All lower case. */
+/** The sender of a transaction, and the vaults of a batch's items. Lower case. */
 export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
- * @param factory lower case. Events of other contracts are ignored, and so is `ItemFailed` of a
- *   batch that a target sent of its own.
+ * Returns the outcomes that the factory's events show. Events of other contracts are ignored, and
+ * so is `ItemFailed` of a batch that a target called.
+ *
+ * @param factory lower case
  */
-export function outcomesOf(receipt: Receipt, factory: Hex, sent: SentBatch): VaultOutcome[] {
+export function decodeOutcomes(receipt: Receipt, factory: Hex, sent: SentBatch): VaultOutcome[] {
   return receipt.logs
     .filter((log) => log.address === factory)
-    .flatMap((log) => outcomeOf(log, sent) ?? []);
+    .flatMap((log) => decodeOutcome(log, sent) ?? []);
 }
 
-function outcomeOf(log: Log, { sender, vaults }: SentBatch): VaultOutcome | undefined {
+function decodeOutcome(log: Log, { sender, vaults }: SentBatch): VaultOutcome | undefined {
   const event = decodeFactoryEvent(log);
   if (!event) return undefined;
   if (event.name === "ItemFailed") {
@@ -80,7 +82,7 @@ function outcomeOf(log: Log, { sender, vaults }: SentBatch): VaultOutcome | unde
   return { kind: "recovery_failed", vault, token, reason: explainRevert(event.reason) };
 }
 
-/** In wei, by address; a token's log is believed as far as the operator has a price for it. */
+/** Returns the tips of a transaction in wei, by address. Only tokens with a price count. */
 export function tipsIn(
   { logs }: Receipt,
   { sender, addresses }: Purpose,
@@ -97,11 +99,10 @@ export function tipsIn(
 }
 
 /**
- * Divides the gas that a batch used where no trace says who took it. An item that failed may have
- * burned all it was given, so one that ran is charged no more than its estimate, and those that
- * failed take the rest. If all ran, or all failed, each pays by its estimate.
+ * Divides the gas of a batch without a trace. A failed item may have burned all its gas, so an item
+ * that ran is charged at most its estimate, and the failed ones are charged the rest.
  *
- * @returns the gas of each address; undefined: by estimates
+ * @returns the gas of each address; undefined if all ran or all failed: divide by the estimates
  */
 export function divideGas(
   shares: readonly Pick<Share, "address" | "gas">[],
@@ -113,7 +114,7 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumOf(shares);
-  // The limit has the margin, and the estimate has not.
+  // A limit includes the margin; an estimate does not.
   const taken = new Map(
     ran.map(({ address, gas }) => [
       address,
@@ -134,16 +135,16 @@ export const openTraceMemory = (): TraceMemory => ({
   traces: { untracedMs: Number.NEGATIVE_INFINITY },
 });
 
-/** A node that is not done by then is no help: the pass waits for it. */
+/** The time limit of a trace, because the pass waits for it. */
 const traceMsMax = 2000;
-/** Where too few trace, as often as this one is asked again: a stranger can make a trace slow. */
+/** How long no trace is requested after too few endpoints gave one: some traces are slow. */
 const untracedMs = hourMs;
 
 /**
- * Reads the gas that each address took; undefined where too few endpoints say the same. Who shares
- * a transaction otherwise pays by what was estimated.
+ * Reads the gas that each address used from traces. Returns undefined if too few endpoints agree,
+ * so that the cost is divided by the estimates.
  */
-export async function readGasTaken(
+export async function readGasUsed(
   { parts, memory, view }: TracePass,
   { transactionHash, gasUsed }: Pick<Receipt, "transactionHash" | "gasUsed">,
   vaults: readonly Hex[],
@@ -154,7 +155,7 @@ export async function readGasTaken(
   const askers = view.askers(0);
   const lists = await Promise.all(askers.map(({ ask }) => ask([{ method, params }], traceMsMax)));
   const traces = lists.map(
-    (list) => readAnswers([Array.isArray(list) ? list : undefined], 0, gasOf)[0],
+    (list) => readAnswers([Array.isArray(list) ? list : undefined], 0, parseTrace)[0],
   );
   const votes = traces.map((gas) => gas && `${gas}`);
   if (votes.filter(Boolean).length < view.quorum) memory.traces.untracedMs = parts.clock();
@@ -164,29 +165,28 @@ export async function readGasTaken(
     if (vote && !places.includes(place)) askers[place]!.accuse(method);
   });
   const gas = traces[places[0]!]!;
-  // A fifth of what was used may have been given back.
+  // A fifth of the gas may have been refunded.
   const isTooMuch = gas.reduce((sum, each) => sum + each, 0) > gasUsed * 1.25;
   if (gas.length !== vaults.length || isTooMuch) return undefined;
   return new Map(vaults.map((vault, index) => [vault, gas[index]!]));
 }
 
-/** The parts of a pass that it uses. */
 type TracePass = {
   parts: Pick<Parts, "clock">;
   memory: TraceMemory;
   view: View;
 };
 
-/** The factory calls itself once for each item; a batch that ran out of gas has fewer. */
-function gasOf(trace: unknown): number[] {
+/** Returns the gas of each item: the factory calls itself once for each. */
+function parseTrace(trace: unknown): number[] {
   const { calls = [] } = trace as { calls?: { gasUsed: unknown }[] };
   return calls.map(({ gasUsed }) => Number(quantity(gasUsed)));
 }
 
 /**
- * The receipt that enough endpoints show, every field that is acted on. An endpoint without one may
- * lag, so it contradicts none. Absent if enough of them have none: what one more says or leaves
- * out could hold the nonce for ever. The block that spent it is looked for before it is given up.
+ * Finds the receipt that a quorum of endpoints shows, by all fields that are used. An endpoint
+ * without a receipt may lag, so it contradicts none. "absent": a quorum has no receipt, regardless
+ * of the others, because a single endpoint could otherwise block the nonce forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],
@@ -210,13 +210,13 @@ export function compareReceipts(
 
 type Agreement = {
   found: Receipt | "absent" | "unknown" | "disagreement";
-  /** The places of those that show another receipt than enough do. */
+  /** The positions of endpoints that show another receipt than a quorum does. */
   others: number[];
 };
 
 function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {
   try {
-    return list.map((answer) => receiptOf(resultOf(answer))).find((receipt) => receipt);
+    return list.map((answer) => parseReceipt(resultOf(answer))).find((receipt) => receipt);
   } catch {
     return "unknown";
   }

@@ -1,5 +1,5 @@
-// Sends transactions: signs, stores, and only then broadcasts, so that the ledger knows of every
-// transaction that any node may have.
+// Sends transactions: signs, stores, and only then broadcasts, so that the ledger contains every
+// transaction that a node can have.
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
@@ -9,24 +9,24 @@ import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import {
-  baseFeeAfter,
+  boundNextBaseFee,
   bumpFee,
-  costOf,
+  computeCost,
   type DataFee,
   dataFeeCall,
-  dataFeeOf,
   type Fee,
   feeHistoryCall,
+  findDemandedPrice,
   gasPriceCall,
   isFree,
   max,
-  nextBaseFeeOf,
-  priceDemanded,
-  priorityAsked,
+  mergeDataFees,
+  parseDataFee,
+  parseNextBaseFee,
+  parsePriorityFee,
   type Size,
   suggestFee,
   unknownDataFee,
-  weighDataFee,
 } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 
@@ -61,40 +61,40 @@ export const openSendMemory = (): SendMemory => ({
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
- * A transfer of nothing to oneself takes so much. It fills a gap, or replaces a transaction that
- * has become pointless.
+ * The gas of a transfer of nothing from a key to itself. It fills a gap, or replaces a transaction
+ * that has become pointless.
  */
 export const idleGas = 21_000;
 const nothing = { data: "0x", gas: idleGas } as const;
 
-/** EIP-7825: no chain's block holds a transaction of more gas. */
+/** EIP-7825: a block contains no transaction of more gas. */
 const transactionGasMax = 16_777_216n;
 
-/** The gas that a transaction may be given now: by the chain, and by the operator. */
+/** Returns the highest gas limit of a transaction: the chain's or the operator's. */
 export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   const { gasLimit } = view.head;
   const chains = Number(gasLimit < transactionGasMax ? gasLimit : transactionGasMax);
   return Math.min(chains, parts.tuning.batchGasMax);
 }
 
-/**
- * The costs of sending and the money to pay them with, as of one pass, in wei. A byte of calldata
- * costs `perByte` at most. Transactions that are not mined yet may cost `reserved`.
- */
+/** The money of a key and the current costs of sending, in wei. */
 export type Purse = {
   suggested: Fee;
+  /** The lowest fee per gas with which a transaction would be mined now. */
   neededPerGas: bigint;
-  /** Per gas, of the block that comes next. */
+  /** The base fee per gas of the next block. */
   nextBaseFee: bigint;
+  /** The highest fee for a byte of calldata. */
   perByte: bigint;
-  /** Endpoints show it: the middle is taken, of two that differ the greater. */
+  /** The median of the reported balances, or the higher one if there are two. */
   balance: bigint;
-  /** The same, but of two that differ the lesser is taken. */
+  /** The median of the reported balances, or the lower one if there are two. */
   balanceSure: bigint;
+  /** The highest cost of the transactions that are not mined. */
   reserved: bigint;
 };
 
-/** Reads nothing until it is first asked. */
+/** Returns a function that reads the purse when it is first called. */
 export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Promise<Purse> {
   let purse: Promise<Purse> | undefined;
   return () => {
@@ -103,11 +103,11 @@ export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Pr
   };
 }
 
-/** The greater of two balances is tried: a send that it does not cover is refused free. */
+/** The higher of two balances is tried, because a refused transaction costs nothing. */
 async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
-  // Asked last, and only once enough endpoints have refused a transaction as too cheap.
+  // The last call, and only after enough endpoints refused a transaction as too cheap.
   const isTooCheap = memory.sending.underpriced.size > 0;
   const calls = [
     { method: "eth_getBalance", params: [signer.address, view.at] },
@@ -123,13 +123,13 @@ async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<P
   }
   const { baseFee } = view.head;
   const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
-  const demanded = priceDemanded(prices, view.quorum) - baseFee;
-  const asked = max(demanded, middle(readAnswers(lists, 1, priorityAsked)) ?? 0n);
+  const demanded = findDemandedPrice(prices, view.quorum) - baseFee;
+  const asked = max(demanded, middle(readAnswers(lists, 1, parsePriorityFee)) ?? 0n);
   const { fee, neededPerGas } = suggestFee(baseFee, asked, parts.chain.fees);
-  const nextBaseFee = nextBaseFeeOf(baseFee, middle(readAnswers(lists, 1, baseFeeAfter)));
+  const nextBaseFee = boundNextBaseFee(baseFee, middle(readAnswers(lists, 1, parseNextBaseFee)));
   if (!isFree(memory.sending.dataFee, nowMs)) {
-    const bounds = readAnswers(lists, 2, (result) => dataFeeOf(result) ?? 0n);
-    memory.sending.dataFee = weighDataFee(memory.sending.dataFee, bounds, {
+    const bounds = readAnswers(lists, 2, (result) => parseDataFee(result) ?? 0n);
+    memory.sending.dataFee = mergeDataFees(memory.sending.dataFee, bounds, {
       quorum: view.quorum,
       nowMs,
     });
@@ -144,31 +144,31 @@ async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<P
     perByte,
     balance,
     balanceSure,
-    reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose, perByte), 0n),
+    reserved: unmined.reduce((sum, purpose) => sum + computeCostMax(purpose, perByte), 0n),
   };
 }
 
-/** How much gas costs as much as a byte. */
-export const gasPerByte = ({ perByte, suggested }: Purse): number =>
+/** Returns the gas that costs as much as a byte of calldata. */
+export const computeGasPerByte = ({ perByte, suggested }: Purse): number =>
   suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
 
 type Sized = Pick<Order, "gas" | "data">;
 export const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
-/** Computes what the dearest of a purpose's transactions may cost. @param perByte as of now */
-export function costMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
+/** Returns the highest cost of a purpose's transactions. @param perByte the current fee */
+export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
   const costs = transactions.map(({ isFill, fee }) =>
-    costOf(sizeOf(isFill ? nothing : purpose), fee.maxFee, perByte),
+    computeCost(sizeOf(isFill ? nothing : purpose), fee.maxFee, perByte),
   );
   return costs.reduce(max, 0n);
 }
 
-/** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
+/** Returns whether the balance pays for one more transaction, and for its replacement. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
-  return balance >= reserved + 2n * costOf(size, suggested.maxFee, perByte);
+  return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
 }
 
-/** The same by what no endpoint contradicts. */
+/** Does the same with the balance that no endpoint contradicts. */
 export const surelyAffords = (purse: Purse, size: Size): boolean =>
   canAfford({ ...purse, balance: purse.balanceSure }, size);
 
@@ -181,7 +181,8 @@ export type Order = {
 };
 
 /**
- * Signs, stores, broadcasts. The caller has checked {@link canAfford}.
+ * Signs, stores, and broadcasts a transaction. The caller has checked {@link canAfford}.
+ *
  * @throws {SignerFailed} before anything is stored
  */
 export async function send(pass: SendPass, purse: Purse, order: Order): Promise<void> {
@@ -190,7 +191,7 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
   const signed = await sign(pass, order, fee);
   const purpose = { ...order, sender: pass.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
-  purse.reserved += costOf(sizeOf(order), fee.maxFee, purse.perByte);
+  purse.reserved += computeCost(sizeOf(order), fee.maxFee, purse.perByte);
   await broadcast(pass, { id, nonce: order.nonce, transactions: [signed] }, signed);
   const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
@@ -198,12 +199,13 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 }
 
 /**
- * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more. What
- * the key cannot pay for stays as it is, since nodes would refuse it.
+ * Replaces the transaction of `purpose` at its nonce, for at least an eighth more. If the key
+ * cannot pay for that, nothing changes, because nodes would refuse the replacement.
  *
- * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
- * @param isTooMuch whether a budget refuses so many wei more: then its nonce is given back
- * @returns wei that it may take more than before
+ * @param isMoot nothing of the purpose can succeed, so the nonce is used for a transfer of nothing
+ * @param isTooMuch whether a budget refuses this increase in wei: then a transfer of nothing is
+ *   sent
+ * @returns the increase of the highest cost, in wei
  */
 export async function replace(
   pass: SendPass,
@@ -214,15 +216,15 @@ export async function replace(
 ): Promise<bigint> {
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
-  // A transaction that no node took into its pool need not be outbid.
+  // A transaction that no node accepted need not be outbid.
   const isNew = memory.sending.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
     ? noLess(newest.fee, suggested)
     : bumpFee(newest.fee, suggested, view.head.baseFee, parts.chain.fees);
-  const spoken = costMax(purpose, purse.perByte);
+  const spoken = computeCostMax(purpose, purse.perByte);
   const raiseOf = (order: Sized) =>
-    fee ? costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;
+    fee ? computeCost(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;
   const isIdle = isMoot || isTooMuch(raiseOf(purpose));
   const order: Order = isIdle ? { ...purpose, kind: "fill", ...nothing } : purpose;
   const raise = raiseOf(order);
@@ -245,18 +247,18 @@ export async function replace(
   return more;
 }
 
-/** The newest transaction of a purpose offers the most: it is the one that is sent again. */
+/** Never offers less, because the newest transaction of a purpose is the one that is resent. */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
   priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
-/** The key did not sign, or did not a moment ago: it rests. */
+/** The key did not sign, or is not asked because it just failed to. */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
 
-/** A key that did not sign is asked again after so long. */
+/** A key that did not sign is asked again after this time. */
 const signerRestMs = 15_000;
 
 export const isResting = ({ parts, memory, signer }: SendPass): boolean =>
@@ -292,7 +294,7 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
 
 type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlock: number }[] };
 
-/** Sends to every endpoint that may have it: it is enough that one of them takes it. */
+/** Sends a transaction to every endpoint that may have it. It is enough if one accepts it. */
 export async function broadcast(
   pass: SendPass,
   purpose: Sent,
@@ -301,20 +303,22 @@ export async function broadcast(
   const { parts, memory, view } = pass;
   const { id, nonce } = purpose;
   memory.sending.sentMs.set(hash, parts.clock());
-  const told = await tell(pass, purpose, [{ method: "eth_sendRawTransaction", params: [raw] }]);
-  const refusals = told.flatMap(({ rpc, answers }) => {
+  const responses = await submit(pass, purpose, [
+    { method: "eth_sendRawTransaction", params: [raw] },
+  ]);
+  const refusals = responses.flatMap(({ rpc, answers }) => {
     const answer = answers?.[0];
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // Settling finds out by which transaction the nonce was used.
+    // Settling finds the transaction that used the nonce.
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // One refusal is not enough, unless there is no other endpoint. A lone relay's word raises no
-  // fee: where it is right, the transaction is stuck, and is replaced for that.
-  const heard = told.filter(({ answers }) => answers !== undefined).length;
+  // One refusal is not enough, unless there is no other endpoint. A single relay never raises the
+  // fee: if it is right, the transaction is stuck and is replaced for that reason.
+  const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
     (kind) => kind === "replacement_underpriced" || kind === "fee_too_low",
@@ -323,12 +327,12 @@ export async function broadcast(
   const quorum = count > 0 ? Math.min(2, count) : view.quorum;
   const { hopeless } = memory.sending;
   const overGas = refusals.filter((kind) => kind === "over_block_gas").length;
-  if (overGas < quorum || overGas <= heard / 2) hopeless.delete(id);
+  if (overGas < quorum || overGas <= answered / 2) hopeless.delete(id);
   else if (!hopeless.has(id)) hopeless.set(id, pass.nowSeconds);
 }
 
-/** Relays hear of it first; the chain's endpoints never, unless the operator lets them. */
-async function tell(
+/** Sends to the relays if there are any, and to the endpoints only if the operator allows that. */
+async function submit(
   { parts, memory, view }: SendPass,
   { transactions }: Sent,
   calls: Call[],
@@ -336,14 +340,14 @@ async function tell(
   const { relays } = memory;
   const since = transactions[0]?.signedBlock ?? view.head.number;
   const isOpen = view.head.number - since >= (parts.chain.sendFallbackBlocks ?? Infinity);
-  const [told, heard] = await Promise.all([
-    relays.tell(calls),
+  const [fromRelays, fromEndpoints] = await Promise.all([
+    relays.send(calls),
     relays.count === 0 || isOpen ? view.readEach(calls) : [],
   ]);
-  return [...told, ...heard.map((answers, place) => ({ rpc: `${place}`, answers }))];
+  return [...fromRelays, ...fromEndpoints.map((answers, place) => ({ rpc: `${place}`, answers }))];
 }
 
-/** The sender's nonce in the state after `view.head`. */
+/** Reads the key's nonce in the state after `view.head`. */
 export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promise<number> {
   const params = [signer.address, view.at];
   const [answer] = await view.read([{ method: "eth_getTransactionCount", params }]);
@@ -361,9 +365,8 @@ export async function readNonces({
 }
 
 /**
- * Reads the nonce to use next, which is the ledger's. The next pass adopts transactions that the
- * ledger does not know.
- * @returns why there is none: the chain is ahead of the ledger, or too few endpoints answer
+ * Returns the next nonce of the ledger, or the reason why it cannot be used: the chain is ahead of
+ * the ledger, or too few endpoints answer. The next pass adopts unknown transactions.
  */
 export async function nextNonce(
   pass: SendPass,
@@ -377,6 +380,7 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // With one endpoint silent, the other suffices where it does not contradict the ledger.
+  // If one endpoint is silent, the other is enough, provided that it does not contradict the
+  // ledger.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

@@ -4,10 +4,10 @@
 
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";
-import { type Budgets, refusalOf, reserveFor } from "../money/budgets.ts";
-import { costOf } from "../money/fees.ts";
+import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts";
+import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
-import { findCoded } from "../payments/vaults.ts";
+import { findWithCode } from "../payments/vaults.ts";
 import type { Rest } from "../rest.ts";
 import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
 import {
@@ -44,13 +44,13 @@ export type KeyPass = Pass<
   SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: Pick<Rest, "isAsleep"> }
 >;
 
-/** Settles what the key has sent, as far as it is final. @param pass with the key as its signer */
+/** Settles the key's final transactions, and returns its state. @param pass of the key */
 export async function openKey(pass: KeyPass): Promise<SendingKey> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
   let pending = await parts.ledger.findPending(chainId, signer.address);
   const isBehind = pass.memory.unknownNonces.has(signer.address);
-  const { nonce, isFresh } = await nonceOf(pass, pending.length > 0 || isBehind);
+  const { nonce, isFresh } = await readKeyNonce(pass, pending.length > 0 || isBehind);
   if (isFresh && (await adoptUnknown(pass, nonce))) {
     pending = await parts.ledger.findPending(chainId, signer.address);
   }
@@ -62,7 +62,7 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
   return { pass, nonce, isFresh, pending, unmined, openPurse: openPurse(pass, unmined) };
 }
 
-/** Keeps the key's transactions moving. Where it signs nothing, the other keys go on. */
+/** Keeps the key's transactions moving. If the key does not sign, other keys are not affected. */
 export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
   const { pass, nonce, isFresh, pending, unmined } = key;
   if (!isFresh && unmined.length === 0) return;
@@ -73,12 +73,12 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
   }
 }
 
-/** While nothing is pending, the nonce is read this seldom, and while the chain sleeps. */
+/** How long a nonce is used while nothing is pending, and while the chain sleeps. */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
 
-/** Read at each head while something is pending; the sender's balance is shown as often. */
-async function nonceOf(
+/** Reads the nonce at each head while something is pending, and otherwise less often. */
+async function readKeyNonce(
   pass: KeyPass,
   isPending: boolean,
 ): Promise<{ nonce: number; isFresh: boolean }> {
@@ -94,13 +94,13 @@ async function nonceOf(
   return { nonce, isFresh: true };
 }
 
-/** Each replacement costs more, so only the first few of a stuck queue are touched per pass. */
+/** Replacements in one pass. Each costs more, and the first ones may free the rest of the queue. */
 const replacedPerPassMax = 4;
 
-/** Gaps filled in one pass. A nonce that leaves more of them is likely an endpoint's lie. */
+/** Gaps filled in one pass. A nonce that leaves more gaps is probably an endpoint's lie. */
 const gapsPerPassMax = 16;
 
-/** @param nonce the sender's on chain */
+/** @param nonce of the key on chain */
 async function upkeep(
   pass: KeyPass,
   openPurse: () => Promise<Purse>,
@@ -121,7 +121,7 @@ async function upkeep(
       continue;
     }
     const day = await budgets();
-    const isTooMuch = (wei: bigint) => refusalOf(day, purpose.shares, wei) !== undefined;
+    const isTooMuch = (wei: bigint) => findBudgetRefusal(day, purpose.shares, wei) !== undefined;
     const raise = await replace(pass, await openPurse(), purpose, isMoot, isTooMuch);
     reserveFor(day, purpose.shares, raise);
   }
@@ -138,7 +138,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
-  // Of two it is the higher one, of three the middle.
+  // The median of three nonces, or the higher of two.
   const reached = nonces[Math.floor((nonces.length - 1) / 2)]!;
   for (const purpose of undone) {
     const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
@@ -148,7 +148,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   }
 }
 
-/** Fills nonces below the next one that no purpose has, as after the loss of a database. */
+/** Fills nonces below the next one that have no purpose, for example after a lost database. */
 async function fillGaps(
   pass: KeyPass,
   openPurse: () => Promise<Purse>,
@@ -169,7 +169,7 @@ async function fillGaps(
     const size = sizeOf(order);
     if (!canAfford(purse, size)) continue;
     await send(pass, purse, order);
-    (await budgets()).reserveForChain(costOf(size, purse.suggested.maxFee, purse.perByte));
+    (await budgets()).reserveForChain(computeCost(size, purse.suggested.maxFee, purse.perByte));
     parts.report({ kind: "gap_filled", nonce: gap });
   }
 }
@@ -186,14 +186,14 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 
 /**
  * Seconds for which nodes have to refuse a transaction as too large for any block. Its gas limit is
- * below the one that blocks show, so a refusal may be a passing fault of the nodes.
+ * below that of blocks, so a refusal can be a temporary fault of the nodes.
  */
 const hopelessSeconds = 60;
 
 const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =>
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
-/** Whether no block can hold it or, once a block has come since, it waited too long or is cheap. */
+/** Returns whether no block can contain it, or whether it has not been mined since a new block. */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
   if (isHopeless(pass, purpose)) return true;
@@ -201,7 +201,7 @@ function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   return memory.sending.underpriced.has(purpose.id) || isOverdue(pass, purpose);
 }
 
-/** Whether it offers less than the base fee, or has waited too long. */
+/** Returns whether it offers less than the base fee, or has waited too long. */
 function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
   if (newest.fee.maxFee < view.head.baseFee) return true;
@@ -209,16 +209,16 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Whether a new transaction would offer more. Nodes that call anything else underpriced could raise
- * the price in each block, so what they say is not enough.
+ * Returns whether a new transaction would offer more. The refusals of nodes are not enough: with
+ * them, nodes could raise the price in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;
   return fee.maxFee < suggested.maxFee || fee.priorityFee < suggested.priorityFee;
 }
 
-/** Whether every vault of it is over already, so that none of its executions can run. */
+/** Returns whether every vault of it already has code, so that no execution can run. */
 async function isOver(pass: KeyPass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
-  return (await findCoded(pass, purpose.addresses)).size === purpose.addresses.length;
+  return (await findWithCode(pass, purpose.addresses)).size === purpose.addresses.length;
 }

@@ -1,24 +1,24 @@
-// Ends purposes: by the receipt of any transaction ever signed for them, shown by a quorum of
-// endpoints, in a block that still stands, and confirmed by the code of the vaults. Jobs go on once
-// the receipt has its confirmations; the cost is charged once its block is final.
-// A nonce counts as taken by another transaction only once that transaction is found.
+// Ends purposes with the receipt of any transaction that was signed for them. A quorum of endpoints
+// has to show it, in a block of the chain, and the vaults have to have code. The jobs continue when
+// the receipt has its confirmations; the cost is charged when its block is final. A nonce counts as
+// used by another transaction only after that transaction was found.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { middle, readAnswers, type View } from "../../chain/rpc/view.ts";
 import { midnightAfter } from "../../flow/days.ts";
-import { type JobUpdate, patience, retryAt } from "../ledger/jobs.ts";
+import { computeRetryAt, computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { ChainSettings, Pass } from "../pass.ts";
-import { findCoded, type HoldingsMemory } from "../payments/vaults.ts";
+import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
 import { adoptReplacement } from "./foreign.ts";
 import {
   compareReceipts,
+  decodeOutcomes,
   divideGas,
-  outcomesOf,
   type Receipt,
-  readGasTaken,
+  readGasUsed,
   type TraceMemory,
   tipsIn,
 } from "./receipt.ts";
@@ -40,13 +40,13 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 /** The pass of a function that settles purposes. */
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
-/** Passes in a row without a receipt before another transaction is looked for. */
+/** Passes in a row without a receipt before another transaction is searched for. */
 const absentPassesMin = 3;
 
-/** How soon an address is looked at again whose transaction was replaced by one of nothing. */
+/** How soon an address is examined again after its transaction was replaced by a fill. */
 const freedSeconds = 60;
 
-/** @param usedBelow the sender's nonce on chain: every lower one was spent on something */
+/** Settles or confirms mined purposes. @param usedBelow the key's nonce on chain */
 export async function settle(
   pass: SettlePass,
   pending: readonly Purpose[],
@@ -55,19 +55,19 @@ export async function settle(
   const { parts, memory, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // A receipt settled above the newest anchor would stay settled if a reorganisation replaced it.
+  // A receipt above the newest anchor would stay settled if a reorganization replaced its block.
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
-  const below = used.filter((purpose) => !isAbove(anchor, purpose, view.head.number));
+  const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
   const finalBlock = Math.min(await readFinalBlock(view, parts.chain), anchor);
   const deepBlock = Math.max(
     finalBlock,
     Math.min(view.head.number - parts.chain.confirmations, anchor),
   );
-  const boundOf = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
+  const readBound = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
   const asked = below.filter((purpose) => {
     const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
-    return minedAt === null || minedAt <= boundOf(purpose);
+    return minedAt === null || minedAt <= readBound(purpose);
   });
   if (asked.length === 0) return;
   const calls = asked.flatMap((purpose) =>
@@ -85,18 +85,18 @@ export async function settle(
     at = end;
     const receipt = await findReceipt(pass, purpose, mine);
     if (!receipt) continue;
-    if (receipt.blockNumber <= boundOf(purpose)) {
+    if (receipt.blockNumber <= readBound(purpose)) {
       deep.push({ purpose, receipt, isFinal: receipt.blockNumber <= finalBlock });
     } else await awaitDepth(pass, purpose, receipt);
   }
-  const seen = await readSeen(pass, deep);
-  for (const each of deep) await record(pass, each, seen);
+  const evidence = await readEvidence(pass, deep);
+  for (const each of deep) await recordReceipt(pass, each, evidence);
 }
 
-/** `isFinal`: it is settled, and otherwise confirmed: its jobs go on, and its cost waits. */
+/** `isFinal`: the purpose is settled. Otherwise it is confirmed: its cost is charged later. */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
-/** The receipt is read again once its block is deep enough. */
+/** Remembers the block of a receipt, which is read again when the block is deep enough. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
@@ -108,13 +108,15 @@ async function awaitDepth(
   if (isNews) await parts.ledger.noteMined(fence, id);
 }
 
-/** Whether it can only be mined above the anchor. A signer's head above the chain's was a lie. */
-function isAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
+/**
+ * Returns whether it can only be mined above the anchor. A signed block above the head is false.
+ */
+function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
   return anchor <= signedBlock && signedBlock <= head;
 }
 
-/** The newest block that is taken for final: as most endpoints say, else by blocks on top of it. */
+/** Returns the newest final block: by the `finalized` tag, or else by its confirmations. */
 export async function readFinalBlock(
   view: Pick<View, "head" | "quorum" | "readEach">,
   { confirmations, finality }: Pick<ChainSettings, "confirmations" | "finality">,
@@ -139,39 +141,39 @@ async function findReceipt(
     parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
     return undefined;
   }
-  if (found === "absent") await suspect(pass, purpose);
+  if (found === "absent") await searchReplacement(pass, purpose);
   if (typeof found === "string") return undefined;
   memory.receipts.absent.delete(purpose.id);
   return found;
 }
 
-/** The chain says this beside receipts: their blocks by number, and the vaults with code. */
-type Seen = { blocks: Map<number, Block>; coded: Set<Hex> };
+/** What has to match the receipts: their blocks by number, and the vaults that have code. */
+type Evidence = { blocks: Map<number, Block>; withCode: Set<Hex> };
 
-async function readSeen(pass: SettlePass, deep: readonly Mined[]): Promise<Seen> {
+async function readEvidence(pass: SettlePass, deep: readonly Mined[]): Promise<Evidence> {
   const numbers = [...new Set(deep.map(({ receipt }) => receipt.blockNumber))];
   const vaults = deep.flatMap(({ purpose }) => purpose.addresses);
-  const [answers, coded] = await Promise.all([
+  const [answers, withCode] = await Promise.all([
     pass.view.read(numbers.map(blockCall)),
-    findCoded(pass, vaults),
+    findWithCode(pass, vaults),
   ]);
   const blocks = numbers.map((number, i) => [number, blockOf(resultOf(answers[i]))] as const);
-  return { blocks: new Map(blocks), coded };
+  return { blocks: new Map(blocks), withCode };
 }
 
-async function record(pass: SettlePass, mined: Mined, seen: Seen): Promise<void> {
+async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence): Promise<void> {
   const { parts, fence, memory } = pass;
   const { purpose, receipt, isFinal } = mined;
-  const vaults = vaultsOfBatch(purpose.data, parts.factory);
+  const vaults = decodeBatchVaults(purpose.data, parts.factory);
   const sent = { sender: purpose.sender, vaults };
-  const outcomes = outcomesOf(receipt, parts.factory, sent).filter((outcome) =>
+  const outcomes = decodeOutcomes(receipt, parts.factory, sent).filter((outcome) =>
     purpose.addresses.includes(outcome.vault),
   );
-  const minedAtSeconds = timeOf(pass, receipt, outcomes, seen);
+  const minedAtSeconds = verifyBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
-  // The jobs of a confirmed purpose have gone on already.
+  // The jobs of a confirmed purpose have been updated already.
   const updates =
-    purpose.blockNumber === null ? await updatesAfter(pass, mined, outcomes, seen) : [];
+    purpose.blockNumber === null ? await computeUpdates(pass, mined, outcomes, evidence) : [];
   const { transactionHash, blockNumber, paid } = receipt;
   const settled = { purposeId: purpose.id, transactionHash, blockNumber, updates };
   if (!isFinal) {
@@ -180,10 +182,12 @@ async function record(pass: SettlePass, mined: Mined, seen: Seen): Promise<void>
     return;
   }
   const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
-  const gasOf = isFillIn(mined) ? undefined : await findGasTaken(pass, mined, vaults, outcomes);
+  const gasByAddress = isFillIn(mined)
+    ? undefined
+    : await findGasUsed(pass, mined, vaults, outcomes);
   const isNew = await parts.ledger.settlePurpose(fence, {
     ...settled,
-    ...{ paid, minedAtSeconds, gasOf, tips, outcomes },
+    ...{ paid, minedAtSeconds, gasByAddress, tips, outcomes },
   });
   if (!isNew) return;
   memory.receipts.mined.delete(purpose.id);
@@ -194,46 +198,46 @@ async function record(pass: SettlePass, mined: Mined, seen: Seen): Promise<void>
   for (const outcome of outcomes) reportOutcome(pass, outcome, transactionHash);
 }
 
-/** Finds the gas that each address took: by a trace, or by what ran and what failed. */
-async function findGasTaken(
+/** Finds the gas that each address used: by a trace, or by the outcomes. */
+async function findGasUsed(
   pass: SettlePass,
   { purpose, receipt }: Mined,
   vaults: readonly Hex[],
   outcomes: readonly VaultOutcome[],
 ): Promise<Map<Hex, number> | undefined> {
-  const traced = await readGasTaken(pass, receipt, vaults);
+  const traced = await readGasUsed(pass, receipt, vaults);
   if (traced || !receipt.succeeded) return traced;
   const failed = outcomes.filter(({ kind }) => kind === "failed").map(({ vault }) => vault);
   return divideGas(purpose.shares, receipt.gasUsed, new Set(failed));
 }
 
-/** Whether a transfer of nothing was mined in place of the purpose. */
+/** Returns whether a transfer of nothing was mined instead of the purpose's transaction. */
 const isFillIn = ({ purpose, receipt }: Mined): boolean =>
   purpose.transactions.some(({ hash, isFill }) => isFill && hash === receipt.transactionHash);
 
-async function updatesAfter(
+async function computeUpdates(
   pass: SettlePass,
   mined: Mined,
   outcomes: readonly VaultOutcome[],
-  seen: Seen,
+  evidence: Evidence,
 ): Promise<JobUpdate[]> {
   const { purpose, receipt } = mined;
   const isFill = isFillIn(mined);
-  const overtaken = findOvertaken(purpose, !isFill && receipt.succeeded, outcomes, seen);
+  const overtaken = findOvertaken(purpose, !isFill && receipt.succeeded, outcomes, evidence);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
     const isOvertaken = overtaken.has(address);
-    if (isFill && !isOvertaken) updates.push(await setFree(pass, address));
+    if (isFill && !isOvertaken) updates.push(await releaseJob(pass, address));
     else {
       const mine = isOvertaken ? [] : outcomes;
-      updates.push(await updateOf(pass, purpose, address, mine, isOvertaken));
+      updates.push(await computeUpdate(pass, purpose, address, mine, isOvertaken));
     }
   }
   return updates;
 }
 
-/** The vaults that the items of a batch are about, lower case; none where `data` is no batch. */
-function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
+/** Returns the vaults of a batch's items, lower case; empty if `data` is not a batch. */
+function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
   if (!data.startsWith(batchSelector)) return [];
   return decodeExecutions(data).map((item) => {
     if ("error" in item) throw item.error;
@@ -242,34 +246,34 @@ function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
 }
 
 /**
- * The time of the receipt's block, in seconds; undefined where that block does not stand, or a
- * vault that executed or closed has no code now.
+ * Returns the time of the receipt's block in seconds, or undefined if the block is not in the
+ * chain, or if a vault that executed or was recovered has no code.
  */
-function timeOf(
+function verifyBlockTime(
   { parts }: SettlePass,
   receipt: Receipt,
   outcomes: readonly VaultOutcome[],
-  { blocks, coded }: Seen,
+  { blocks, withCode }: Evidence,
 ): number | undefined {
   const over = outcomes.filter((outcome) => outcome.kind !== "failed");
-  const hasCode = over.every(({ vault }) => coded.has(vault));
+  const hasCode = over.every(({ vault }) => withCode.has(vault));
   const block = blocks.get(receipt.blockNumber);
   if (block?.hash === receipt.blockHash && hasCode) return block.timestamp;
-  const detail = `the receipt of ${receipt.transactionHash} is not borne out by the chain`;
+  const detail = `the receipt of ${receipt.transactionHash} does not match the chain`;
   parts.report({ kind: "rpc_disagreement", about: "state", detail });
   return undefined;
 }
 
-/** Its transaction was replaced by one of nothing: it did not fail, and waits as for a budget. */
-async function setFree({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
+/** Postpones a job whose transaction was replaced by a fill. That is not a failure. */
+async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
-  const waitedSeconds = patience(freedSeconds, nowSeconds - detectedAtSeconds);
+  const waitedSeconds = computeWaitSeconds(freedSeconds, nowSeconds - detectedAtSeconds);
   const dueAtSeconds = Math.min(nowSeconds + waitedSeconds, midnightAfter(nowSeconds));
   return { address, state: "waiting", dueAtSeconds, reason: "replaced_by_nothing" };
 }
 
-/** Updates a job: it is due at once after a success, and after a backoff otherwise. */
-async function updateOf(
+/** Returns the update of a job: it is due now after a success, and otherwise after a backoff. */
+async function computeUpdate(
   { parts, nowSeconds }: SettlePass,
   purpose: Purpose,
   address: Hex,
@@ -294,7 +298,7 @@ async function updateOf(
   const isExecution = purpose.kind === "execute";
   const count = before.failures + 1;
   const expirationSeconds = isExecution ? before.expirationSeconds : undefined;
-  const notBeforeSeconds = retryAt(nowSeconds, count, parts.random, expirationSeconds);
+  const notBeforeSeconds = computeRetryAt(nowSeconds, count, parts.random, expirationSeconds);
   const failures = {
     failures: count,
     ...(isExecution
@@ -306,14 +310,14 @@ async function updateOf(
 }
 
 /**
- * Addresses for which another executor's transaction came first: an execution failed at a vault
- * that has code, or a recovery succeeded without an event of the address.
+ * Finds the addresses for which another executor's transaction came first: an execution failed at a
+ * vault that has code, or a recovery succeeded without an event of the address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,
   succeeded: boolean,
   outcomes: readonly VaultOutcome[],
-  { coded }: Seen,
+  { withCode }: Evidence,
 ): Set<Hex> {
   if (kind === "recover" && succeeded) {
     return new Set(addresses.filter((vault) => !outcomes.some((each) => each.vault === vault)));
@@ -321,7 +325,7 @@ function findOvertaken(
   const isOurs = (vault: Hex) =>
     outcomes.some((outcome) => outcome.vault === vault && outcome.kind === "executed");
   const failed = kind === "execute" ? addresses.filter((vault) => !isOurs(vault)) : [];
-  return new Set(failed.filter((vault) => coded.has(vault)));
+  return new Set(failed.filter((vault) => withCode.has(vault)));
 }
 
 function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex): void {
@@ -332,9 +336,10 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * The nonce is spent and no endpoint has a receipt of ours: adopts the transaction that spent it.
+ * Adopts the transaction that used the purpose's nonce, if no endpoint has shown a receipt of ours
+ * for several passes.
  */
-async function suspect(pass: SettlePass, purpose: Purpose): Promise<void> {
+async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {
   const { memory, view } = pass;
   if (!view.isWhole) return;
   const passes = (memory.receipts.absent.get(purpose.id) ?? 0) + 1;

@@ -37,7 +37,7 @@ describe("the executor's key", () => {
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
     assert.match(refusal({ executorKeystore }), /without EXECUTOR_PASSWORD_FILE/);
     const wrong = refusal({ executorKeystore, executorPasswordFile: path("wrong") });
-    assert.match(wrong, /does not hold the password/);
+    assert.match(wrong, /does not contain the password/);
     assert.doesNotMatch(wrong, /barley/);
     const other = refusal({
       executorKeystore: path("pbkdf2"),
@@ -46,7 +46,7 @@ describe("the executor's key", () => {
     assert.match(other, /not a version 3 keystore/);
     assert.doesNotMatch(other, /s3cret/);
     const r1 = refusal({ executorKeystore: path("r1"), executorPasswordFile: path("password") });
-    assert.match(r1, /EXECUTOR_KEYSTORE asks for scrypt with n 262144, r 1, p 8/);
+    assert.match(r1, /EXECUTOR_KEYSTORE uses scrypt with n 262144, r 1, p 8/);
     const gone = refusal({
       executorKeystore: path("gone"),
       executorPasswordFile: path("password"),
@@ -79,7 +79,7 @@ describe("a new key", () => {
 
   test("refused where its file is there, or the password is empty: nothing is written", () => {
     writeFileSync(join(folder, "empty"), "\n");
-    assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /holds no password/);
+    assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /contains no password/);
     assert.ok(!existsSync(keystore));
     writeFileSync(join(folder, "there"), "a key");
     assert.throws(() => writeNewKey(join(folder, "there"), password), /no key is overwritten/);

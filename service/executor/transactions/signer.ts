@@ -14,12 +14,12 @@ import {
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../pass.ts";
 
-/** An answer that is not a signature by the executor's key over what was to be signed. */
+/** The remote signer refused, or did not return a valid signature of the transaction. */
 class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
-/** Four attempts of so long end before a lease does, where the signer answers with faults. */
+/** The time limit of one attempt. Four attempts end before a lease does. */
 export const signerTimeoutMs = 2000;
 /** EIP-2: a signature with a larger `s` is not valid in a block. Half of the curve's order. */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -33,7 +33,7 @@ export function localSigner(key: Hex): Signer {
   };
 }
 
-/** @param url may hold a user and a password, and is shown nowhere */
+/** Signs with a remote signer. @param url can contain a user and a password; it is never shown */
 export function remoteSigner(
   url: string,
   address: Hex,
@@ -54,7 +54,7 @@ export function remoteSigner(
       };
       const params = [{ from: address, to, data, ...quantities }];
       const [answer] = await endpoint.ask([{ method: "eth_signTransaction", params }]);
-      // The signer's own words are left out of the log: they may quote what it was sent.
+      // The signer's message is not logged, because it can quote the request.
       if (answer && "error" in answer) {
         throw new SignerRefused(`the signer refused with code ${answer.error.code}`);
       }
@@ -64,8 +64,9 @@ export function remoteSigner(
 }
 
 /**
- * The signed transaction, where it is byte for byte `wanted` with a signature by `address`.
- * @throws {SignerRefused}
+ * Returns the signed transaction if it is exactly `wanted` with a signature by `address`.
+ *
+ * @throws {SignerRefused} if it is not
  */
 async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
   const { signature, ...signed } = parseSigned(raw);
@@ -84,7 +85,7 @@ async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: 
   return again;
 }
 
-/** The names of the fields in which two transactions differ. */
+/** Returns the names of the fields in which two transactions differ. */
 function differing(wanted: Record<string, unknown>, signed: Record<string, unknown>): string[] {
   const textOf = (value: unknown) => String(value).toLowerCase();
   const names = Object.keys({ ...wanted, ...signed });
@@ -103,13 +104,13 @@ function parseSigned(raw: unknown) {
     } = parseTransaction(raw as TransactionSerializedEIP1559);
     if (r && s && yParity !== undefined) return { ...signed, signature: { r, s, yParity } };
   } catch {
-    // The same sentence says it: the answer itself is not for a log.
+    // The same error follows, because the answer must not be logged.
   }
   const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
   throw new SignerRefused(`the signer answered with no signed EIP-1559 transaction, but ${found}`);
 }
 
-/** A transaction of the executor in viem's words. */
+/** Converts a transaction to the form that viem expects. */
 const toEip1559 = ({ maxFee, priorityFee, gas, ...rest }: UnsignedTransaction) => ({
   ...rest,
   type: "eip1559" as const,

@@ -7,7 +7,7 @@ import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
-import { divideGas, readGasTaken } from "./receipt.ts";
+import { divideGas, readGasUsed } from "./receipt.ts";
 
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
 const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };
@@ -48,7 +48,7 @@ async function passOver(says: readonly Says[]) {
       nowMs += ms;
     },
     read: async () => {
-      const taken = await readGasTaken({ parts: { clock }, memory, view }, receipt, vaults);
+      const taken = await readGasUsed({ parts: { clock }, memory, view }, receipt, vaults);
       return taken && vaults.map((vault) => taken.get(vault));
     },
   };

@@ -5,7 +5,7 @@
 import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/pass.ts";
 import { run } from "../../executor/run.ts";
-import { coresOf } from "../../executor/start.ts";
+import { openParts } from "../../executor/start.ts";
 import { openStore } from "../../roles/open-store.ts";
 import { mapSigners, partsFor, twoKeys } from "./executor.ts";
 
@@ -51,5 +51,5 @@ function mortal(core: Parts): Parts {
 
 // The test that watches it die is the server of this store.
 const store = await openStore(JSON.parse(place), false);
-const [core] = coresOf(partsFor(store, readChains(chainsFile)), new AbortController().signal);
+const [core] = openParts(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), () => false);

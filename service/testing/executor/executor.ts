@@ -15,10 +15,10 @@ import { parseEventLogs, type TransactionReceipt, toHex } from "viem";
 import { executorKey } from "../../../scripts/local-chain.ts";
 import type { Chain } from "../../chain/chains.ts";
 import type { ExecutorEvent } from "../../executor/events.ts";
-import { csvOf, readReport } from "../../executor/ledger/spending.ts";
+import { formatCsv, readReport } from "../../executor/ledger/spending.ts";
 import type { Parts, Signer } from "../../executor/pass.ts";
 import { run } from "../../executor/run.ts";
-import { coresOf, type ExecutorParts } from "../../executor/start.ts";
+import { type ExecutorParts, openParts } from "../../executor/start.ts";
 import { openSigner } from "../../executor/transactions/keys.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
@@ -69,7 +69,7 @@ export function startCore(
 ): Running {
   const stopping = new AbortController();
   const events: ExecutorEvent[] = [];
-  const loops = coresOf(partsFor(store, chains), stopping.signal).map((core) => {
+  const loops = openParts(partsFor(store, chains), stopping.signal).map((core) => {
     const report = (event: ExecutorEvent) => {
       events.push(event);
       core.report(event);
@@ -127,7 +127,7 @@ export async function isAtRest(store: Store): Promise<boolean> {
 
 /** The sum of a column of the report, in wei. */
 export async function sumOfReport(store: Store, column: string): Promise<bigint> {
-  const [head, ...lines] = csvOf(await readReport(store.db))
+  const [head, ...lines] = formatCsv(await readReport(store.db))
     .trimEnd()
     .split("\r\n");
   const at = head!.split(",").indexOf(column);

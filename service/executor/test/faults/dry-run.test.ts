@@ -14,7 +14,7 @@ import {
 } from "../../../testing/executor/executor.ts";
 import { dryRun } from "../../dry-run.ts";
 import { setPaused } from "../../ledger/lease.ts";
-import { coresOf } from "../../start.ts";
+import { openParts } from "../../start.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });
 const keys = twoKeys.slice(0, 1) as unknown as typeof twoKeys;
@@ -48,7 +48,7 @@ test("tells of what is due and signs nothing; the real run costs no more", async
     signed++;
     return Promise.reject(new Error("a dry run signs nothing"));
   });
-  const [core] = coresOf(partsFor(store, world.chains()), AbortSignal.abort(), signers);
+  const [core] = openParts(partsFor(store, world.chains()), AbortSignal.abort(), signers);
   const plan = await dryRun(core!);
   assert.equal(signed, 0);
   assert.equal(await stored(), before);

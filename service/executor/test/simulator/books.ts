@@ -2,7 +2,7 @@
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
-import { shareOut } from "../../money/budgets.ts";
+import { divideCost } from "../../money/budgets.ts";
 import { convertToWei } from "../../money/tips.ts";
 import { divideGas } from "../../transactions/receipt.ts";
 import { type Mined, paidFor } from "./chain-model.ts";
@@ -68,9 +68,9 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
     const found = minedAs.get(hash as Hex);
     if (!found) continue;
     const paid = paidFor(found.entry, found.baseFee);
-    const shares = await sharesOf(db, id, found.entry, chain);
+    const shares = await computeShares(db, id, found.entry, chain);
     if (shares.length === 0) add(sums, "", paid, 0n, paid);
-    for (const [address, wei] of shareOut(paid, shares)) {
+    for (const [address, wei] of divideCost(paid, shares)) {
       const { tip } = byAddress.get(address)!;
       const isPaid =
         tip &&
@@ -85,7 +85,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 }
 
 /** Divides by the gas that nodes trace for each address, else by its estimate and what failed. */
-async function sharesOf(
+async function computeShares(
   db: World["db"],
   id: string,
   { transaction, callGas, gasUsed, logs, succeeded }: Mined,

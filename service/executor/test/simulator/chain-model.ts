@@ -203,7 +203,7 @@ function nextBlock(parent: Block, filling: Filling): Block {
       pool.delete(slot);
       state.nonces.set(from, transaction.nonce + 1);
       const result = runTransaction(state, transaction, byTerms, { ...env, sender: from });
-      const entry = { transaction, ...result, dataFee: dataFeeOf(transaction, rules) };
+      const entry = { transaction, ...result, dataFee: parseDataFee(transaction, rules) };
       state.coins.set(from, coins - paidFor(entry, baseFee));
       mined.push(entry);
       logs.push(...result.logs);
@@ -227,11 +227,11 @@ function nextBlock(parent: Block, filling: Filling): Block {
   };
 }
 
-const dataFeeOf = ({ data }: Sent, { weiPerByte }: Rules): bigint =>
+const parseDataFee = ({ data }: Sent, { weiPerByte }: Rules): bigint =>
   BigInt(data.length / 2) * weiPerByte;
 
 const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
-  BigInt(transaction.gas) * transaction.maxFee + dataFeeOf(transaction, rules);
+  BigInt(transaction.gas) * transaction.maxFee + parseDataFee(transaction, rules);
 
 /**
  * Takes what nodes take: a replacement must raise both fees by a tenth, and what a key has must

@@ -88,7 +88,7 @@ export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint
     const isLate = fault === "timeout" || neededMs > patienceMs;
     await scheduler.sleep(isLate ? patienceMs : neededMs + 5 + random() * 200);
     if (isLate) throw timedOut();
-    const refusal = refusalOf(fault, calls, random);
+    const refusal = findBudgetRefusal(fault, calls, random);
     if (refusal) return { status: 200, date: "", retryAfter: "", body: undefined, ...refusal };
     const response = respond(calls.map((call) => answered(world, call, fault, lag)));
     await scheduler.sleep(5 + random() * 100);
@@ -117,7 +117,7 @@ function openSpells({ scheduler, random, weather }: World, mayLie: boolean): () 
 const pauses = ["", "1", "86400"];
 
 /** Refuses a request as a whole, as gateways do. */
-function refusalOf(
+function findBudgetRefusal(
   fault: Fault,
   calls: readonly Call[],
   random: Random,

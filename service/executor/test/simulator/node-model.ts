@@ -88,7 +88,7 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
       return "0x";
     }
     case "eth_getTransactionReceipt":
-      return receiptOf(chain, blocks, first as Hex);
+      return parseReceipt(chain, blocks, first as Hex);
     case "debug_traceTransaction":
       if (chain.rules.isTraced) return traceOf(blocks, first as Hex);
   }
@@ -244,7 +244,7 @@ function minedAs(blocks: readonly Block[], hash: Hex) {
   return undefined;
 }
 
-function receiptOf({ rules }: ChainModel, blocks: readonly Block[], hash: Hex) {
+function parseReceipt({ rules }: ChainModel, blocks: readonly Block[], hash: Hex) {
   const found = minedAs(blocks, hash);
   if (!found) return null;
   const { block, mined } = found;

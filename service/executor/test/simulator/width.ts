@@ -29,7 +29,7 @@ export type Width = {
 };
 
 /** One of the two tokens has a price, which does not come out in whole wei. */
-export const tipPricesOf = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
+export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
 /** Some intents pay a tip, and executions take other gas than estimated. */

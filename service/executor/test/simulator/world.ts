@@ -12,7 +12,7 @@ import { scheduleBlocks } from "./blocks.ts";
 import { type ChainModel, createChainModel } from "./chain-model.ts";
 import type { Behaviour, VaultModel } from "./factory-model.ts";
 import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
-import { callsOf, drawIntent, tipPricesOf, type Width } from "./width.ts";
+import { callsOf, drawIntent, toTipPrices, type Width } from "./width.ts";
 
 export const factory: Hex = `0x${"fa".repeat(20)}`;
 export const sender: Hex = `0x${"e0".repeat(20)}`;
@@ -110,7 +110,7 @@ export async function createWorld(
     vaults: [...vaults, ...crowded],
     settings: {
       finality: width?.finality ?? "blocks",
-      tipPrices: width?.isTipped ? tipPricesOf(tokens) : new Map(),
+      tipPrices: width?.isTipped ? toTipPrices(tokens) : new Map(),
     },
   };
 }
