@@ -35,7 +35,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   "service/accounts/sign-in/password.ts": "the rule for passwords",
   "service/chain/abilities.ts": "what an endpoint can do beyond plain calls, for two commands",
   "service/chain/admin.ts": "an operator's commands, as in each room",
-  "service/events/closed.ts": "when an address needs no more events",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/dashboard/account.ts": "routes of the dashboard, one file for each page",
   "service/http/dashboard/money.ts": "routes of the dashboard, one file for each page",

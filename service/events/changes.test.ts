@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AddressStatus, Execution, Recovery } from "executable-address/status";
-import { changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
+import { compareStatuses, type KnownStatus, nothingKnown } from "./changes.ts";
 import type { Paid } from "./paid.ts";
 import type { KeptPayment } from "./payments.ts";
 
@@ -61,13 +61,13 @@ function said(...statuses: AddressStatus[]): string[] {
 function told(...seen: (readonly [AddressStatus, Paid])[]) {
   let known: KnownStatus = nothingKnown;
   return seen.flatMap(([status, paid]) => {
-    const next = changesOf(known, status, paid);
+    const next = compareStatuses(known, status, paid);
     known = JSON.parse(JSON.stringify(next.known));
     return next.changes;
   });
 }
 
-describe("changesOf", () => {
+describe("compareStatuses", () => {
   test("says nothing of what is as it was, nor of less than the amount", () => {
     for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
       assert.deepEqual(said(status, status), said(status));

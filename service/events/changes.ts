@@ -1,30 +1,41 @@
-// Compares two statuses of an address and returns the events between them. Pure.
+// Compares two statuses of an address, and writes the events between them. The body of an event has
+// the same bytes in an account's list and in its webhooks. Pure.
 
+import type { Hex } from "executable-address";
 import {
   type AddressState,
   type AddressStatus,
   isOpenState,
   type TokenAmount,
 } from "executable-address/status";
-import type { EventType, PaymentNews } from "executable-address/webhook";
+import type { EventType, PaymentNews, ServiceEvent } from "executable-address/webhook";
+import { toIso } from "../flow/days.ts";
+import type { Named } from "../store/references.ts";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
-import { isTakenBack, newPayments, nothingTold, type Paid, type ToldPayments } from "./paid.ts";
+import {
+  isTakenBack,
+  listPayments,
+  newPayments,
+  nothingTold,
+  type Paid,
+  type ToldPayments,
+} from "./paid.ts";
 
-/** The last reported state of an address: enough to find what is new and what was undone. */
+/** The last reported status of an address: enough to find what is new, and what was taken back. */
 export type KnownStatus = {
   state: AddressState;
-  /** The execution's place: `transactionHash blockHash logIndex`. */
+  /** The position of the execution: `transactionHash blockHash logIndex`. */
   execution: string | null;
-  /** The number of reported recoveries, and the last of them. */
+  /** The number of reported recoveries, and the position of the last one. */
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /** The sum so far, of the intent's token. */
+  /** The amounts of the token that are counted in the account's sums. */
   moved: Moved;
   payments: ToldPayments;
 };
 
-/** The state before any report. */
+/** The status before the first report. */
 export const nothingKnown: KnownStatus = {
   state: "unfunded",
   execution: null,
@@ -36,31 +47,31 @@ export const nothingKnown: KnownStatus = {
 };
 
 type LogPosition = { transactionHash: string; blockHash: string; logIndex: number };
-const keyOf = (position: LogPosition | null | undefined) =>
+const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
 /** Only `address.payment` has a `payment`. */
 export type Change = { type: EventType; payment?: PaymentNews };
 
 /**
- * Returns the events that lead from `known` to `status`, in order, and the new known state. If the
- * chain undid a reported fact, `address.reverted` comes first, and then the current facts as if
- * nothing had been reported.
+ * Returns the events that lead from `known` to `status`, in order, and the new known status. If the
+ * chain took a reported change back, `address.reverted` is the first event, and the current status
+ * is reported as if nothing had been reported before.
  */
-export function changesOf(
+export function compareStatuses(
   known: KnownStatus,
   status: AddressStatus,
   paid: Paid,
 ): { changes: Change[]; known: KnownStatus } {
   if (isReverted(known, status) || isTakenBack(known.payments, paid)) {
-    const again = changesOf(nothingKnown, status, paid);
+    const again = compareStatuses(nothingKnown, status, paid);
     return { ...again, changes: [{ type: "address.reverted" }, ...again.changes] };
   }
   const now: Omit<KnownStatus, "payments"> = {
     state: status.state,
-    execution: keyOf(status.execution),
+    execution: toKey(status.execution),
     recoveries: status.recoveries.length,
-    lastRecovery: keyOf(status.recoveries.at(-1)),
+    lastRecovery: toKey(status.recoveries.at(-1)),
     recoverable: status.recoverable,
     moved: movedOf(status),
   };
@@ -91,23 +102,20 @@ export function changesOf(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** Late money may be their cause, so its event comes first. */
+/** Late payments can cause these events, so the payments are reported first. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
-/**
- * Only payments move open states up and down; anything else goes back only because of a
- * reorganization.
- */
+/** Returns whether a reported change was taken back, which only a reorganization can do. */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
-  if (known.execution && keyOf(status.execution) !== known.execution) return true;
+  if (known.execution && toKey(status.execution) !== known.execution) return true;
   const lastSaid = status.recoveries[known.recoveries - 1];
-  if (known.recoveries > 0 && keyOf(lastSaid) !== known.lastRecovery) return true;
+  if (known.recoveries > 0 && toKey(lastSaid) !== known.lastRecovery) return true;
   const { state } = status;
   if (known.state === "expired" && isOpenState(state)) return true;
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 
-/** After an execution: more arrived than the calls used, or it arrived late. */
+/** Returns whether an execution left a surplus, or a late payment created one. */
 function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: boolean): boolean {
   const { state, execution, recoverable } = status;
   if (state !== "executed" && state !== "recovered") return false;
@@ -117,4 +125,55 @@ function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: bo
   return recoverable.some(
     ({ token, amount }) => BigInt(amount) > (isOver ? (before.get(token) ?? 0n) : 0n),
   );
+}
+
+/** The most bytes of a body. */
+export const eventBytesMax = 20_000;
+/** An old vault can have thousands of recoveries. The number of omitted ones is reported. */
+const recoveriesMax = 30;
+
+/** Incremented if a field is removed or changes its meaning, but not for new fields and types. */
+export const eventVersion = 1;
+
+type EventParts = {
+  id: string;
+  change: Change;
+  atMs: number;
+  named: Named;
+  sequence: number;
+  publicUrl: string;
+};
+
+/** Returns JSON of at most {@link eventBytesMax} bytes. */
+export function writeEventBody(parts: EventParts, status: AddressStatus, paid: Paid): string {
+  const { address, recoveries } = status;
+  const { type, payment = null } = parts.change;
+  const newest = recoveries.slice(-recoveriesMax);
+  const body: ServiceEvent = {
+    id: parts.id,
+    type,
+    version: eventVersion,
+    timestamp: toIso(parts.atMs),
+    data: {
+      address,
+      ...parts.named,
+      sequence: parts.sequence,
+      recordUrl: `${parts.publicUrl}/v1/address/${address}`,
+      transactionHash: findTransactionHash(parts.change, status),
+      payment,
+      ...listPayments(type, status, paid),
+      status: { ...status, recoveries: newest },
+      recoveriesOmitted: recoveries.length - newest.length,
+    },
+  };
+  return JSON.stringify(body);
+}
+
+/** Returns the transaction of the payment, the execution, or the newest recovery. */
+function findTransactionHash({ type, payment }: Change, status: AddressStatus): Hex | null {
+  if (payment) return payment.transactionHash;
+  if (type === "address.executed" || type === "address.surplus") {
+    return status.execution?.transactionHash ?? null;
+  }
+  return type === "address.recovered" ? (status.recoveries.at(-1)?.transactionHash ?? null) : null;
 }

@@ -1,23 +1,24 @@
-// Marks addresses for observation: what received money or was settled, in the transaction of the
-// executor's ledger that records why, and what was observed on blocks that a reorganisation
-// replaced. What became of them is read from the chain later, by observe.ts.
+// Marks addresses for observation: those that received money or were settled, in the transaction of
+// the executor's ledger that records it, and those observed on blocks that a reorganization
+// replaced. An address is due once the block is as deep as its account, or else the chain, asks
+// for.
 
 import type { Hex } from "executable-address";
-import { type Kysely, sql, type Transaction } from "kysely";
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { groupsOf, statementRows } from "../flow/groups.ts";
 import { findShared, firstOwners, laterOwners } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
-import { confirmationsOf } from "./confirmations.ts";
 
 /**
- * Others who created the same address and hear of it too, oldest first. Anybody may create it
- * again, and each costs the payer's executor a row.
+ * The most accounts besides the first that are notified about one address, the oldest first.
+ * Anybody can create the address again, and each account costs the executor a row.
  */
 const laterOwnersMax = 31;
 
 /**
- * Each account that created one of `addresses` is told of it once `blockNumber` is deep enough for
- * it. Addresses of other chains' intents are left out: their status is of another chain.
+ * Marks `addresses` for each account that created them. They are due when `blockNumber` is as deep
+ * as the account asks for. Addresses of other chains' intents are skipped, because their status is
+ * of another chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -35,7 +36,7 @@ export async function markWatches(
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
-/** After a reorganisation all that was observed above `block` is due, in the order of blocks. */
+/** Makes everything due that was observed above `block`, after a reorganization. */
 export async function markObservedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -46,7 +47,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // A step answers with its last row alone: there may be a million, and each would be copied.
+    // A step returns only its last row, because there can be a million, and each would be copied.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -56,7 +57,7 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // A statement that left out the rows marked before would read them all to find none.
+    // A statement that skipped rows that are marked already would scan all of them.
     if (last.unmarked) {
       await db
         .updateTable("watches")
@@ -77,7 +78,7 @@ async function insert(
   owners: ReturnType<typeof sql>,
 ): Promise<void> {
   const account = sql`new.account_id`;
-  const depth = confirmationsOf(account, chainId);
+  const depth = selectConfirmations(account, chainId);
   await sql`insert into watches (account_id, address, created_at, token, chain_id, marked_block,
       due_block, looks, version, sequence, state)
     select new.account_id, new.address, new.created_at, new.token, cast(${chainId} as bigint),
@@ -91,3 +92,53 @@ async function insert(
       due_block = case when watches.due_block < excluded.due_block
         then watches.due_block else excluded.due_block end`.execute(db);
 }
+
+/** Confirmations before an event, if neither the account nor the chain sets them. */
+const confirmationsDefault = 12;
+
+/** Sets the depth of an account's events of a chain. @param confirmations null: the chain's */
+export async function setConfirmations(
+  db: Kysely<Tables>,
+  accountId: string,
+  chainId: number,
+  confirmations: number | null,
+): Promise<void> {
+  if (confirmations === null) {
+    await db
+      .deleteFrom("event_confirmations")
+      .where("account_id", "=", accountId)
+      .where("chain_id", "=", chainId)
+      .execute();
+    return;
+  }
+  await db
+    .insertInto("event_confirmations")
+    .values({ account_id: accountId, chain_id: chainId, confirmations })
+    .onConflict((conflict) =>
+      conflict.columns(["account_id", "chain_id"]).doUpdateSet({ confirmations }),
+    )
+    .execute();
+}
+
+export async function listConfirmations(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<{ chainId: number; confirmations: number }[]> {
+  const rows = await db
+    .selectFrom("event_confirmations")
+    .select(["chain_id", "confirmations"])
+    .where("account_id", "=", accountId)
+    .orderBy("chain_id")
+    .execute();
+  return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
+}
+
+/** Writes the depth of an account's events of a chain in SQL. */
+export const selectConfirmations = (
+  account: RawBuilder<unknown>,
+  chainId: number,
+) => sql<number>`coalesce(
+  (select confirmations from event_confirmations
+    where account_id = ${account} and chain_id = ${chainId}),
+  (select confirmations from event_chains where chain_id = ${chainId}),
+  ${sql.raw(String(confirmationsDefault))})`;

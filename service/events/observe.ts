@@ -1,9 +1,9 @@
-// One pass over one chain: reads due addresses at the depth that their account chose, and stores
-// what is new as events. Several processes can run it simultaneously: of two observations only the
-// first is stored.
+// The observer of a chain: it reads the status of each address that is due, at the depth that its
+// account asks for, and saves what is new as events. Its passes run in the turns of the chain's
+// loop. Several processes can run it at the same time: of two observations only the first is saved.
 //
-// It reads no block above the newest anchor of the chain's loop. The loop notices a reorganization
-// that undoes an anchor, and makes the observations above the remaining anchor due again.
+// It reads no block above the newest anchor of the chain's loop. The loop notices if a
+// reorganization takes an anchor back, and makes due what was observed above the remaining one.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -12,14 +12,20 @@ import {
   isOpenState,
   type StatusSubject,
 } from "executable-address/status";
+import type { Logger } from "pino";
+import type { Chains } from "../chain/registry.ts";
+import { findBlockAt } from "../chain/rpc/heads.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { AddressUnreadable, type StatusReader } from "../chain/status/reader.ts";
 import { dayMs } from "../flow/days.ts";
+import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { backoff } from "../flow/wait.ts";
 import { findAnchor } from "../follow/anchors.ts";
+import type { ChainLoop } from "../follow/loop.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
+import { pruneEvents } from "./list.ts";
 import { isWaitingForSweep, type Paid, untold } from "./paid.ts";
 import { readPayments } from "./payments.ts";
 import {
@@ -32,6 +38,96 @@ import {
   type Watch,
 } from "./watches.ts";
 
+/** The pause after a failed pass, for example while the chain or the store does not respond. */
+const faultMs = 5_000;
+const pruneMs = 60_000;
+
+type ChainParts = {
+  chains: Pick<Chains, "known" | "rpcOf">;
+  statusReader: (chainId: number) => StatusReader;
+  chainLoop: (chainId: number) => ChainLoop;
+};
+
+type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
+  ChainParts & { store: Pick<Store, "db">; log: Logger };
+
+/** Starts the observer. `stop` resolves when the passes under way have ended. */
+export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
+  const ends = parts.chains.known.map((chain) =>
+    parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
+  );
+  return {
+    async stop() {
+      await Promise.all(ends.map((end) => end()));
+    },
+  };
+}
+
+type KnownChain = ObserverParts["chains"]["known"][number];
+
+/** Returns a function that runs one pass. It never rejects, and pauses after a failure. */
+function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
+  const { store, now } = parts;
+  const log = parts.log.child({ chainId });
+  const observed = openObservedChain(parts, chainId);
+  const logLimited = limitLogs();
+  const onFault = (address: string, err: unknown) =>
+    logLimited(`address ${messageKind(String(err))}`, (leftOut) => {
+      const text = "an address could not be observed; it will be tried again";
+      log.warn({ err, address, leftOut }, text);
+    });
+  let isDefaultKept = false;
+  let prunedAtMs = 0;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
+
+  return async (): Promise<void> => {
+    if (performance.now() - failedAtMs < faultMs) return;
+    try {
+      if (!isDefaultKept) await keepDefault(store, chainId, confirmations);
+      isDefaultKept = true;
+      const events = await observe({ ...parts, onFault }, observed);
+      for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
+      if (now() - prunedAtMs > pruneMs) {
+        await pruneEvents(store.db, now());
+        prunedAtMs = now();
+      }
+    } catch (err) {
+      failedAtMs = performance.now();
+      logLimited(`pass ${messageKind(String(err))}`, (leftOut) =>
+        log.warn({ err, leftOut }, "addresses were not observed; they will be"),
+      );
+    }
+  };
+}
+
+export function openObservedChain(
+  {
+    chains,
+    statusReader,
+    chainLoop,
+  }: Omit<ChainParts, "chains"> & {
+    chains: Pick<Chains, "rpcOf">;
+  },
+  chainId: number,
+): ObservedChain {
+  const rpc = chains.rpcOf(chainId);
+  return {
+    chainId,
+    head: () => chainLoop(chainId).readHead(),
+    blockAt: (number) => findBlockAt(rpc, number),
+    readAt: (subject, block) => statusReader(chainId).readAt(subject, block),
+  };
+}
+
+/** Saves the depth that mark.ts uses for accounts that have not chosen one. */
+async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
+  await db
+    .insertInto("event_chains")
+    .values({ chain_id: chainId, confirmations })
+    .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ confirmations }))
+    .execute();
+}
+
 export type ObserveParts = {
   store: Pick<Store, "db">;
   factory: Hex;
@@ -40,23 +136,23 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
-  /** A watch that could not be read, or whose record does not match its address. */
+  /** Called for a watch that could not be read, or whose record does not derive its address. */
   onFault: (address: string, error: unknown) => void;
 };
 
-/** A chain to read from: its blocks, and statuses at one of them. */
+/** A chain's blocks, and statuses at one of them. */
 export type ObservedChain = Pick<StatusReader, "readAt"> & {
   chainId: number;
   head(): Promise<BlockReference>;
   blockAt(number: number): Promise<BlockReference | undefined>;
 };
 
-/** The number of addresses per pass: two batches of the status reader. */
+/** Addresses read in one pass: two batches of the status reader. */
 const watchesMax = 300;
 const readingMsMin = 15_000;
 const readingMsMax = dayMs;
 
-/** @throws if the chain or the store does not answer; nothing is lost, and everything stays due */
+/** Runs one pass. @throws if the chain or the store does not answer; everything stays due */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
   const { db } = parts.store;
   const { chainId } = chain;
@@ -90,9 +186,7 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 
 type Read = { watch: Watch; status: AddressStatus | Error };
 
-/**
- * Reads each address at the depth of its account. One that cannot be read does not affect others.
- */
+/** Reads each address at the depth of its account. A failed read does not affect the others. */
 async function readDue(
   parts: ObserveParts,
   chain: ObservedChain,
@@ -125,10 +219,7 @@ async function readDue(
 
 type Observed = { watch: Watch; status: AddressStatus; paid: Paid };
 
-/**
- * Adds the payments of each address. The time of a block is requested if it decides whether a
- * payment is late.
- */
+/** Adds the payments of each address, and requests block times to find the late ones. */
 async function withPayments(
   { store, keccak }: ObserveParts,
   chain: ObservedChain,
@@ -179,15 +270,16 @@ function decodeSubject(
 }
 
 /**
- * When to read an address again. Payments mark a watch; other changes are found by reading again.
- * Anyone can execute a funded address or empty one that is over, and an open one expires with time.
+ * Returns when to read an address again, or null. Payments mark a watch, but other changes are only
+ * found by another read: anybody can execute a funded address or empty one that is over, and an
+ * open one expires.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
   if (isOpenState(state)) {
-    // By the chain's clock, estimated with the host's.
+    // By the chain's clock, provided that the host's clock runs at the same speed.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;
     const atExpiry = nowMs + Math.max(1_000, secondsLeft * 1000);
     return state === "funded" ? Math.min(soon, atExpiry) : atExpiry;

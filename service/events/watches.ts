@@ -9,35 +9,39 @@ import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { inGroups, roundRobin, statementRows } from "../flow/groups.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
+import { findNewestSeq, unexpired } from "../store/created.ts";
 import { joinRecord } from "../store/owned.ts";
 import { byClientId, joinReference, type Named, readNamed } from "../store/references.ts";
 import type { Tables } from "../store/tables.ts";
-import { eventBody } from "./body.ts";
-import { type Change, changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
-import { confirmationsOf } from "./confirmations.ts";
+import {
+  type Change,
+  compareStatuses,
+  type KnownStatus,
+  nothingKnown,
+  writeEventBody,
+} from "./changes.ts";
+import { selectConfirmations } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 
-/**
- * An account's address whose status is to be read. `terms` unverified; `confirmations` the
- * account's.
- */
+/** An account's address whose status has to be read. `terms` are not verified. */
 export type Watch = {
   accountId: string;
   address: Buffer;
   terms: Buffer;
   named: Named;
+  /** The depth that the account asks for. */
   confirmations: number;
-  /** The block where money last came. */
+  /** The block of the newest payment. */
   markedBlock: number;
   version: number;
   sequence: number;
-  /** Since the last event. */
+  /** The number of reads since the last event. */
   readings: number;
   known: KnownStatus;
 };
 
-/** One event as it was kept. `address` 20 bytes. */
+/** A saved event. `address` has 20 bytes. */
 export type NewEvent = {
   accountId: string;
   id: string;
@@ -46,10 +50,10 @@ export type NewEvent = {
   sequence: number;
 };
 
-/** In the transaction that keeps the events, so that none is kept and not delivered. */
+/** Called in the transaction that saves the events, so that each saved event is delivered. */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
-/** Whether anything is due by the clock, or will be at some block. */
+/** Returns whether a watch is due by the clock, or waits for a block. */
 export async function mayBeDue(
   db: Kysely<Tables>,
   chainId: number,
@@ -62,7 +66,7 @@ export async function mayBeDue(
   return Boolean(rows[0]?.due);
 }
 
-/** Whether anything is due at some block, or will be. */
+/** Returns whether a watch waits for a block. */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
     .selectFrom("watches")
@@ -75,8 +79,8 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 }
 
 /**
- * At most `limit`, the longest due first and each account in turn, so that one account's many do
- * not keep the others'.
+ * Returns up to `limit` watches, those that have been due longest first. Accounts take turns, so
+ * that one account's many watches do not delay another's.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -123,7 +127,8 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
   );
   const { rows } = await sql<WatchRow>`select w.account_id, w.address, w.version, w.sequence,
       w.looks, w.known, w.marked_block, r.terms, n.reference,
-      ${byClientId(account)} as by_client_id, ${confirmationsOf(account, chainId)} as confirmations
+      ${byClientId(account)} as by_client_id,
+      ${selectConfirmations(account, chainId)} as confirmations
     from watches w ${joinRecord(account, sql`w.address`)}
       ${joinReference(account, sql`w.address`)}
     where ${sql.join(isAsked, sql` or `)}`.execute(db);
@@ -141,7 +146,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
   }));
 }
 
-/** `readAgainAtMs` when to read again though no money came; null: never. */
+/** `readAgainAtMs`: when to read again without a payment; null: never. */
 type Observation = {
   watch: Watch;
   status: AddressStatus;
@@ -149,7 +154,7 @@ type Observation = {
   readAgainAtMs: number | null;
 };
 
-/** `anchor`: nothing is kept once a reorganisation took this block back. */
+/** `anchor`: nothing is saved after a reorganization took this block back. */
 type Saving = {
   chainId: number;
   anchor: Anchor;
@@ -159,15 +164,15 @@ type Saving = {
 };
 
 /**
- * Keeps what was observed, each together with the events that follow. A watch that another observer
- * was faster with is left alone. Repeating it says nothing twice.
+ * Saves observations together with their events. A watch that another observer has saved meanwhile
+ * is skipped, so a repeated call reports nothing twice.
  */
 export function saveObservations(
   db: Kysely<Tables>,
   observations: readonly Observation[],
   saving: Saving,
 ): Promise<NewEvent[]> {
-  // In the order of accounts, so that two observers never wait in a circle.
+  // In the order of accounts, so that two observers cannot deadlock.
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
   return inGroups(inOrder, statementRows.costly, (some) => saveSome(db, some, saving));
 }
@@ -185,7 +190,7 @@ function saveSome(
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
     for (const observation of inOrder) {
       const { watch, status, paid } = observation;
-      const { changes, known } = changesOf(watch.known, status, paid);
+      const { changes, known } = compareStatuses(watch.known, status, paid);
       if (!(await updateWatch(transaction, observation, changes, known, nowMs))) continue;
       const sum = movedSum(watch.accountId, watch.known.moved, status);
       if (sum) sums.push(sum);
@@ -195,11 +200,11 @@ function saveSome(
       const rows = changes.map((change, index) => {
         const id = `evt_${randomBytes(16).toString("hex")}`;
         const sequence = watch.sequence + 1 + index;
-        const told = { id, change, atMs: nowMs, named, sequence, publicUrl };
+        const parts = { id, change, atMs: nowMs, named, sequence, publicUrl };
         const position = last - changes.length + 1 + index;
         return {
           row: { position, id, type: change.type, address, sequence, created_at: nowMs },
-          body: eventBody(told, status, paid),
+          body: writeEventBody(parts, status, paid),
         };
       });
       await transaction
@@ -256,7 +261,7 @@ async function updateWatch(
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(known),
       look_at: readAgainAtMs,
-      // Money that came above the block that was read is still to be read.
+      // A payment above the block of this status still has to be read.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
     })
@@ -267,7 +272,7 @@ async function updateWatch(
   return Boolean(numUpdatedRows);
 }
 
-/** Counted up under a row's lock, so that positions are committed in their order. */
+/** Increments the position under a row's lock, so that positions are committed in order. */
 async function nextPosition(
   transaction: Transaction<Tables>,
   accountId: string,
@@ -286,7 +291,7 @@ async function nextPosition(
   return Number(position);
 }
 
-/** After a failed reading: read again at `readAgainAtMs`; marks made since stay. */
+/** Postpones watches after a failed read. Marks that were made meanwhile remain. */
 export async function postponeWatches(
   db: Kysely<Tables>,
   watches: readonly { watch: Watch; readAgainAtMs: number | null }[],
@@ -300,4 +305,31 @@ export async function postponeWatches(
       .where("version", "=", watch.version)
       .execute();
   }
+}
+
+/** All records up to `seq` are closed. `isEnd`: there are no others. */
+export type Closed = { seq: number; isEnd: boolean };
+
+/**
+ * Walks over the records after `seq` while they are closed: of another chain, expired, or settled.
+ * A chain has an open address if the walk does not reach the end.
+ *
+ * @param expiredSeconds records that expire later are open, by the chain's clock
+ */
+export async function passClosed(
+  db: Kysely<Tables>,
+  chainId: number,
+  seq: number,
+  expiredSeconds: number,
+): Promise<Closed> {
+  const newest = await findNewestSeq(db);
+  const end = Math.min(newest, seq + statementRows.walked);
+  const { rows } = await sql<{ seq: number }>`select r.seq
+    from (${unexpired(chainId, seq, end, expiredSeconds)}) r
+    where not exists (select 1 from watches w
+      where w.account_id = r.account_id and w.address = r.address and w.settled_at is not null)
+    order by r.seq limit 1`.execute(db);
+  const open = rows[0] && Number(rows[0].seq);
+  if (open !== undefined) return { seq: open - 1, isEnd: false };
+  return { seq: Math.max(seq, end), isEnd: end === newest };
 }

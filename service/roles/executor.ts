@@ -2,7 +2,7 @@
 
 import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";
-import { startObserver } from "../events/start.ts";
+import { startObserver } from "../events/observe.ts";
 import { openIntentFilter } from "../executor/money/tips.ts";
 import { startExecutor } from "../executor/start.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";

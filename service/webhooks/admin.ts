@@ -1,7 +1,7 @@
 // Operators' commands for webhooks: beside the server, on the store, at once.
 
-import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { WhichEvents } from "../events/list.ts";
+import { listConfirmations, setConfirmations } from "../events/mark.ts";
 import { toIsoOrNull } from "../flow/days.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import { replay, sendTest } from "./deliveries/enqueue.ts";

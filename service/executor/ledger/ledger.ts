@@ -4,8 +4,7 @@
 // wraps it: it stops an executor before or after any call, as a kill would.
 
 import type { Kysely } from "kysely";
-import { passClosed } from "../../events/closed.ts";
-import { isBlockAwaited } from "../../events/watches.ts";
+import { isBlockAwaited, passClosed } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import * as created from "../../store/created.ts";
 import type { Dialect } from "../../store/dialect.ts";

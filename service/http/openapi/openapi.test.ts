@@ -11,8 +11,7 @@ import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { headMsMax } from "../../chain/rpc/heads.ts";
-import { eventBody } from "../../events/body.ts";
-import type { Change } from "../../events/changes.ts";
+import { type Change, writeEventBody } from "../../events/changes.ts";
 import { CorruptError, UnavailableError } from "../../store/store.ts";
 import { exchange, newIntent, startApp, type TestApp, testChains } from "../../testing/app.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
@@ -551,7 +550,7 @@ async function bodyOf(type: EventType): Promise<string> {
   const named = { reference: null, claimedReference: null, createdBy: "api_key" } as const;
   const of = { named, sequence: 1 };
   const told = { ...of, id: eventId, change, atMs: 1, publicUrl: "https://pay.example" };
-  return eventBody(told, status, { payments: [kept], isSwept: true, lateBlocks: new Set() });
+  return writeEventBody(told, status, { payments: [kept], isSwept: true, lateBlocks: new Set() });
 }
 
 async function withEvent(accountId: string) {

@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
 import type { Insertable, Kysely, Transaction } from "kysely";
-import { eventVersion } from "../../events/body.ts";
+import { eventVersion } from "../../events/changes.ts";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
 import type { NewEvent } from "../../events/watches.ts";
 import { toIso } from "../../flow/days.ts";

@@ -5,11 +5,15 @@ import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
 import { openStatusReader } from "../../../chain/status/reader.ts";
 import { nothingKnown } from "../../../events/changes.ts";
-import { listConfirmations, setConfirmations } from "../../../events/confirmations.ts";
 import { pruneEvents } from "../../../events/list.ts";
-import { markObservedAbove, markWatches } from "../../../events/mark.ts";
+import {
+  listConfirmations,
+  markObservedAbove,
+  markWatches,
+  setConfirmations,
+} from "../../../events/mark.ts";
+import { startObserver } from "../../../events/observe.ts";
 import { readPayments } from "../../../events/payments.ts";
-import { startObserver } from "../../../events/start.ts";
 import {
   findDue,
   mayBeDue,
