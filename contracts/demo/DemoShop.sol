@@ -8,7 +8,7 @@ interface IToken {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
-/// @notice A shop for local chains: takes payments of one token by order, after an `approve`.
+/// @notice A shop for local chains: takes payments for orders in one token, after an `approve`.
 contract DemoShop is ExecutableCaller {
     address public immutable token;
 
@@ -20,14 +20,14 @@ contract DemoShop is ExecutableCaller {
         token = token_;
     }
 
-    /// @notice Takes the payment of an order from anybody.
+    /// @notice Takes the payment of an order from anyone.
     function pay(uint256 orderId, uint256 amount) external {
         _take(orderId, amount);
     }
 
-    /// @notice Takes the payment of an order from the vault of the one intent that was made for it:
-    /// approve, then this call, and no other call before, between or behind.
-    /// @param expiry, recovery and salt are the fields of the intent that an order leaves open
+    /// @notice Takes the payment of an order only from the vault of the intent for this order:
+    /// approve, then this call, and no other calls.
+    /// @param expiry, recovery, and salt are the fields of the intent that an order does not define
     function payOrder(
         uint256 orderId,
         uint256 amount,
@@ -39,7 +39,7 @@ contract DemoShop is ExecutableCaller {
         _take(orderId, amount);
     }
 
-    /// @notice The only intent by which these arguments of {payOrder} can be paid, on this chain.
+    /// @notice Returns the only intent that can call {payOrder} with these arguments on this chain.
     function intentOf(
         uint256 orderId,
         uint256 amount,

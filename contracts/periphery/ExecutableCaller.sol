@@ -5,25 +5,25 @@ import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {FACTORY} from "./VaultCode.sol";
 
 /// @title ExecutableCaller
-/// @notice A base for targets that act only for the intent they mean: their caller has to be the
-/// vault of an intent that the target rebuilds, call by call, from its own arguments. Then nothing
-/// but those calls ran before this one, and nothing but the rest of them can follow.
+/// @notice A base for targets that act only for an expected intent: their caller must be the vault
+/// of an intent that the target rebuilds, call by call, from its own arguments. Then only the
+/// intent's earlier calls ran before this one, and only its later calls can follow.
 /// @dev How the target uses it:
 ///
-/// - It writes every field of the intent itself, from its arguments and what it knows. An intent
-///   that came as an argument of the caller proves nothing: everybody has a vault of some intent.
+/// - It sets every field of the intent itself, from its arguments and its own data. An intent that
+///   the caller passes as an argument proves nothing, because everyone has a vault of some intent.
 /// - The caller must have no code, which {_onlyVaultOf} checks. THE TRAP: when a vault is over, its
-///   `recovery` may make any call from it by `rescue`, this one too. The same address then speaks
-///   without the rest of its calls. During its calls a vault has no code yet, afterwards always.
-/// - Arguments that the calls carry cannot include the call's own encoding, so the target takes
-///   the fields one by one and encodes the call that it is in the middle of.
+///   `recovery` can make any call from it with `rescue`, including this one, without the intent's
+///   other calls. A vault has no code during its calls, and always has code afterwards.
+/// - The arguments of a call cannot include the call's own encoding, so the target takes the fields
+///   one by one and encodes the current call itself.
 abstract contract ExecutableCaller {
     /// @notice The caller is not the vault of the intent that the target expects.
     error NotVaultOfIntent(address wanted, address found);
-    /// @notice The caller is the vault, but it is over: this is a rescue of its `recovery`.
+    /// @notice The caller is the vault, but it is over: this is a `rescue` by its `recovery`.
     error NotWithinExecution(address vault);
 
-    /// @param intent as the target rebuilt it; its encoding is the standard one
+    /// @param intent as the target rebuilt it, in the standard encoding
     function _onlyVaultOf(Intent memory intent) internal view {
         address vault = IPaymentFactory(FACTORY).addressOf(intent);
         if (msg.sender != vault) revert NotVaultOfIntent(vault, msg.sender);

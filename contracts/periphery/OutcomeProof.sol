@@ -7,26 +7,26 @@ import {RLP} from "@openzeppelin/contracts/utils/RLP.sol";
 import {TrieProof} from "@openzeppelin/contracts/utils/cryptography/TrieProof.sol";
 import {Fate, Outcome} from "./Outcome.sol";
 
-/// @notice Tells block hashes of another chain: an L2's view of its L1, or a light client.
+/// @notice Reports block hashes of another chain: an L2's view of its L1, or a light client.
 interface IBlockHashOracle {
-    /// @return hash zero where it is not known
+    /// @return hash zero if it is not known
     function blockHash(uint256 blockNumber) external view returns (bytes32 hash);
 }
 
 /// @title OutcomeProof
-/// @notice Proves what became of an intent by a block of the chain it is for, so that a contract on
-/// one chain can wait for an intent on another. The proof is the block's header, as RLP, and the
-/// vault's account proof, as `eth_getProof` gives it (EIP-1186).
-/// @dev Only what is there can be proved here: a vault that executed or was closed. That one did
-/// neither reverts, or answers `Never` where money made an account of it.
-/// No owner and no storage. It can be replaced: whoever asks chooses the contract to ask.
+/// @notice Proves the outcome of an intent with a block of the intent's chain, so that a contract
+/// on one chain can wait for an intent on another. The proof is the block's header, as RLP, and the
+/// vault's account proof, as returned by `eth_getProof` (EIP-1186).
+/// @dev Only a vault that was executed or closed can be proved here. For any other vault, the call
+/// reverts, or returns `Never` if the vault has an account because it holds money.
+/// No owner and no storage. It can be replaced, because its caller chooses the contract.
 contract OutcomeProof {
     using RLP for *;
 
     uint256 private constant STATE_ROOT = 3;
     uint256 private constant NUMBER = 8;
     uint256 private constant TIMESTAMP = 11;
-    /// @dev Every header since the first block has these fields; further ones are taken unread.
+    /// @dev Every header since the first block has these fields; further fields are not read.
     uint256 private constant HEADER_FIELDS_MIN = 15;
     uint256 private constant ACCOUNT_FIELDS = 4;
     uint256 private constant CODE_HASH = 3;
@@ -40,12 +40,12 @@ contract OutcomeProof {
     error WrongHeader(bytes32 wanted, bytes32 found);
     error MalformedHeader(uint256 fields);
     error MalformedAccount(uint256 fields);
-    /// @notice Neither this chain nor the oracle tells the hash of that block (any more).
+    /// @notice Neither this chain nor the oracle knows the hash of that block (anymore).
     error BlockHashUnknown(uint256 blockNumber);
 
-    /// @notice The outcome of the intent at `vault`, as of a block of this chain.
-    /// @dev The last 256 blocks, or where EIP-2935 is active the last 8,191; the block that is
-    /// being made is not one of them.
+    /// @notice Returns the outcome of the intent at `vault`, as of a block of this chain.
+    /// @dev Accepts the last 256 blocks, or the last 8,191 with EIP-2935, without the current
+    /// block.
     function proveHere(address vault, bytes calldata header, bytes[] calldata proof)
         external
         view
@@ -55,9 +55,9 @@ contract OutcomeProof {
         return prove(vault, header, proof, _known(number, Blockhash.blockHash(number)));
     }
 
-    /// @notice The outcome of the intent at `vault`, as of a block that `oracle` knows.
-    /// @dev It is as true as the oracle, which is the caller's choice. Which chain's blocks those
-    /// are is known to the oracle alone.
+    /// @notice Returns the outcome of the intent at `vault`, as of a block that `oracle` knows.
+    /// @dev The result is as reliable as the oracle, which the caller chooses. Only the oracle
+    /// knows to which chain its blocks belong.
     function proveBy(
         IBlockHashOracle oracle,
         address vault,
@@ -68,8 +68,8 @@ contract OutcomeProof {
         return prove(vault, header, proof, _known(number, oracle.blockHash(number)));
     }
 
-    /// @notice The outcome of the intent at `vault`, as of the block with hash `blockHash`.
-    /// @dev Nothing here tells whether there is such a block: the caller has to know the hash.
+    /// @notice Returns the outcome of the intent at `vault`, as of the block with hash `blockHash`.
+    /// @dev This does not check that the block exists: the caller must know the hash.
     /// @param proof the nodes of the state trie from its root to the account, one RLP each
     function prove(address vault, bytes calldata header, bytes[] calldata proof, bytes32 blockHash)
         public

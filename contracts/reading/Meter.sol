@@ -4,13 +4,14 @@ pragma solidity 0.8.37;
 import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Meter
-/// @notice Balances before and after one call, in one eth_call of a creation that never happens.
-/// They are what each token answers when it is asked; no log is believed.
-/// @dev Answers `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`: `gas` is
-/// what was left when the call began, `answer` the first 512 bytes of what the call returned or
-/// reverted with, the last two are Balance[]. A creation answers 24,576 bytes at most.
+/// @notice Reads balances before and after one call, with one eth_call of a creation that never
+/// happens. Each token reports its own balances; logs are not used.
+/// @dev Returns `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`: `gas` is
+/// the gas left when the call started, `answer` the first 512 bytes that the call returned or
+/// reverted with, and the last two are Balance[]. A creation returns at most 24,576 bytes.
 contract Meter {
-    /// @dev For one balance: Circle's proxied tokens take 10,000. One that burns it all is unknown.
+    /// @dev For one balance: Circle's proxied tokens need 10,000. If a token burns it all, the
+    /// balance is unknown.
     uint256 private constant BALANCE_GAS = 50_000;
     uint256 private constant ANSWER_BYTES_MAX = 512;
 
@@ -19,7 +20,7 @@ contract Meter {
         bytes memory answer = new bytes(ANSWER_BYTES_MAX);
         uint256 gas = gasleft();
         bool succeeded;
-        // By assembly, for Solidity's call copies all that comes back, however long.
+        // Assembly, because Solidity's call copies the whole result, regardless of its size.
         assembly ("memory-safe") {
             succeeded := call(gasMax, target, 0, add(data, 32), mload(data), 0, 0)
             if lt(returndatasize(), ANSWER_BYTES_MAX) { mstore(answer, returndatasize()) }

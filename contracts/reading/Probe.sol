@@ -4,10 +4,10 @@ pragma solidity 0.8.37;
 import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Probe
-/// @notice What many addresses hold, in one eth_call of a creation that never happens: nothing has
-/// to be deployed on the chain. Unlike Multicall3 it also sees how long an address's code is.
-/// @dev Answers `abi.encode(chainId, timestamp, Holding[])`: chain and time, so that an answer from
-/// another chain or block cannot pass for this one. A creation answers 24,576 bytes at most.
+/// @notice Reads the balances of many addresses with one eth_call of a creation that never happens,
+/// so nothing must be deployed on the chain. Unlike Multicall3 it also reads the size of the code.
+/// @dev Returns `abi.encode(chainId, timestamp, Holding[])`. Chain and time reveal an answer from
+/// another chain or block. A creation returns at most 24,576 bytes.
 contract Probe {
     struct Holding {
         uint256 codeBytes;
@@ -16,7 +16,8 @@ contract Probe {
         uint256 balance;
     }
 
-    /// @dev For one balance. Enough for any proxied token; 150 hostile ones exceed a node's call.
+    /// @dev For one balance. Enough for any proxied token; 150 hostile tokens exceed a node's
+    /// limit.
     uint256 private constant BALANCE_GAS = 1_000_000;
 
     constructor(Holder[] memory holders) {
