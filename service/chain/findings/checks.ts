@@ -57,7 +57,7 @@ async function findFindings(
   const { block, outcome, state, reason } = simulation;
   if (outcome === "impossible") {
     const message = `the address is ${state}: ${reason}`;
-    const cure = "take another salt: an address serves once";
+    const cure = "use another salt, because an address can be used only once";
     return { findings: [{ path: ["salt"], code: "address_is_over", message, cure }], notes: [] };
   }
   const { rpc } = chain;

@@ -103,7 +103,7 @@ export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausa
     const what = isProxied(intent.token)
       ? "a proxy: its issuer can change what it does"
       : "one that can pause";
-    const message = `the token is ${what}; a payment may be answered otherwise than this check`;
+    const message = `the token is ${what}, so a payment may have another result than this check`;
     notes.push({ path: ["token"], code: "token_may_change", message });
   }
   intent.calls.forEach(({ target }, index) => {

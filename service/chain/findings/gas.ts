@@ -34,17 +34,18 @@ export async function findGas(
   if (isBeyond) {
     const used = gasUsed === null ? "" : `it uses ${gasUsed} gas, and `;
     const message =
-      `${used}it needs a higher gas limit than the executor here gives: ` +
-      `at most ${chain.executionGasMax}, of which a call may use three quarters`;
-    const cure = "divide the calls among several addresses, or execute it yourself";
+      `${used}it needs a higher gas limit than this service's executor allows: ` +
+      `at most ${chain.executionGasMax}, of which one call can use three quarters`;
+    const cure = "split the calls among several addresses, or execute it yourself";
     return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
   }
   if (typeof estimate !== "number" || gasUsed === null) return [];
   if (!dependsOnGas(estimate, gasUsed)) return [];
   const message =
     `with ${callGas} gas it uses ${gasUsed}, and it also succeeds with a limit of ` +
-    `${estimate}, at which it does less`;
-  const cure = "add a call of requireGas before it, or call what does all of its work or reverts";
+    `${estimate}, with which it does less`;
+  const cure =
+    "add a call of requireGas before it, or call a contract that reverts if gas is short";
   return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];
 }
 

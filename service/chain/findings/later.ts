@@ -35,13 +35,14 @@ export async function findLater(
   ]);
   const other = byOthers.find((reason) => reason !== undefined);
   if (other !== undefined) {
-    const message = `it succeeds for one and fails for another who executes it: ${other}`;
-    const cure = "call what asks neither who sends the transaction nor how much gas is left";
+    const message = `it fails with another sender or gas limit: ${other}`;
+    const cure =
+      "call a contract that reads neither the sender of the transaction nor the gas left";
     return [{ path: ["calls"], code: "depends_on_executor", message, cure }];
   }
   if (atExpiry === undefined) return [];
-  const message = `it succeeds now and fails at its expiry: ${atExpiry}`;
-  const cure = "let it expire before the calls cease to work";
+  const message = `it succeeds now, but fails at its expiry: ${atExpiry}`;
+  const cure = "choose an expiry before the calls stop working";
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
@@ -91,7 +92,7 @@ export async function findNearExpiry(
   const message =
     `it expires ${leftSeconds} s after the newest block; a payment made now is final after ` +
     `about ${seconds} s, ${blocks} blocks of this chain`;
-  const cure = `take at least ${block.timestamp + seconds * 2}, and what payers need besides`;
+  const cure = `use at least ${block.timestamp + seconds * 2}, plus the time that payers need`;
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 

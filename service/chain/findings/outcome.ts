@@ -18,13 +18,13 @@ export function findFailure(
   isExplained: boolean,
 ): Finding[] {
   if (outcome === "unknown") {
-    const message = `the calls could not be tried: ${reason}`;
-    const cure = "pay a small amount to an address of the same calls first";
+    const message = `the calls could not be simulated: ${reason}`;
+    const cure = "first pay a small amount to an address with the same calls";
     return [{ path: [], code: "not_simulated", message, cure }];
   }
   if (outcome !== "fails" || isExplained) return [];
   if (failedCall !== null && reason === noContract) {
-    const message = "no contract is there when it is called";
+    const message = "there is no contract at this address when the call runs";
     const cure = "call a contract of this chain, or one that an earlier call creates";
     const path = ["calls", failedCall, "target"];
     return [{ path, code: "target_without_code", message, cure }];
@@ -32,12 +32,13 @@ export function findFailure(
   const path = failedCall === null ? ["calls"] : ["calls", failedCall];
   if (reason === tooLittleGas) {
     const message =
-      `${reason}, of ${callGas}: it needs more than a transaction can give it, or something that ` +
-      "it calls burns all gas that it is given, and then no gas limit is enough";
-    const cure = "call what uses less gas, and gives what may fail a gas limit of its own";
+      `${reason}, of ${callGas}: it needs more gas than a transaction can have, or an inner call ` +
+      "burns all gas that it gets, so that no limit is sufficient";
+    const cure =
+      "call a contract that uses less gas and limits the gas of inner calls that may fail";
     return [{ path, code: "call_reverts", message, cure }];
   }
-  const cure = "change the call, or what it needs, until it succeeds with the amount paid";
+  const cure = "change the call or its conditions so that it succeeds with the paid amount";
   return [{ path, code: "call_reverts", message: `it fails: ${reason}`, cure }];
 }
 
@@ -55,8 +56,8 @@ export function findLeftOver(
     findings.push({
       path: ["amount"],
       code: "money_left_over",
-      message: `the calls spend ${spent} of ${intent.amount}; ${left} would wait for recovery`,
-      cure: `ask for ${spent}, or add a call that passes the rest on`,
+      message: `the calls spend ${spent} of ${intent.amount}; ${left} would wait for a recovery`,
+      cure: `use the amount ${spent}, or add a call that sends the rest on`,
     });
   }
   for (const { token, change, symbol } of mine) {
@@ -65,8 +66,8 @@ export function findLeftOver(
     findings.push({
       path: ["calls"],
       code: "other_tokens_left",
-      message: `the calls leave ${change} base units of ${name} at the address itself`,
-      cure: "name the one who is to have it as the receiver in the call, or pass it on in another",
+      message: `the calls leave ${change} base units of ${name} at the executable address`,
+      cure: "set the final recipient in this call, or send the tokens on in another call",
     });
   }
   return findings;
@@ -76,8 +77,8 @@ export function findLeftOver(
 export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] {
   return intent.calls.flatMap(({ target }, index): Finding[] => {
     if (!isDelegating(codes.get(target) ?? "0x")) return [];
-    const message = "a wallet that has delegated its code stands there: its owner may change it";
-    const cure = "call a contract; a wallet is paid by a transfer of the token";
+    const message = "the target is a wallet with delegated code, which its owner can change";
+    const cure = "call a contract; to pay a wallet, transfer the token to it";
     return [{ path: ["calls", index, "target"], code: "target_is_wallet", message, cure }];
   });
 }
@@ -120,8 +121,8 @@ export async function findAllowances(
     const reply = allowances[index];
     const left = reply?.succeeded && size(reply.data) === 32 ? hexToBigInt(reply.data) : 0n;
     if (left === 0n) return [];
-    const message = `${spender} may still take ${left} base units of what comes later`;
-    const cure = "approve exactly what the next call takes, or approve 0 in the end";
+    const message = `${spender} can still take ${left} base units of later money`;
+    const cure = "approve exactly the amount that the next call takes, or approve 0 at the end";
     return [{ path: ["calls", at, "args", 1], code: "allowance_left", message, cure }];
   });
 }

@@ -72,10 +72,10 @@ export function findLost(
 }
 
 const lost = {
-  message: "nobody can move what is sent to this address",
-  cure: "name the address of the one who is to have it",
+  message: "nobody can move money that is sent to this address",
+  cure: "use the address of the intended recipient",
 };
 const stuck = {
-  message: "a contract that receives by plain transfer, and its code shows no way to send it on",
-  cure: "it may need approve and a call of its own; or name a wallet",
+  message: "a contract that receives a plain transfer, and whose code cannot send tokens on",
+  cure: "it may need approve and a call instead; or use a wallet address",
 };

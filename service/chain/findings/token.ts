@@ -73,8 +73,8 @@ export function findTokenDoubts(
   const findings: Finding[] = blocked.map((path) => ({
     path,
     code: "token_blocks_address",
-    message: "the token blocks this address: it neither sends to it nor from it",
-    cure: "name another address, or another token",
+    message: "the token blocks this address: transfers to and from it fail",
+    cure: "use another address or another token",
   }));
   const { supply, canMove, canReturn, canReturnCoin, recoveryIsToken, arrives } = answers;
   if (canMove === false) findings.push(isPaused ? pausedToken : refusingToken);
@@ -84,8 +84,8 @@ export function findTokenDoubts(
   if (recoveryIsToken) findings.push(tokenAsRecovery);
   if (arrives) findings.push(feeOf(arrives));
   if (supply !== undefined && BigInt(intent.amount) > supply) {
-    const message = `of this token there are ${supply} base units in all`;
-    const cure = "ask for less: amounts are in base units of the token's decimals";
+    const message = `the total supply of this token is ${supply} base units`;
+    const cure = "use a smaller amount; amounts are in base units";
     findings.push({ path: ["amount"], code: "amount_beyond_supply", message, cure });
   }
   return findings;
@@ -95,37 +95,38 @@ const pausedToken: Finding = {
   path: ["token"],
   code: "token_paused",
   message: "the token is paused: nobody can pay the address, and its calls would fail",
-  cure: "take another token, or wait until its issuer resumes it",
+  cure: "use another token, or wait until its issuer resumes it",
 };
 const refusingToken: Finding = {
   path: ["token"],
   code: "token_refuses_transfers",
-  message: "the token refuses a transfer from the address to anybody",
-  cure: "take another token",
+  message: "the token rejects every transfer from the address",
+  cure: "use another token",
 };
 const refusedRecovery: Finding = {
   path: ["recovery"],
   code: "recovery_cannot_receive",
-  message: "the token can be sent to others and not to this address, so nothing could come back",
-  cure: "name an address that receives this token",
+  message: "the token can be sent to other addresses but not to this one, so no money could return",
+  cure: "use an address that can receive this token",
 };
 const refusedCoin: Finding = {
   path: ["recovery"],
   code: "recovery_refuses_coin",
-  message: "a contract that takes no native coin: what is paid in it by mistake stays where it is",
-  cure: "name a wallet, or a contract with a receive function",
+  message:
+    "a contract that accepts no native coin, so native coin paid by mistake could not return",
+  cure: "use a wallet address, or a contract with a receive function",
 };
 const tokenAsRecovery: Finding = {
   path: ["recovery"],
   code: "recovery_is_token",
-  message: "a token's contract: tokens that are sent there are mostly lost",
-  cure: "name a wallet of the one who is paid back",
+  message: "the contract of a token; tokens sent there are usually lost",
+  cure: "use a wallet address of the person who gets the money back",
 };
 const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding => ({
   path: ["token"],
   code: "token_takes_fee",
-  message: `of ${sent} sent, ${received} arrive: whoever pays exactly the amount pays too little`,
-  cure: "ask payers for more than the amount, or take another token",
+  message: `of ${sent} sent, ${received} arrive, so a payment of exactly the amount is too small`,
+  cure: "ask payers for more than the amount, or use another token",
 });
 
 /**
