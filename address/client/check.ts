@@ -20,6 +20,8 @@ export const findingCodes = [
   "recovery_cannot_receive",
   "recovery_refuses_coin",
   "recovery_is_token",
+  "recovery_without_code_on",
+  "recovery_looks_like_exchange",
   "token_paused",
   "token_blocks_address",
   "token_refuses_transfers",

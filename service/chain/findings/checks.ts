@@ -14,6 +14,7 @@ import { type Ceiling, findGas } from "./gas.ts";
 import { type Depths, executors, findLater, findNearExpiry } from "./later.ts";
 import { findAllowances, findFailure, findLeftOver, findWallets } from "./outcome.ts";
 import { findLost, receiversOf } from "./receivers.ts";
+import { findRecoveryDoubts, type OtherChain } from "./recovery.ts";
 import {
   askToken,
   findBlocked,
@@ -39,11 +40,15 @@ export function openChecks(chain: CheckedChain): CheckSubject {
     ).catch(unread);
 }
 
-export type CheckedChain = SimulatedChain & Depths & Ceiling;
+/** `others`: chains on which money that is sent by mistake is returned to the same address. */
+export type CheckedChain = SimulatedChain &
+  Depths &
+  Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Makes up to eleven calls, and one for each contract that the intent names. Without eth_simulateV1
- * it makes up to 29, and two for each contract, and finds no allowances or fees.
+ * Makes up to twelve calls, and one for each contract that the intent names. Without eth_simulateV1
+ * it makes up to 30, and two for each contract, and finds no allowances or fees. If `recovery` is a
+ * contract, it makes one call to each of up to 16 other chains.
  *
  * @param simulation of `subject`; everything is read at its block
  * @throws {ChainUnavailable} if the chain cannot be read
@@ -75,6 +80,10 @@ async function findFindings(
     isRun ? findLater(chain, simulation, subject, paid) : [],
     isRun ? findGas(chain, simulation, subject, paid, executors[0]) : [],
   ]);
+  const recovery = await findRecoveryDoubts(
+    { rpc, others: chain.others?.() },
+    ...([block, intent.recovery, codes.get(intent.recovery) ?? "0x"] as const),
+  );
   const blocked = await findBlockedPlaces(chain, subject, simulation, answers);
   const isPaused = pausable.get(intent.token) === true;
   const doubts = answers ? findTokenDoubts(subject, answers, blocked, isPaused) : [];
@@ -95,10 +104,11 @@ async function findFindings(
     ...findWallets(subject, codes),
     ...findLeftOver(simulation, subject),
     ...allowances,
+    ...recovery.findings,
     // Otherwise the failure of another sender would look like a lack of gas.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
-  return { findings, notes: notesOf(subject, codes, pausable) };
+  return { findings, notes: [...notesOf(subject, codes, pausable), ...recovery.notes] };
 }
 
 /**

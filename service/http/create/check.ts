@@ -7,6 +7,7 @@ import type { Finding } from "executable-address/client";
 import type { Policy } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
+import type { OtherChain } from "../../chain/findings/recovery.ts";
 import { perChain } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
@@ -36,7 +37,9 @@ export function openCheck(parts: Parts): CheckIntent {
   const checkOn = perChain(parts, (chain) => {
     const { confirmations, paymentConfirmations } = chains.find(chain.chainId)!;
     const rpc = metered(parts, chain, "check-calls");
-    return openChecks({ ...chain, rpc, executionGasMax, confirmations, paymentConfirmations });
+    const depths = { confirmations, paymentConfirmations };
+    const others = () => othersOf(parts, chain.chainId);
+    return openChecks({ ...chain, rpc, executionGasMax, ...depths, others });
   });
   return async (accountId, body) => {
     const { intent, terms } = parseNewIntent(body, parts);
@@ -51,6 +54,20 @@ export function openCheck(parts: Parts): CheckIntent {
     const record = recordJson(address, terms, intent, parts);
     return `{"record":${record},${JSON.stringify({ ...checked, findings }).slice(1)}`;
   };
+}
+
+/** Returns the other listed chains, test networks only for a test network. */
+function othersOf(parts: Parts, chainId: number): OtherChain[] {
+  const { chains } = parts;
+  const isTest = ({ name }: { name: string }) => /testnet/i.test(name);
+  const own = chains.find(chainId)!;
+  return chains
+    .listed()
+    .filter((each) => each.chainId !== chainId && isTest(each) === isTest(own))
+    .map((each) => {
+      const chain = { chainId: each.chainId, rpc: chains.rpcOf(each.chainId) };
+      return { name: each.name, rpc: metered(parts, chain, "check-calls") };
+    });
 }
 
 export function check(parts: Parts, checkIntent: CheckIntent): Route {

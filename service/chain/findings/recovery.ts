@@ -1,0 +1,88 @@
+// Finds a recovery address that its owner may not control where money is returned. The factory
+// returns money on the chain to which it was sent, so a payment on the wrong chain is returned to
+// `recovery` there. A wallet that is a contract may exist only on the chain of the intent.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Hex } from "executable-address";
+import type { Finding, Note } from "executable-address/client";
+import type { BlockReference } from "executable-address/status";
+import { askAt } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { quantity } from "../rpc/json-rpc.ts";
+import { isDelegating } from "./contracts.ts";
+
+/** Another chain on which payers could send money by mistake. */
+export type OtherChain = { name: string; rpc: ChainRpc };
+
+type Found = { findings: Finding[]; notes: Note[] };
+
+/** Other chains that one check reads, with one call each. */
+const chainsMax = 16;
+/** A chain that takes longer is reported as unmeasured. */
+const waitMs = 2000;
+/**
+ * A wallet that a person uses rarely sends so many transactions. An exchange's hot wallet sends
+ * them within days.
+ */
+const noncesMin = 10_000;
+
+/**
+ * @param code of `recovery` on the chain of the intent
+ * @param others chains to compare with, at most 16 of which are read
+ */
+export async function findRecoveryDoubts(
+  { rpc, others = [] }: { rpc: ChainRpc; others?: readonly OtherChain[] | undefined },
+  block: BlockReference,
+  recovery: Hex,
+  code: Hex,
+): Promise<Found> {
+  // The key of an account, which can delegate to a contract, is the same on every chain.
+  if (code === "0x" || isDelegating(code)) {
+    return { findings: await findExchange(rpc, block, recovery), notes: [] };
+  }
+  const asked = others.slice(0, chainsMax);
+  const codes = await Promise.all(asked.map((other) => readCode(other, recovery)));
+  const namesOf = (isMeant: (code: Hex | undefined) => boolean) =>
+    asked.filter((_, index) => isMeant(codes[index])).map(({ name }) => name);
+  return {
+    findings: withoutCode(namesOf((each) => each === "0x")),
+    notes: unmeasured(namesOf((each) => each === undefined)),
+  };
+}
+
+/** Undefined if the chain does not answer in time, or not with code. */
+async function readCode({ rpc }: OtherChain, account: Hex): Promise<Hex | undefined> {
+  const read = rpc.request("eth_getCode", [account, "latest"]).catch(() => undefined);
+  const answer = await Promise.race([read, sleep(waitMs, undefined, { ref: false })]);
+  return typeof answer === "string" && /^0x([0-9a-f]{2})*$/i.test(answer)
+    ? (answer as Hex)
+    : undefined;
+}
+
+function withoutCode(names: readonly string[]): Finding[] {
+  if (names.length === 0) return [];
+  const message =
+    `a contract on this chain, but not on ${names.join(", ")}; money that is sent there by ` +
+    "mistake is returned to this address there";
+  const cure = "name an address that its owner controls on every chain, or deploy the wallet there";
+  return [{ path: ["recovery"], code: "recovery_without_code_on", message, cure }];
+}
+
+function unmeasured(names: readonly string[]): Note[] {
+  if (names.length === 0) return [];
+  const message = `${names.join(", ")} did not answer, so the contract may be missing there`;
+  return [{ path: ["recovery"], code: "recovery_unmeasured", message }];
+}
+
+async function findExchange(
+  rpc: ChainRpc,
+  block: BlockReference,
+  recovery: Hex,
+): Promise<Finding[]> {
+  const ask = (at: unknown) => ({ method: "eth_getTransactionCount", params: [recovery, at] });
+  const count = quantity(await askAt(rpc, block, ask));
+  if (count < BigInt(noncesMin)) return [];
+  const message = `it has sent ${count} transactions, as a wallet of an exchange has`;
+  const cure = "name a wallet of the payer's own: an exchange may not credit what is returned";
+  return [{ path: ["recovery"], code: "recovery_looks_like_exchange", message, cure }];
+}
