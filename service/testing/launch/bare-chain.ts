@@ -15,8 +15,8 @@ import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { readConfig } from "../../config.ts";
 
-/** Sees each call before the node does, and can answer instead. */
-export type Watch = (call: Call, forward: () => Promise<Answer>) => Promise<Answer>;
+/** Sees each call before the node does, and can answer instead. @param index of the endpoint */
+export type Watch = (call: Call, forward: () => Promise<Answer>, index: number) => Promise<Answer>;
 
 const chainId = 84_532;
 /** At this base fee a block changes it by less than one wei, so costs are constant. */
@@ -65,7 +65,9 @@ export async function startBareChain(hardfork: "prague" | "shanghai" = "prague")
   if (!isBeforeCancun) await write("mint", client.account.address, 1_000_000n);
   let watch: Watch = (_, forward) => forward();
   const endpoints = await Promise.all(
-    [0, 1].map(() => startEndpoint(anvil.rpcUrl, (...given) => watch(...given))),
+    [0, 1].map((index) =>
+      startEndpoint(anvil.rpcUrl, (call, forward) => watch(call, forward, index)),
+    ),
   );
   const directory = mkdtempSync(join(tmpdir(), "launch-"));
   const files = { key: join(directory, "key"), chains: join(directory, "chains.json") };
@@ -97,7 +99,10 @@ export async function startBareChain(hardfork: "prague" | "shanghai" = "prague")
   };
 }
 
-async function startEndpoint(rpcUrl: string, watch: Watch) {
+async function startEndpoint(
+  rpcUrl: string,
+  watch: (call: Call, forward: () => Promise<Answer>) => Promise<Answer>,
+) {
   const node = httpEndpoint("node", rpcUrl, { timeoutMs: 10_000 });
   const server = createServer(async (request, response) => {
     let text = "";
