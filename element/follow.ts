@@ -51,7 +51,6 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const { signal } = stopping;
   let news = noNews;
   let heardAt = clocks();
-  let ticked = heardAt;
   let block: { timestamp: number; at: Clocks } | undefined;
 
   const chainSeconds = () => block && block.timestamp + Math.floor(msSince(block.at) / 1000);
@@ -82,27 +81,13 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
     if (news.status && !news.isStale) say({ isStale: true });
     stream.abort();
   };
-  const timer = setInterval(() => {
-    const now = clocks();
-    const hasSlept = Math.abs(now.wallMs - ticked.wallMs - (now.runMs - ticked.runMs)) > sleptMs;
-    ticked = now;
-    if (hasSlept) wake(true);
+  const unwatch = watchDevice(wake, () => {
     if (msSince(heardAt) > silentAfterMs) hush();
-  }, tickMs);
-  const onWake = () => {
-    if (document.visibilityState === "visible") wake(false);
-  };
-  const onOnline = () => wake(true);
-  document.addEventListener("visibilitychange", onWake);
-  document.addEventListener("resume", onWake);
-  window.addEventListener("online", onOnline);
+  });
   const stop = () => {
     stopping.abort();
     stream.abort();
-    clearInterval(timer);
-    document.removeEventListener("visibilitychange", onWake);
-    document.removeEventListener("resume", onWake);
-    window.removeEventListener("online", onOnline);
+    unwatch();
   };
 
   const transport: Transport = {
@@ -130,4 +115,35 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   };
   void follow();
   return stop;
+}
+
+/**
+ * Watches for the end of sleep, freezing, and lost connections of the device.
+ *
+ * @param wake called with true if messages were probably lost, and with false if they may be late
+ * @param onTick called every second while the page runs
+ * @returns a function that stops it
+ */
+function watchDevice(wake: (hasSlept: boolean) => void, onTick: () => void): () => void {
+  let ticked = clocks();
+  const timer = setInterval(() => {
+    const now = clocks();
+    const hasSlept = Math.abs(now.wallMs - ticked.wallMs - (now.runMs - ticked.runMs)) > sleptMs;
+    ticked = now;
+    if (hasSlept) wake(true);
+    onTick();
+  }, tickMs);
+  const onWake = () => {
+    if (document.visibilityState === "visible") wake(false);
+  };
+  const onOnline = () => wake(true);
+  document.addEventListener("visibilitychange", onWake);
+  document.addEventListener("resume", onWake);
+  window.addEventListener("online", onOnline);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", onWake);
+    document.removeEventListener("resume", onWake);
+    window.removeEventListener("online", onOnline);
+  };
 }

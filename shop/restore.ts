@@ -23,45 +23,9 @@ type RestoreParts = Pick<ProveEventOptions, "factory"> & {
 export type NamedAddress = Pick<ListedAddress, "address" | "reference" | "createdBy">;
 
 export function openRestore(parts: RestoreParts) {
-  const { store, service, referenceKeys, warn } = parts;
-  const trust = { factory: parts.factory ?? factoryAddress };
+  const { store, service } = parts;
+  const { adopt, adoptNamed } = openAdoption(parts);
   let newest: Promise<unknown> | undefined;
-
-  /**
-   * Stores the order that the service already has, if its salt proves that it is the shop's. It
-   * replaces only an order that has no address yet.
-   *
-   * @returns the order that is stored under the reference, perhaps with another address
-   * @throws {InvalidError} if the record is not this order's
-   */
-  async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
-    const found = await service.lookup(address);
-    // A replica of the service may lag behind the event or the list.
-    if (!found) throw new Error(`${address}: the service has no record yet`);
-    const record = verifyReference(found, reference, referenceKeys, trust);
-    const kept = await store.findByReference(reference);
-    if (kept && kept.state !== "made") return kept;
-    const { version = 0 } = kept ?? {};
-    const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
-    const saved = await store.saveOrder(restored);
-    if (!saved) return requireStored(store, reference);
-    await parts.onRestored?.(saved);
-    return saved;
-  }
-
-  async function adoptNamed({ address, reference, createdBy }: NamedAddress) {
-    if (reference === null || createdBy !== "api_key") return undefined;
-    if (parts.isOurs?.(reference) === false) return undefined;
-    try {
-      const order = await adopt(reference, address);
-      if (addressKey(order.record.address) === addressKey(address)) return order;
-      warn(`${reference} is ${order.record.address}, but ${address} has the same reference`);
-      return undefined;
-    } catch (error) {
-      if (error instanceof InvalidError) return undefined;
-      throw error;
-    }
-  }
 
   /** @param isNewestOnly stops after a page that has known orders and no lost ones */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
@@ -112,6 +76,50 @@ export function openRestore(parts: RestoreParts) {
      */
     restore: () => readBack(false),
   };
+}
+
+/** Returns the functions that adopt orders of the service after verifying them. */
+function openAdoption(parts: RestoreParts) {
+  const { store, service, referenceKeys, warn } = parts;
+  const trust = { factory: parts.factory ?? factoryAddress };
+
+  /**
+   * Stores the order that the service already has, if its salt proves that it is the shop's. It
+   * replaces only an order that has no address yet.
+   *
+   * @returns the order that is stored under the reference, perhaps with another address
+   * @throws {InvalidError} if the record is not this order's
+   */
+  async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
+    const found = await service.lookup(address);
+    // A replica of the service may lag behind the event or the list.
+    if (!found) throw new Error(`${address}: the service has no record yet`);
+    const record = verifyReference(found, reference, referenceKeys, trust);
+    const kept = await store.findByReference(reference);
+    if (kept && kept.state !== "made") return kept;
+    const { version = 0 } = kept ?? {};
+    const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
+    const saved = await store.saveOrder(restored);
+    if (!saved) return requireStored(store, reference);
+    await parts.onRestored?.(saved);
+    return saved;
+  }
+
+  async function adoptNamed({ address, reference, createdBy }: NamedAddress) {
+    if (reference === null || createdBy !== "api_key") return undefined;
+    if (parts.isOurs?.(reference) === false) return undefined;
+    try {
+      const order = await adopt(reference, address);
+      if (addressKey(order.record.address) === addressKey(address)) return order;
+      warn(`${reference} is ${order.record.address}, but ${address} has the same reference`);
+      return undefined;
+    } catch (error) {
+      if (error instanceof InvalidError) return undefined;
+      throw error;
+    }
+  }
+
+  return { adopt, adoptNamed };
 }
 
 async function* ownAddresses(service: Client) {
