@@ -15,7 +15,7 @@ import type { Asker, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
 import { defaultTuning } from "../executor/pass.ts";
-import { freshFollowMemory } from "../follow/parts.ts";
+import { openFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -97,7 +97,7 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
   await sweep({
     chain: { chainId, tokens: [token], paymentConfirmations: 0 },
     view: view as unknown as View,
-    memory: freshFollowMemory(),
+    memory: openFollowMemory(),
     tuning: { ...defaultTuning, resweepBlocks: 0, recipientsMax: 0 },
     report: () => found++,
     store: {

@@ -10,9 +10,8 @@
 import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
-import { transfersSince } from "../follow/logs.ts";
+import { noteRecipients, transfersSince } from "../follow/logs.ts";
 import type { FollowMemory } from "../follow/parts.ts";
-import { noteRecipients } from "../follow/recipients.ts";
 import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 

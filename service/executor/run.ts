@@ -9,7 +9,7 @@ import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
 import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
-import { type FollowMemory, freshFollowMemory } from "../follow/parts.ts";
+import { type FollowMemory, openFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
@@ -90,7 +90,7 @@ export function openMemory({ chain, endpoints, relays, report, clock, tuning }: 
     network: openNetwork(chain.chainId, endpoints, report, clock),
     relays: openRelays(chain.chainId, relays, report, clock),
     pace: openBlockPace(tuning.pollMs),
-    follow: freshFollowMemory(),
+    follow: openFollowMemory(),
     lease: { fence: undefined, watched: undefined },
     clock: undefined,
     ...openRestMemory(clock()),

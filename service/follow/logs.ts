@@ -1,9 +1,16 @@
-// Asks one endpoint for the transfers of listed tokens in some blocks, in the form that costs fewer
-// bytes, in the other where it refuses that, and for one block in yet other ways.
+// Requests the transfers of listed tokens in some blocks from one endpoint: in the form that costs
+// fewer bytes, in the other form if that is refused, and in other ways for a single block.
+//
+// One form requests all transfers of the listed tokens, the other only those to the store's
+// addresses. A busy chain has hundreds of transfers of a listed token in each block, so few
+// addresses cost less by recipients, and many by tokens. Both forms find the same payments. Records
+// are never deleted, and the list of recipients is read after the head is known, so it contains
+// each address whose balance was checked in an earlier turn. A record that is created while logs
+// are read is checked later, at a head that is not below the blocks that were read.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
-import { recordLogsByTokens } from "../chain/rpc/endpoint-record.ts";
+import { type EndpointRecord, recordLogsByTokens } from "../chain/rpc/endpoint-record.ts";
 import {
   type Answer,
   blockCall,
@@ -20,8 +27,7 @@ import {
 import { statedLogRange } from "../chain/rpc/log-range.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import type { Asker } from "../chain/rpc/view.ts";
-import type { Anchor, Payment, Range, Turn } from "./parts.ts";
-import { type Form, formsFor, noteLogs } from "./recipients.ts";
+import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 
 /**
  * `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are.
@@ -212,3 +218,53 @@ function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range)
     ];
   });
 }
+
+/** The recipients to request; undefined requests the transfers of listed tokens to anyone. */
+type Form = readonly Hex[] | undefined;
+
+/** Bytes of a recipient in a request, and of a log in a response. */
+const bytes = { recipient: 69, log: 630 };
+/** The assumed number of logs of a range that an endpoint refused: a usual limit of providers. */
+const refusedLogs = 10_000;
+/**
+ * While recipients are requested, the known density of logs fades, so that it is measured again.
+ */
+const kept = 0.995;
+
+/** Reads the addresses, up to one more than can be requested. */
+export async function noteRecipients({ store, tuning, memory }: ListOf): Promise<void> {
+  const { recipients } = memory;
+  const room = tuning.recipientsMax + 1 - recipients.list.length;
+  if (tuning.recipientsMax === 0 || room === 0) return;
+  for (const { seq, address } of await store.findCreated(recipients.seq, room)) {
+    recipients.seq = seq;
+    recipients.list.push(address);
+  }
+}
+
+type ListOf = {
+  store: Pick<Turn["store"], "findCreated">;
+  tuning: Pick<Turn["tuning"], "recipientsMax">;
+  memory: FollowMemory;
+};
+
+/** The forms of request for an endpoint, the one with fewer bytes first. */
+function formsFor(
+  { memory, tuning }: Omit<ListOf, "store">,
+  { logs }: Pick<EndpointRecord, "logs">,
+  range: Range,
+): Form[] {
+  const { list } = memory.recipients;
+  const isFew = list.length > 0 && list.length <= tuning.recipientsMax;
+  if (!isFew || logs.isByTokens) return [undefined];
+  const answered = memory.logsPerBlock * blocksOf(range) * bytes.log;
+  return list.length * bytes.recipient < answered ? [list, undefined] : [undefined, list];
+}
+
+/** @param logs that an endpoint returned for the form; undefined if it refused */
+function noteLogs(memory: FollowMemory, form: Form, range: Range, logs: number | undefined) {
+  if (form) memory.logsPerBlock *= kept;
+  else memory.logsPerBlock = (logs ?? refusedLogs) / blocksOf(range);
+}
+
+const blocksOf = ({ from, to }: Range) => to - from + 1;

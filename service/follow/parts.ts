@@ -1,5 +1,5 @@
-// The parts that the loop of a chain works with: where marks and anchors are kept, and what it
-// remembers from one turn to the next. All of the memory may be lost at any moment.
+// The types of a turn of a chain's loop: the store of payments and anchors, the settings, and what
+// the loop remembers between turns. The memory can be lost at any moment.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
@@ -7,7 +7,7 @@ import type { View } from "../chain/rpc/view.ts";
 /** A block by number and hash. */
 export type Anchor = { number: number; hash: Hex };
 
-/** Blocks, both inclusive; up to infinity means up to the newest. */
+/** Blocks, both inclusive. `to` is infinite for a range up to the newest block. */
 export type Range = { from: number; to: number };
 
 /** Money was seen to come to `address`. */
@@ -29,37 +29,37 @@ export type FollowEvent =
   | { kind: "gap"; blockNumber: number; message: string };
 
 export type FollowTuning = {
-  /** Blocks asked for in one call. */
+  /** Blocks requested in one call. */
   rangeBlocksMax: number;
-  /** Calls of that kind in one turn. */
+  /** Calls for ranges in one turn. */
   rangesPerPass: number;
-  /** Blocks below the cursor that each turn reads again, since an endpoint's index may lag. */
+  /** Blocks below the cursor that each turn reads again, because an endpoint's index can lag. */
   resweepBlocks: number;
-  /** Records up to which logs may be asked for by recipients: nodes take 1,000 topics; 0: never. */
+  /** The most records for requests by recipients: nodes accept 1,000 topics. 0: never. */
   recipientsMax: number;
 };
 
 /**
- * Each call fails where another process leads the chain. One of several commits leaves the tables
- * complete after each.
+ * Where payments and anchors are saved. A call fails if another process has the lease of the chain.
+ * The tables are complete after each commit of a call.
  */
 type FollowStore = {
-  /** Finds those of `addresses` that have a record. */
+  /** Returns those of `addresses` that have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
-  /** Up to `limit` records that follow `seq`; 0 is before all. */
+  /** Returns up to `limit` records after `seq`; 0 is before all. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
-  /** When the oldest record was created, in Unix seconds. */
+  /** Returns the time when the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
-  /** The newest anchor, or the newest below `before`. */
+  /** Returns the newest anchor, or the newest one below `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
-   * Keeps payments, and then the anchor, in the same commit as the last of them.
-   * @param isGap too few show the blocks up to the anchor: all records are to be looked at again
+   * Saves payments, and the anchor in the same commit as the last of them.
+   * @param isGap too few endpoints show the blocks up to the anchor, so all records are looked at
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
-  /** Makes addresses due whose payments are kept later. */
+  /** Makes addresses due whose payments are saved later. */
   wake(addresses: readonly Hex[]): Promise<void>;
-  /** Takes back what rests on blocks above `number`, and forgets their anchors. */
+  /** Takes back everything that is based on blocks above `number`, and deletes their anchors. */
   undoAbove(number: number): Promise<void>;
 };
 
@@ -69,7 +69,7 @@ export type Turn = {
     chainId: number;
     /** Lower case. */
     tokens: readonly Hex[];
-    /** Blocks on top of a payment before it counts as seen. */
+    /** Blocks on top of a payment before it counts. */
     paymentConfirmations: number;
   };
   view: View;
@@ -80,29 +80,29 @@ export type Turn = {
 };
 
 export type FollowMemory = {
-  /** Counted up. */
+  /** The number of the turn. */
   turn: number;
-  /** The head up to which all is read. */
+  /** The head up to which all blocks are read. */
   readHead: Hex | undefined;
   /** The newest block that was read before the history below it. */
   tip: number;
-  /** The block that nobody shows, and in how many turns it was asked for. */
+  /** The block that no endpoint shows, and the number of turns that requested it. */
   refused: { number: number; turns: number } | undefined;
-  /** The newest block that had to be asked for by itself: it is not read again. */
+  /** The newest block that had to be requested alone. It is not read again. */
   heavyBlock: number;
   /** By endpoint: the block up to which it has shown all logs since the cursor. */
   shown: Map<string, Anchor>;
-  /** Hashes of the head and of blocks below it, as heads that follow each other name them. */
+  /** Hashes of the head and of blocks below it, from the parent hashes of consecutive heads. */
   links: Map<number, Hex>;
-  /** By block hash, the logs of payments kept already: blocks are read again. */
+  /** By block hash: the logs of saved payments, because blocks are read again. */
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
-  /** The addresses of the store up to a record, or the first of them where they are too many. */
+  /** The addresses of the records up to `seq`, or the first of them if there are too many. */
   recipients: { seq: number; list: Hex[] };
-  /** Transfers of listed tokens in a block, as far as is known. */
+  /** The estimated number of transfers of listed tokens in a block. */
   logsPerBlock: number;
 };
 
-export const freshFollowMemory = (): FollowMemory => ({
+export const openFollowMemory = (): FollowMemory => ({
   turn: 0,
   readHead: undefined,
   tip: -1,

@@ -7,7 +7,7 @@ import { topicOf, toQuantity, transferTopic } from "executable-address/status";
 import { openRecord, recordLogsShown, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../chain/rpc/json-rpc.ts";
 import type { Asker, View } from "../chain/rpc/view.ts";
-import { type Anchor, freshFollowMemory, type Turn } from "./parts.ts";
+import { type Anchor, openFollowMemory, type Turn } from "./parts.ts";
 import { sweep } from "./sweep.ts";
 
 const token: Hex = `0x${"70".repeat(20)}`;
@@ -48,7 +48,7 @@ function turnOf(
   return {
     chain: { chainId: 1, tokens: [token], paymentConfirmations: 1 },
     view: view as View,
-    memory: freshFollowMemory(),
+    memory: openFollowMemory(),
     tuning: { rangeBlocksMax: 200, rangesPerPass: 1, resweepBlocks: 0, recipientsMax: 0 },
     report() {},
     store: {
@@ -81,7 +81,7 @@ describe("sweep", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
-      message: `reorg in passing: block 99 is ${hashOf(99)} and ${hashOf(7)}`,
+      message: `endpoints differ, as in a reorg: block 99 is ${hashOf(99)} and ${hashOf(7)}`,
     });
   });
 
