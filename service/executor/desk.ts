@@ -43,17 +43,17 @@ type JobNews = {
 type JobAddress = { address: Hex; chainId: number };
 
 /** Returns undefined if the executor never detected money of the address. */
-type FindJob = (asked: JobAddress) => Promise<JobNews | undefined>;
+type FindJob = (job: JobAddress) => Promise<JobNews | undefined>;
 
 export function jobFinder(db: Kysely<Tables>): FindJob {
   return together<JobAddress, JobNews | undefined>(
-    async (asked) => {
+    async (requests) => {
       const found = new Map<string, JobNews>();
-      for (const row of await readRows(db, asked)) {
+      for (const row of await readRows(db, requests)) {
         // Rows are in the order of signing, so the last transaction remains.
         found.set(toKey(row.chain_id, Buffer.from(row.address).toString("hex")), toNews(row));
       }
-      return asked.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
+      return requests.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
     },
     { sizeMax: statementRows.short },
   );
@@ -66,10 +66,10 @@ const toKey = (chainId: number, digits: string) => `${chainId} ${digits}`;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
 
-function readRows(db: Kysely<Tables>, asked: JobAddress[]) {
-  const digits = new Set(asked.map(({ address }) => toDigits(address)));
+function readRows(db: Kysely<Tables>, requests: JobAddress[]) {
+  const digits = new Set(requests.map(({ address }) => toDigits(address)));
   const addresses = [...digits].map((each) => Buffer.from(each, "hex"));
-  const chainIds = [...new Set(asked.map(({ chainId }) => chainId))];
+  const chainIds = [...new Set(requests.map(({ chainId }) => chainId))];
   return db
     .selectFrom("executor_jobs as job")
     .leftJoin("executor_purposes as purpose", "purpose.id", "job.purpose_id")
@@ -145,9 +145,9 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   return async (status, job) => {
     if (!isNews(status, job)) return false;
     const { address } = status;
-    const told = waking.get(address) ?? wake(status);
-    waking.set(address, told);
-    return told;
+    const pending = waking.get(address) ?? wake(status);
+    waking.set(address, pending);
+    return pending;
   };
 }
 

@@ -121,8 +121,8 @@ async function isPaidSince(
   if (!view || !anchor) return true;
   // A record that had expired when it was created does not wake the chain, but can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
-  const asked = { view, chain, memory: follow, tuning };
-  const transfers = await transfersSince(asked, anchor, rest.looks);
+  const turn = { view, chain, memory: follow, tuning };
+  const transfers = await transfersSince(turn, anchor, rest.looks);
   rest.lookedMs = clock();
   if (!transfers) return true;
   const paid = new Set(transfers.map(({ address }) => address));

@@ -94,7 +94,7 @@ export function openParts(
   const quietMs = Math.min(quietMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });
-    const tell = openEventLog(log.child({ chainId: chain.chainId }));
+    const logEvent = openEventLog(log.child({ chainId: chain.chainId }));
     return {
       instance,
       chain: toSettings(chain, config),
@@ -114,7 +114,7 @@ export function openParts(
       onSwept: () => parts.onSwept?.(chain.chainId),
       report(event: ExecutorEvent) {
         count(chain.chainId, event);
-        tell(event);
+        logEvent(event);
       },
       tuning: {
         ...defaultTuning,

@@ -119,10 +119,10 @@ export async function transfersSince(
 ): Promise<Payment[] | undefined> {
   const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
   const [first, ...others] = view.askers(turn).slice(0, view.quorum);
-  const callOf = ({ record }: Asker) => logsCall(range, tokens, formsFor(of, record, range)[0]);
+  const writeCall = ({ record }: Asker) => logsCall(range, tokens, formsFor(of, record, range)[0]);
   const answers = await Promise.all([
-    first!.ask([callOf(first!), blockCall(anchor.number)]),
-    ...others.map((asker) => asker.ask([callOf(asker)])),
+    first!.ask([writeCall(first!), blockCall(anchor.number)]),
+    ...others.map((asker) => asker.ask([writeCall(asker)])),
   ]);
   try {
     const all = answers.map((answer) => (Array.isArray(answer) ? answer.map(resultOf) : []));

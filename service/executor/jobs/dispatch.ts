@@ -11,13 +11,13 @@ import {
   canAfford,
   computeGasPerByte,
   isResting,
+  measureSize,
   nextNonce,
   type Order,
   type Purse,
   type SendPass,
   SignerFailed,
   send,
-  sizeOf,
   surelyAffords,
 } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
@@ -112,7 +112,7 @@ async function sendByAny(
   order: Omit<Order, "nonce">,
 ): Promise<Obstacle[]> {
   const obstacles: Obstacle[] = [];
-  const size = sizeOf(order);
+  const size = measureSize(order);
   const sure = keys.filter(({ purse }) => surelyAffords(purse, size));
   for (const key of keys.toSorted((a, b) => b.slots - a.slots)) {
     const isTried = sure.length === 0 || sure.includes(key);
@@ -128,7 +128,7 @@ async function sendBy(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obsta
   const isRecovery = order.kind === "recover";
   if (key.slots === 0 || (isRecovery && key.recoveries === 0)) return "no_free_slot";
   if (isResting(pass)) return "signer_unavailable";
-  const size = sizeOf(order);
+  const size = measureSize(order);
   if (!canAfford(purse, size)) return "no_money";
   const { onPlanned } = pass.parts;
   if (onPlanned) {

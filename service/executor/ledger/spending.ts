@@ -199,11 +199,11 @@ export async function settleCharges(
 ): Promise<void> {
   const rows = await readShares(transaction, purposeId);
   const shares = rows.map(toShare);
-  const taken = shares.map(({ address, gas }) => ({
+  const gasUsed = shares.map(({ address, gas }) => ({
     address,
     gas: gasByAddress?.get(address) ?? gas,
   }));
-  const costs = divideCost(paid, taken);
+  const costs = divideCost(paid, gasUsed);
   const charges = shares.map((share) => ({
     ...share,
     wei: costs.get(share.address)!,

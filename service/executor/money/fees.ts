@@ -63,10 +63,10 @@ const baseFeeHeadroom = 2n;
 /** Returns the fee to offer, and the lowest fee that is needed now. */
 export function suggestFee(
   baseFee: bigint,
-  asked: bigint,
+  requested: bigint,
   policy: FeePolicy,
 ): { fee: Fee; neededPerGas: bigint } {
-  const priority = max(min(asked, priorityMaxAt(baseFee, policy)), policy.priorityMin);
+  const priority = max(min(requested, priorityMaxAt(baseFee, policy)), policy.priorityMin);
   const maxFee = min(baseFee * baseFeeHeadroom + priority, policy.perGasMax);
   return { fee: { maxFee, priorityFee: min(priority, maxFee) }, neededPerGas: baseFee + priority };
 }

@@ -38,9 +38,9 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
  * enough is decided when the address is paid.
  */
 export function openIntentFilter(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
-  const pricesOf = new Map(chains.map((chain) => [chain.chainId, toTipPrices(chain)]));
+  const pricesByChain = new Map(chains.map((chain) => [chain.chainId, toTipPrices(chain)]));
   return ({ chainId, calls, expirationTimestamp }: Intent): boolean => {
-    const prices = pricesOf.get(chainId);
+    const prices = pricesByChain.get(chainId);
     if (!prices || pays !== "tips") return prices !== undefined;
     const isOpen = expirationTimestamp * 1000 > Date.now();
     return (

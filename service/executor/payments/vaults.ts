@@ -79,14 +79,14 @@ async function readVaults(
   items: readonly Verified[],
   turn: number,
 ): Promise<Vault[]> {
-  const asked = items.flatMap(({ job, tokens }) =>
+  const holders = items.flatMap(({ job, tokens }) =>
     tokens.map((token) => ({ vault: job.address, token })),
   );
-  const shown = await readGroups(pass, asked, turn);
+  const shown = await readGroups(pass, holders, turn);
   const holdings = await countOnce(
     inTurn(pass, turn),
     pass.memory.holdings.nativeTokens,
-    asked,
+    holders,
     shown,
   );
   let at = 0;
@@ -190,7 +190,7 @@ async function readGroups(
 
 /** Returns those of `vaults` that have code. */
 export async function findWithCode(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
-  const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
-  const holdings = await readGroups(pass, asked, pass.memory.holdings.turn++);
+  const holders = vaults.map((vault) => ({ vault, token: zeroAddress }));
+  const holdings = await readGroups(pass, holders, pass.memory.holdings.turn++);
   return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));
 }

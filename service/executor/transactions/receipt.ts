@@ -109,23 +109,23 @@ export function divideGas(
   gasUsed: number,
   failed: ReadonlySet<Hex>,
 ): Map<Hex, number> | undefined {
-  const sumOf = (some: typeof shares) => some.reduce((sum, { gas }) => sum + gas, 0);
+  const sumGas = (some: typeof shares) => some.reduce((sum, { gas }) => sum + gas, 0);
   const ran = shares.filter(({ address }) => !failed.has(address));
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
-  const proportional = gasUsed / sumOf(shares);
+  const proportional = gasUsed / sumGas(shares);
   // A limit includes the margin; an estimate does not.
-  const taken = new Map(
+  const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,
       Math.floor(gas * Math.min(proportional, 1 / gasMargin)),
     ]),
   );
-  const rest = gasUsed - [...taken.values()].reduce((sum, gas) => sum + gas, 0);
+  const rest = gasUsed - [...gasByAddress.values()].reduce((sum, gas) => sum + gas, 0);
   for (const { address, gas } of burned) {
-    taken.set(address, Math.floor((rest * gas) / sumOf(burned)));
+    gasByAddress.set(address, Math.floor((rest * gas) / sumGas(burned)));
   }
-  return taken;
+  return gasByAddress;
 }
 
 /** When too few endpoints were last found to trace transactions. */

@@ -124,8 +124,8 @@ async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<P
   const { baseFee } = view.head;
   const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
   const demanded = findDemandedPrice(prices, view.quorum) - baseFee;
-  const asked = max(demanded, middle(readAnswers(lists, 1, parsePriorityFee)) ?? 0n);
-  const { fee, neededPerGas } = suggestFee(baseFee, asked, parts.chain.fees);
+  const priority = max(demanded, middle(readAnswers(lists, 1, parsePriorityFee)) ?? 0n);
+  const { fee, neededPerGas } = suggestFee(baseFee, priority, parts.chain.fees);
   const nextBaseFee = boundNextBaseFee(baseFee, middle(readAnswers(lists, 1, parseNextBaseFee)));
   if (!isFree(memory.sending.dataFee, nowMs)) {
     const bounds = readAnswers(lists, 2, (result) => parseDataFee(result) ?? 0n);
@@ -153,12 +153,12 @@ export const computeGasPerByte = ({ perByte, suggested }: Purse): number =>
   suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
 
 type Sized = Pick<Order, "gas" | "data">;
-export const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
+export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /** Returns the highest cost of a purpose's transactions. @param perByte the current fee */
 export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
   const costs = transactions.map(({ isFill, fee }) =>
-    computeCost(sizeOf(isFill ? nothing : purpose), fee.maxFee, perByte),
+    computeCost(measureSize(isFill ? nothing : purpose), fee.maxFee, perByte),
   );
   return costs.reduce(max, 0n);
 }
@@ -191,7 +191,7 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
   const signed = await sign(pass, order, fee);
   const purpose = { ...order, sender: pass.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
-  purse.reserved += computeCost(sizeOf(order), fee.maxFee, purse.perByte);
+  purse.reserved += computeCost(measureSize(order), fee.maxFee, purse.perByte);
   await broadcast(pass, { id, nonce: order.nonce, transactions: [signed] }, signed);
   const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
@@ -223,11 +223,11 @@ export async function replace(
     ? noLess(newest.fee, suggested)
     : bumpFee(newest.fee, suggested, view.head.baseFee, parts.chain.fees);
   const spoken = computeCostMax(purpose, purse.perByte);
-  const raiseOf = (order: Sized) =>
-    fee ? computeCost(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;
-  const isIdle = isMoot || isTooMuch(raiseOf(purpose));
+  const computeRaise = (order: Sized) =>
+    fee ? computeCost(measureSize(order), fee.maxFee, purse.perByte) - spoken : 0n;
+  const isIdle = isMoot || isTooMuch(computeRaise(purpose));
   const order: Order = isIdle ? { ...purpose, kind: "fill", ...nothing } : purpose;
-  const raise = raiseOf(order);
+  const raise = computeRaise(order);
   if (!fee || isTooMuch(raise)) {
     parts.report({ kind: "fee_capped", nonce: purpose.nonce });
     return 0n;

@@ -14,6 +14,7 @@ import {
   broadcast,
   canAfford,
   idleGas,
+  measureSize,
   openPurse,
   type Purse,
   readNonce,
@@ -22,7 +23,6 @@ import {
   type SendPass,
   SignerFailed,
   send,
-  sizeOf,
 } from "./send.ts";
 import { type SettlePass, settle } from "./settle.ts";
 
@@ -166,7 +166,7 @@ async function fillGaps(
     if (known.has(gap)) continue;
     const purse = await openPurse();
     const order = { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] } as const;
-    const size = sizeOf(order);
+    const size = measureSize(order);
     if (!canAfford(purse, size)) continue;
     await send(pass, purse, order);
     (await budgets()).reserveForChain(computeCost(size, purse.suggested.maxFee, purse.perByte));

@@ -64,13 +64,13 @@ export async function settle(
     finalBlock,
     Math.min(view.head.number - parts.chain.confirmations, anchor),
   );
-  const readBound = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
-  const asked = below.filter((purpose) => {
+  const selectBound = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
+  const checked = below.filter((purpose) => {
     const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
-    return minedAt === null || minedAt <= readBound(purpose);
+    return minedAt === null || minedAt <= selectBound(purpose);
   });
-  if (asked.length === 0) return;
-  const calls = asked.flatMap((purpose) =>
+  if (checked.length === 0) return;
+  const calls = checked.flatMap((purpose) =>
     purpose.transactions.map((transaction) => ({
       method: "eth_getTransactionReceipt",
       params: [transaction.hash],
@@ -79,13 +79,13 @@ export async function settle(
   const answers = await view.readEach(calls);
   const deep: Mined[] = [];
   let at = 0;
-  for (const purpose of asked) {
+  for (const purpose of checked) {
     const end = at + purpose.transactions.length;
     const mine = answers.map((list) => list?.slice(at, end));
     at = end;
     const receipt = await findReceipt(pass, purpose, mine);
     if (!receipt) continue;
-    if (receipt.blockNumber <= readBound(purpose)) {
+    if (receipt.blockNumber <= selectBound(purpose)) {
       deep.push({ purpose, receipt, isFinal: receipt.blockNumber <= finalBlock });
     } else await awaitDepth(pass, purpose, receipt);
   }

@@ -87,9 +87,9 @@ async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: 
 
 /** Returns the names of the fields in which two transactions differ. */
 function differing(wanted: Record<string, unknown>, signed: Record<string, unknown>): string[] {
-  const textOf = (value: unknown) => String(value).toLowerCase();
+  const toText = (value: unknown) => String(value).toLowerCase();
   const names = Object.keys({ ...wanted, ...signed });
-  return names.filter((name) => textOf(wanted[name]) !== textOf(signed[name]));
+  return names.filter((name) => toText(wanted[name]) !== toText(signed[name]));
 }
 
 function parseSigned(raw: unknown) {
