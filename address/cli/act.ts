@@ -1,5 +1,5 @@
-// execute, recover and rescue by hand: what would be sent is shown first, and what became of it is
-// what more than half of the nodes say.
+// Sends execute, recover, and rescue transactions. A command shows first what it will send, and
+// reports the outcome that a quorum of nodes agrees on.
 
 import { toHex } from "../abi/hex.ts";
 import { zeroAddress } from "../abi/token.ts";
@@ -25,11 +25,11 @@ type Call = { readonly to: Hex; readonly data: Hex };
 type Receipt = { blockHash: Hex; blockNumber: Hex; status: Hex };
 
 const receiptSecondsMax = 180;
-/** A node that says it has sent a transaction has passed it on to the others within this time. */
+/** Within this time, a node that accepted a transaction has propagated it to the others. */
 const knownSecondsMax = 15;
 const pollMs = 1_000;
 
-/** @throws {Error} where the chain would refuse it as it is now */
+/** @throws {Error} if the state of the address does not allow the action */
 export async function act(name: Action, given: OnChain, actor: Actor) {
   const record = await recordOf(given);
   const status = await readNow(given, record);
@@ -44,7 +44,7 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   const { quorum } = parseAgreement(rpcs, nodes);
   const receipt = await waitForReceipt(transactionHash, rpcs, quorum);
   const hasSucceeded = Number(receipt.status) === 1;
-  if (!hasSucceeded) throw new Error(`${transactionHash} was mined and failed`);
+  if (!hasSucceeded) throw new Error(`${transactionHash} was mined but failed`);
   const after = await readNow(given, record);
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
@@ -58,41 +58,41 @@ function callFor(
   const { terms, factory: to } = record;
   const refuse = (why: string) => new Error(`${record.address} is ${state}: ${why}`);
   if (name === "execute") {
-    if (state !== "funded") throw refuse("it can be executed only while it is funded");
+    if (state !== "funded") throw refuse("only a funded address can be executed");
     return { to, data: toHex(executeCalldata(terms)) };
   }
   const isOver = state === "executed" || state === "expired" || state === "recovered";
-  if (!isOver) throw refuse(`${name} is for what is over or expired`);
+  if (!isOver) throw refuse(`${name} is possible only after execution or expiry`);
   if (name === "rescue") {
     const { target, value = "0", data = "0x" } = one;
     if (!target || !/^[0-9]+$/.test(value))
-      throw new Misuse("rescue needs --target, and wei as --value");
+      throw new Misuse("rescue needs --target ADDRESS, and --value must be an integer in wei");
     const rescue = { target: target as Hex, value: BigInt(value), data: data as Hex };
     return { to, data: toHex(rescueCalldata(terms, rescue)) };
   }
   const found = many.token.length > 0 ? many.token : recoverable.map(({ token }) => token);
-  if (found.length === 0 && state !== "expired") throw refuse("there is nothing to return");
+  if (found.length === 0 && state !== "expired") throw refuse("its balances are zero");
   const tokens = found.length > 0 ? found : [zeroAddress];
   return { to, data: toHex(recoverCalldata(terms, tokens as Hex[])) };
 }
 
-/** Says in lines for people what the command will do. */
+/** Describes for people what the command will do. */
 function describe(name: Action, { address, intent }: AddressRecord, status: AddressStatus): string {
   const lines = {
     execute: intent.calls.map(
       (call, index) => `${index}: ${call.target} ${call.function} ${JSON.stringify(call.args)}`,
     ),
-    recover: [`what is there goes to ${intent.recovery}`],
-    rescue: [`only ${intent.recovery} may do this`],
+    recover: [`the balances go to ${intent.recovery}`],
+    rescue: [`only ${intent.recovery} can do this`],
   };
   const held = `${status.balance} of ${intent.token}`;
   return [
-    `${name} ${address} on chain ${intent.chainId}: ${status.state}, holds ${held}`,
+    `${name} ${address} on chain ${intent.chainId}: ${status.state}, balance ${held}`,
     ...lines[name],
   ].join("\n");
 }
 
-/** Signs by a key of the caller's, or by a node that has one. */
+/** Signs with the keystore's key, or lets a node sign that has the key of `--from`. */
 async function send(
   call: Call,
   chainId: number,
@@ -113,7 +113,7 @@ async function send(
     throw (results[0] as PromiseRejectedResult).reason;
   }
   if (one.from === undefined)
-    throw new Misuse("--keystore or --from (of a node that has the key) is needed, or --dry-run");
+    throw new Misuse("missing --keystore or --from; to send nothing, use --dry-run");
   let cause: unknown;
   for (const rpc of rpcs) {
     try {
@@ -125,7 +125,7 @@ async function send(
   throw cause;
 }
 
-/** The middle of what nodes say, so that of three one's lie costs nothing. */
+/** Uses the median of the nodes' answers, so that one wrong answer of three has no effect. */
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {
     const answers = await Promise.allSettled(rpcs.map((rpc) => toRpc(rpc)(method, params)));
@@ -151,7 +151,7 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   };
 }
 
-/** @throws {ProofError} `no_quorum` where too few nodes know it, or show its receipt, in time */
+/** @throws {ProofError} `no_quorum` if too few nodes have the transaction or its receipt in time */
 async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Receipt> {
   const askAll = (method: string) =>
     Promise.all(rpcs.map((rpc) => toRpc(rpc)(method, [hash]).catch(() => null)));
@@ -167,13 +167,13 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
     );
     if (at >= 0) return answers[at] as Receipt;
     isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
-    // It is not sent by another node instead: the first may have sent it, and kept it from others.
+    // Do not send it through another node: the first may have sent it without propagating it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",
-        `${hash}: a node says it sent this, others know nothing; see status before you try again`,
+        `${hash}: one node accepted this transaction, but others lack it; check the status first`,
       );
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
-  throw new ProofError("no_quorum", `${hash}: not so many nodes show its receipt yet`);
+  throw new ProofError("no_quorum", `${hash}: a quorum of nodes does not have the receipt yet`);
 }

@@ -1,4 +1,4 @@
-// The words of a command line: a command, its input, and options, each once but those that list.
+// Parses a command line: a command, its input, and options. Only --rpc and --token can be repeated.
 
 export class Misuse extends Error {}
 
@@ -33,11 +33,11 @@ export function parseArguments(args: readonly string[]): { words: string[]; opti
       isDryRun = true;
       continue;
     }
-    if (!isOf(singles) && !isOf(lists)) throw new Misuse(`no option is called ${word}`);
+    if (!isOf(singles) && !isOf(lists)) throw new Misuse(`unknown option: ${word}`);
     const value = args[++i];
     if (value === undefined) throw new Misuse(`${word} needs a value`);
     if (isOf(lists)) many[name]!.push(value);
-    else if (one[name] !== undefined) throw new Misuse(`${word} is given twice`);
+    else if (one[name] !== undefined) throw new Misuse(`${word} can be given only once`);
     else one[name] = value;
   }
   return { words, options: { one, many: many as unknown as Options["many"], isDryRun } };

@@ -1,4 +1,4 @@
-// The commands that ask nodes of a chain and no service: more than half of those named must agree.
+// The commands that read from nodes of a chain without a service. A quorum of the nodes must agree.
 
 import { formatAddress, isAddress } from "../abi/checksum.ts";
 import { type Hex, isHash } from "../abi/hex.ts";
@@ -30,7 +30,8 @@ export type OnChain = {
 /** @throws {Misuse} without `--rpc` */
 export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options">) {
   const { rpc: rpcs } = options.many;
-  if (rpcs.length === 0) throw new Misuse("--rpc is needed: a node of the chain, or several");
+  if (rpcs.length === 0)
+    throw new Misuse("missing --rpc: the URL of a node of the chain; repeat it for several nodes");
   const quorum = countOption(options, "quorum");
   const confirmations = countOption(options, "confirmations");
   return {
@@ -42,8 +43,8 @@ export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options
 }
 
 /**
- * The record that `input` stands for: itself, a receipt's, that of an intent, of terms, of the one
- * call of a transaction to the factory (or the one of `--address`), or of an address at `--url`.
+ * Returns the record of `input`, which is a record, a receipt, an intent, terms, the hash of a
+ * transaction to the factory (`--address` selects one of several), or an address (with `--url`).
  */
 export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const { input, factory, options, client } = given;
@@ -64,10 +65,12 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const those = records.filter(({ address }) => !wanted || address.toLowerCase() === wanted);
   if (those.length === 1) return those[0]!;
   const found = those.map(({ address }) => address).join(", ") || "none";
-  throw new Error(`expected one address in this transaction, or --address; found ${found}`);
+  throw new Error(
+    `this transaction has several addresses or none: choose one with --address; found ${found}`,
+  );
 }
 
-/** The records of all that a transaction asked the factory for. */
+/** Returns the records of all calls of a transaction to the factory. */
 export async function rebuildRecords(given: OnChain): Promise<AddressRecord[]> {
   const hash = given.options.one.tx ?? given.input;
   if (!isHash(hash)) {
@@ -85,10 +88,10 @@ export async function rebuildRecords(given: OnChain): Promise<AddressRecord[]> {
   );
 }
 
-/** The receipt, to be kept. */
+/** Creates a receipt. */
 export const prove = async (given: OnChain) => makeReceipt(await recordOf(given), nodesOf(given));
 
-/** Reads from nodes alone what an address holds now. */
+/** Reads the state and balances of an address from the nodes. */
 export async function readNow(given: OnChain, record: AddressRecord) {
   const nodes = nodesOf(given);
   const agreed = await blockHashOf(nodes.rpcs, { ...nodes, chainId: record.intent.chainId });
@@ -98,7 +101,7 @@ export async function readNow(given: OnChain, record: AddressRecord) {
 export const isReceipt = (input: unknown): boolean =>
   typeof input === "object" && (input as { format?: unknown } | null)?.format === receiptFormat;
 
-/** Verifies a receipt. Without nodes its blocks are listed for the reader to compare. */
+/** Verifies a receipt. Without nodes, the output lists its blocks for the user to compare. */
 export async function verifyKept({ input, factory, options }: OnChain) {
   const isAlone = options.many.rpc.length === 0;
   const hashes = isAlone ? "its own" : await agreeOnReceipt(input, nodesOf({ factory, options }));
@@ -110,15 +113,15 @@ export async function verifyKept({ input, factory, options }: OnChain) {
   return { address, outcome, block, execution, payments, ...compared };
 }
 
-/** This is told of a receipt that no node was asked about. */
+/** The note about a receipt that was verified without nodes. */
 export const compareBlocks = new ProofError(
   "unproved",
-  "so far the receipt agrees with itself: it is proved if each block under compare is of the " +
-    "chain; --rpc asks nodes",
+  "the receipt is consistent; it is proven only if each block under compare belongs to the " +
+    "chain: compare them yourself, or use --rpc",
 );
 
 export const disputedPayments = new ProofError(
   "unproved",
-  "the nodes report different payments, or one gave none: each payment listed is proved, but " +
-    "others may be missing; ask more nodes with --rpc",
+  "the nodes report different payments, or one reports none: each listed payment is proven, but " +
+    "others may be missing; add nodes with --rpc",
 );

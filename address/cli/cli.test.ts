@@ -28,12 +28,12 @@ async function runProgram(args: string[], stdin = "", env: Record<string, string
 describe("executable-address", () => {
   test("2 and how to use it, when misused", async () => {
     const misuses: [string[], RegExp][] = [
-      [["toString"], /no command is called toString/],
-      [["--url", "x"], /a command is needed/],
+      [["toString"], /unknown command: toString/],
+      [["--url", "x"], /missing command/],
       [["derive", "a", "b"], /expected one input, found 2/],
-      [["derive", "--what"], /no option is called --what/],
+      [["derive", "--what"], /unknown option: --what/],
       [["derive", "{}", "--factory"], /--factory needs a value/],
-      [["derive", "{}", "--factory", shop, "--factory", shop], /--factory is given twice/],
+      [["derive", "{}", "--factory", shop, "--factory", shop], /--factory can be given only once/],
       [["lookup", shop, "--url", "x"], /baseUrl/],
     ];
     for (const [args, sentence] of misuses) {
@@ -47,8 +47,8 @@ describe("executable-address", () => {
   test("2 and what is missing, before a node is asked", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
-      [["lookup", shop], /--url is needed: the service's base address/],
-      [["status", intent], /--rpc is needed: a node of the chain, or several/],
+      [["lookup", shop], /missing --url: the base URL of the service/],
+      [["status", intent], /missing --rpc: the URL of a node/],
       [["salt", "order-1"], /_REFERENCE_KEY: expected svc_ref_ .* digits, found 8 characters\n/],
       [["rebuild", "0x12"], /expected the hash of a transaction, found "0x12"/],
       [["status", intent, "--rpc", "x", "--quorum", "two"], /--quorum: .*below 1000000, found two/],
@@ -250,7 +250,7 @@ describe("executable-address", () => {
     const args = ["check", "--url", `${server.origin}/v1`];
     const doubtful = await run(args, JSON.stringify(sample), env);
     const note = "note: token: a proxy (token_may_change)\n";
-    const line = `${note}doubt: calls[0].args[1]: too much; less (allowance_left)\n`;
+    const line = `${note}warning: calls[0].args[1]: too much; less (allowance_left)\n`;
     assert.deepEqual([doubtful.status, doubtful.err], [1, line]);
     assert.deepEqual(JSON.parse(doubtful.out), honest);
     assert.equal((await run(args, JSON.stringify(record), env)).status, 0);

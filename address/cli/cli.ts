@@ -3,7 +3,7 @@
 
 import { run } from "./commands.ts";
 
-/** The part of Node's `process` that is used: the library's types do not include Node's. */
+/** The part of Node's `process` that is used. The library does not depend on Node's types. */
 declare const process: {
   argv: string[];
   env: Record<string, string | undefined>;
@@ -19,7 +19,7 @@ type Output = {
   on(event: "error", listener: (error: { code?: string }) => void): void;
 };
 
-// A reader may stop early: `| head` closes the pipe. That is no fault to tell.
+// A reader such as `| head` may close the pipe early, which is not an error.
 for (const output of [process.stdout, process.stderr])
   output.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

@@ -1,6 +1,5 @@
-// The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
-// stdout; what one command gives another takes. All work offline but those that ask a service or
-// nodes.
+// The commands of `executable-address`. They read JSON from an argument or stdin and print JSON to
+// stdout, so that one command can read the output of another.
 
 import { decodeExecutions } from "../calldata/execution.ts";
 import {
@@ -36,47 +35,60 @@ import {
   verifyKept,
 } from "./chain.ts";
 
-const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
+const usage = `usage: executable-address COMMAND [INPUT] [OPTIONS]
 
-  derive INTENT                   the record of an intent
-  verify RECORD [--address A]     the record, if it proves itself (and is of the address A)
-                                  --reference R: and was made for your reference R
-  verify RECEIPT [--rpc NODE]…    what a receipt proves, by blocks that the nodes agree on
-  decode TERMS                    the intent that terms spell
-  execution CALLDATA              the records behind calldata of execute, recover,
-                                  rescue or batch
-  create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
-                                  or EXECUTABLE_ADDRESS_CLIENT_ID
-                                  --reference R: what you call it
-  salt REFERENCE                  the salt that a reference gives under your reference key, in
-                                  EXECUTABLE_ADDRESS_REFERENCE_KEY
-  check INTENT --url BASE         what create would answer, tried, with every doubt about it on
-                                  stderr and its place in the intent; creates nothing
-  lookup ADDRESS --url BASE       the record the service has, proved
-  addresses QUERY --url BASE      a page of the account's addresses; QUERY is JSON, such as
-                                  {"state":"executed"} or {}. By the API key
-  events CURSOR --url BASE        a page of the account's events behind CURSOR, 0 for the oldest.
-                                  By the API key
+Create, look up, and verify executable addresses.
 
-By nodes of the chain alone, more than half of which must agree (or --quorum N), at a block under
---confirmations N others. SUBJECT is a record, a receipt, an intent, terms, the hash of a
-transaction to the factory, or an address with --url:
+Offline commands
+  derive INTENT         Derive the address of an intent and print its record
+  verify RECORD         Verify a record or a list of records
+                          --address A    also check that the record is of address A
+                          --reference R  also check that it was created for your reference R
+  verify RECEIPT        Verify a receipt
+                          --rpc NODE     compare its blocks with these nodes
+  decode TERMS          Decode terms into an intent
+  execution CALLDATA    Print the records in the calldata of execute, recover, rescue, or batch
+  salt REFERENCE        Derive the salt of a reference
 
-  prove SUBJECT --rpc NODE…       the receipt: record, proof of what became of it, and who paid
-  status SUBJECT --rpc NODE…      its state and what it holds
-  rebuild --tx HASH --rpc NODE…   the records of a transaction to the factory, a batch's included
-  execute SUBJECT --rpc NODE…     runs its calls
-  recover SUBJECT --rpc NODE…     returns what is there to its recovery; --token T… for others
-  rescue SUBJECT --rpc NODE…      any call from it, by its recovery: --target T --value WEI --data X
+Service commands (need --url BASE, such as https://pay.example/v1)
+  create INTENT         Create an address
+                          --reference R  set its reference
+  check INTENT          Test a create without creating anything, and warn about possible problems
+  lookup ADDRESS        Look up a record and verify it
+  addresses QUERY       List the addresses of the account, one page at a time
+                          QUERY is JSON, such as {"state":"executed"} or {}
+  events CURSOR         List the events of the account after CURSOR (0 is the beginning)
 
-The last three say first what they will do. They send by --keystore FILE, with its password in
-EXECUTABLE_ADDRESS_PASSWORD, or by --from ADDRESS of a node that has the key; --dry-run sends
-nothing.
+Chain commands (need --rpc NODE, which can be repeated; no service is used)
+  prove SUBJECT         Create a receipt: the record, a proof of its outcome, and its payments
+  status SUBJECT        Show the state and the balance
+  rebuild --tx HASH     Print the records in a transaction to the factory
+  execute SUBJECT       Run the calls
+  recover SUBJECT       Send the balances to the recovery address
+                          --token T      send other tokens
+  rescue SUBJECT        Make any call from the address (only its recovery address can)
+                          --target T --value WEI --data X
 
-INPUT is JSON or hex, the name of a .json file, or from stdin where it is left out or "-". A record
-is taken wherever its intent, its terms or its address is wanted, and verify takes a list of
-records. BASE is as in https://pay.example/v1. --help says this, --version the version.
-Exit status: 0 done, 1 refused or not proved, 2 misused.
+Options
+  --factory ADDRESS     Use another factory
+  --quorum N            Number of nodes that must agree (default: more than half)
+  --confirmations N     Read a block that is N blocks below the newest one
+  --keystore FILE       Sign transactions with this key
+  --from ADDRESS        Let a node sign that has the key of ADDRESS
+  --dry-run             Show what would be sent, and send nothing
+  --help, --version
+
+Environment variables
+  EXECUTABLE_ADDRESS_API_KEY        credential of create, check, addresses, and events
+  EXECUTABLE_ADDRESS_CLIENT_ID      other credential of create and check
+  EXECUTABLE_ADDRESS_REFERENCE_KEY  reference key, for salt and verify --reference
+  EXECUTABLE_ADDRESS_PASSWORD       password of the --keystore file
+
+INPUT is JSON, hex, or the name of a .json file. If it is missing or "-", it is read from stdin. A
+record is accepted instead of its intent, terms, or address. SUBJECT is a record, a receipt, an
+intent, terms, the hash of a transaction to the factory, or an address with --url.
+
+Exit status: 0 if successful, 1 if rejected or not proven, 2 if used incorrectly.
 `;
 
 /** The parts of its process that a command is given: input, output, environment. */
@@ -88,7 +100,7 @@ type Surroundings = {
   readonly complain: (text: string) => void;
 };
 
-/** `input`: what JSON gave, or text that is none. */
+/** `input` is parsed JSON, or the text itself if it is not JSON. */
 type Given = OnChain & {
   readonly actor: Actor;
   readonly address: Hex | undefined;
@@ -97,11 +109,11 @@ type Given = OnChain & {
   readonly outside: Surroundings;
 };
 
-/** A command's answer, and the intents in it that a reader should be warned of. */
+/** The output of a command, and its intents, whose cautions are printed as warnings. */
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
-  /** Errors of parts that are told beside the rest. */
+  /** Errors of single items, printed after the value. */
   readonly errors?: readonly (InvalidError | Doubtful)[];
   /** Warnings about a command that succeeded. */
   readonly notes?: readonly Error[];
@@ -168,11 +180,15 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   },
 };
 
-/** A record of the user's order; a note says if its salt proves only the reference. */
+/** Verifies the record of an order. A note says if its salt proves only the reference. */
 function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {
   let notes: Error[] = [];
   const accepts = () => {
-    notes = [new Doubtful("this salt proves the reference only: compare token, amount and calls")];
+    notes = [
+      new Doubtful(
+        "this salt proves only the reference: compare the token, amount, and calls yourself",
+      ),
+    ];
     return true;
   };
   const proved = verifyReference(input, reference, key, { factory, accepts });
@@ -180,10 +196,10 @@ function verifyOrder({ input, factory, address }: Given, reference: string, key:
   return { ...ofRecord(record), notes };
 }
 
-/** A finding: the address can be created, and had better not be. */
+/** A finding: the address can be created but probably should not be. */
 class Doubtful extends Error {}
 const doubtOf = ({ cure, ...finding }: Finding) =>
-  new Doubtful(`doubt: ${formatIssue(finding)}; ${cure} (${finding.code})`);
+  new Doubtful(`warning: ${formatIssue(finding)}; ${cure} (${finding.code})`);
 
 const ofRecord = (record: AddressRecord): Answer => ({ value: record, intents: [record.intent] });
 const ofRecords = (records: readonly AddressRecord[]): Answer => ({
@@ -191,7 +207,7 @@ const ofRecords = (records: readonly AddressRecord[]): Answer => ({
   intents: records.map(({ intent }) => intent),
 });
 
-/** Gives a record's part; anything else is given as it is. */
+/** Returns the named part of a record, or `input` itself if it is not a record. */
 function partOf(input: unknown, name: "address" | "intent" | "terms"): unknown {
   const isRecord =
     typeof input === "object" &&
@@ -200,7 +216,7 @@ function partOf(input: unknown, name: "address" | "intent" | "terms"): unknown {
   return isRecord ? (input as AddressRecord)[name] : input;
 }
 
-/** Runs one command; gives the exit status. */
+/** Runs one command and returns the exit status. */
 export async function run(args: readonly string[], outside: Surroundings): Promise<number> {
   const asked = args.includes("--help") || args.includes("-h") ? usage : `${version}\n`;
   if (asked === usage || args.includes("--version")) {
@@ -215,7 +231,7 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
     const { words, options } = parseArguments(args);
     const [name = "", argument = options.one.tx ?? "-", ...rest] = words;
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (!command) throw new Misuse(name ? `no command is called ${name}` : "a command is needed");
+    if (!command) throw new Misuse(name ? `unknown command: ${name}` : "missing command");
     if (rest.length > 0) throw new Misuse(`expected one input, found ${rest.length + 1}`);
     const text = await textOf(argument, outside);
     const {
@@ -263,14 +279,15 @@ function givenOf(input: unknown, options: Options, outside: Surroundings): Given
   };
 }
 
-/** JSON where it begins like JSON, else the text itself: hex. */
+/** Parses text that begins like JSON. Returns other text, such as hex, unchanged. */
 function parseInput(text: string): unknown {
   const trimmed = text.trim();
   return /^["[{]/.test(trimmed) ? parseJson(trimmed) : trimmed;
 }
 
 function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["env"]): Client {
-  if (baseUrl === undefined) throw new Misuse("--url is needed: the service's base address");
+  if (baseUrl === undefined)
+    throw new Misuse("missing --url: the base URL of the service, such as https://pay.example/v1");
   const { EXECUTABLE_ADDRESS_API_KEY: apiKey, EXECUTABLE_ADDRESS_CLIENT_ID: clientId } = env;
   try {
     const credential = { ...(apiKey && { apiKey }), ...(clientId && { clientId }) };
@@ -287,7 +304,7 @@ function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings[
   throw new Misuse(`EXECUTABLE_ADDRESS_REFERENCE_KEY: expected ${wanted}, found ${found}`);
 }
 
-/** One line a fault, and what helps to go on. */
+/** Returns one line for each fault, and hints such as the request ID. */
 function complaint(error: unknown): string {
   const { cause, message } = error as Error;
   const faults = [error, cause].flatMap((each) =>
@@ -298,7 +315,7 @@ function complaint(error: unknown): string {
   const reason = cause instanceof Error && faults.length === 0 ? ` (${cause.message})` : "";
   const { intent, requestId } = error instanceof ClientError ? error : {};
   const more = [
-    ...(requestId === undefined ? [] : [`request id: ${requestId}`]),
+    ...(requestId === undefined ? [] : [`request ID: ${requestId}`]),
     ...(intent === undefined
       ? []
       : [`to create the same address again, send "salt": "${intent.salt}"`]),
@@ -310,10 +327,10 @@ const faultLine = (fault: Issue): string => inertLine(`${formatIssue(fault)} (${
 
 const hiddenCharacters = new RegExp(hiddenCharacter, "gu");
 
-/** One line. */
+/** Escapes hidden characters, including line breaks. */
 const inertLine = (text: string): string => text.replace(hiddenCharacters, written);
 
-/** The JSON of `value`, indented: the same value, in characters that do nothing. */
+/** Returns indented JSON of the same value, with hidden characters escaped. */
 const inertJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).replace(hiddenCharacters, (text) =>
     text === "\n" ? text : written(text),

@@ -26,8 +26,8 @@ describe("openKeystore", () => {
   const keystore = keystoreOf(new Uint8Array(32).fill(7));
 
   test("refuses without a password, with another, and another cipher", async () => {
-    await assert.rejects(openKeystore(keystore, undefined), /PASSWORD: needed for --keystore/);
-    await assert.rejects(openKeystore(keystore, "another"), /keystore: another password/);
+    await assert.rejects(openKeystore(keystore, undefined), /missing EXECUTABLE_ADDRESS_PASSWORD/);
+    await assert.rejects(openKeystore(keystore, "another"), /keystore: wrong password/);
     for (const [other, found] of [
       [keystore.replace("aes-128-ctr", "aes-128-cbc"), '"aes-128-cbc"'],
       ["{}", "nothing"],

@@ -1,5 +1,5 @@
-// A key from a keystore file (version 3), and transactions signed by it. Signing is viem's: it is
-// asked for only here, and has to be installed beside this package.
+// Opens a keystore file (version 3) and signs transactions with its key. viem signs; it is loaded
+// only here and must be installed separately.
 
 import { scryptAsync } from "@noble/hashes/scrypt.js";
 import { concatBytes } from "@noble/hashes/utils.js";
@@ -29,9 +29,10 @@ type Keystore = {
   };
 };
 
-/** @throws {Error} for a wrong password, or a file of another kind */
+/** @throws {Error} if the password is wrong or the file has another format */
 export async function openKeystore(text: string, password: string | undefined): Promise<Signer> {
-  if (password === undefined) throw new Error("EXECUTABLE_ADDRESS_PASSWORD: needed for --keystore");
+  if (password === undefined)
+    throw new Error("missing EXECUTABLE_ADDRESS_PASSWORD, the password of the keystore file");
   const { crypto: box } = JSON.parse(text) as Keystore;
   if (box?.cipher !== "aes-128-ctr")
     throw new Error(
@@ -47,7 +48,7 @@ export async function openKeystore(text: string, password: string | undefined): 
       : await pbkdf2(sha256, password, salt, { c: kdfparams.c, dkLen });
   const encrypted = bytes(box.ciphertext);
   if (!sameBytes(keccak(concatBytes(derived.slice(16, 32), encrypted)), bytes(box.mac)))
-    throw new Error("keystore: another password");
+    throw new Error("keystore: wrong password");
   const aes = {
     name: "AES-CTR",
     counter: Uint8Array.from(bytes(box.cipherparams.iv)),
@@ -72,7 +73,7 @@ export async function openKeystore(text: string, password: string | undefined): 
 }
 
 async function signing(): Promise<{ privateKeyToAccount(key: Hex): Account }> {
-  // It is no dependency of the package, since many sign elsewhere and need none of it.
+  // viem is not a dependency of the package, because many users do not sign with the CLI.
   const name = "viem/accounts";
   return import(name).catch((cause) => {
     throw new Error("--keystore needs viem: npm install viem", { cause });

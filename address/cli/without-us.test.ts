@@ -156,7 +156,7 @@ describe("without the service, one node of three lying", () => {
     );
     const { status, err } = await run(["status", batch!, ...nodes(0)]);
     assert.equal(status, 1);
-    assert.match(err, /expected one address in this transaction, or --address; found 0x\w+, 0x/);
+    assert.match(err, /choose one with --address; found 0x\w+, 0x/);
   });
   task("prove the outcome as a receipt", async () => {
     await everywhere(["prove", text("done")], (receipt: { proof: { outcome: string } }) => {
@@ -178,16 +178,16 @@ describe("without the service, one node of three lying", () => {
     const { status, out, err } = await run(["verify", join(folder, "receipt.json")]);
     const { compare } = JSON.parse(out);
     assert.deepEqual([status, compare.length], [0, 3]);
-    assert.match(err, /it is proved if each block under compare is of the/);
+    assert.match(err, /it is proven only if each block under compare belongs/);
   });
   task("execute through a node that has the key, after a preview", async () => {
     const from = ["--from", payer];
     const dry = await run(["execute", text("paid"), "--dry-run", ...nodes(0)]);
     assert.equal(JSON.parse(dry.out).sent, false);
-    assert.match(dry.err, /^execute 0x\w+ on chain 31337: funded, holds 130 of /);
+    assert.match(dry.err, /^execute 0x\w+ on chain 31337: funded, balance 130 of /);
     const misuses: [string[], RegExp][] = [
-      [["execute", text("paid")], /--keystore or --from \(of a node that has the key\) is needed/],
-      [["rescue", text("done"), ...from], /rescue needs --target, and wei as --value/],
+      [["execute", text("paid")], /missing --keystore or --from/],
+      [["rescue", text("done"), ...from], /rescue needs --target ADDRESS, and --value must be/],
     ];
     for (const [args, sentence] of misuses) {
       const { status, err } = await run([...args, ...nodes(0)]);
@@ -203,11 +203,11 @@ describe("without the service, one node of three lying", () => {
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
     assert.equal(status, 1);
-    assert.match(err, /sent 0xabab\w+\n.*a node says it sent this, others know nothing/);
+    assert.match(err, /sent 0xabab\w+\n.*one node accepted this transaction, but others lack it/);
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("a transaction that was mined and failed, by the word of the only node", async () => {
+  test("a transaction that was mined but failed, by the word of the only node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -216,13 +216,13 @@ describe("without the service, one node of three lying", () => {
     const { status, err } = await run(args);
     lying = all;
     assert.equal(status, 1);
-    assert.match(err, /0x[0-9a-f]{64} was mined and failed/);
+    assert.match(err, /0x[0-9a-f]{64} was mined but failed/);
   });
   task("execute with a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
     const args = ["execute", records.signed!.terms, "--keystore", keyFile, ...nodes(1)];
     const wrong = await run(args, { EXECUTABLE_ADDRESS_PASSWORD: "another" });
-    assert.match(wrong.err, /keystore: another password/);
+    assert.match(wrong.err, /keystore: wrong password/);
     assert.equal((await good(args, env)).state, "executed");
   });
   task("recover what is left", async () => {

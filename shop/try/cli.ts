@@ -6,16 +6,18 @@ import { tryReceiver } from "./try-receiver.ts";
 
 const usage = `usage: executable-address-shop try-receiver URL [options]
 
-Sends a receiver of webhooks truths, lies, repeats and reorganizations, and scores what it does.
-Acts as the service and as a node of the chain on 127.0.0.1.
+Tests a webhook receiver: sends it valid, forged, repeated, and reorganized events, and checks its
+reactions. The command acts as the service and as a node of the chain on 127.0.0.1.
 
-  --port P          the port of that service and node (8790)
-  --order U         where the receiver's shop takes an order, by POST
-  --form F          the form that is posted there
-  --goods U         where to read the number of goods delivered for {address}
+Options
+  --port P    Port of that service and node (default: 8790)
+  --order U   URL at which the receiver's shop accepts an order (POST)
+  --form F    Form data that is posted there
+  --goods U   URL that returns the number of goods delivered for {address}
 
-Prints the score as JSON, and each check on stderr. Exit status: 0 every check passed, 1 a check
-failed, 2 misused.
+Prints the score as JSON to stdout, and each check to stderr.
+
+Exit status: 0 if every check passed, 1 if a check failed, 2 if used incorrectly.
 `;
 
 const options = {
@@ -65,7 +67,7 @@ function parse(args: readonly string[]) {
 
 function parseUrl(given = ""): string {
   if (/^https?:/.test(given) && URL.canParse(given)) return given;
-  throw new Misuse("expected the URL of a receiver");
+  throw new Misuse("expected the http or https URL of the receiver");
 }
 
 function parsePort(given = "8790"): number {

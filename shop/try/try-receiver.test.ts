@@ -73,8 +73,8 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
   test("2 and the usage for another command, no URL, no port, and an unknown option", async () => {
     for (const [args, message] of [
       [[], /expected the command try-receiver/],
-      [["try-receiver"], /expected the URL of a receiver/],
-      [["try-receiver", "nowhere"], /expected the URL of a receiver/],
+      [["try-receiver"], /expected the http or https URL of the receiver/],
+      [["try-receiver", "nowhere"], /expected the http or https URL of the receiver/],
       [["try-receiver", "http://127.0.0.1:9/", "http://127.0.0.1:9/"], /expected one URL, found 2/],
       [["try-receiver", "http://127.0.0.1:9/", "--port", "x"], /from 1 to 65535, found x/],
       [["try-receiver", "http://127.0.0.1:9/", "--ports", "1"], /--ports/],
