@@ -1,4 +1,4 @@
-// Keeps what `npm start` leaves for `npm run pay`: where things are, and the demo's credentials.
+// The file in which `npm start` leaves URLs and the demo's credentials for `npm run pay`.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { join } from "node:path";
 export type Credentials = { apiKey: string; clientId: string };
 export type Demo = Credentials & { baseUrl: string; rpcUrl: string };
 
-/** Readable by its owner alone. */
+/** Readable only by its owner. */
 export const demoFile = (dataDir: string) => join(dataDir, "demo.json");
 
-/** Undefined where none was written whole. */
+/** Returns undefined if the file is missing or incomplete. */
 export function readDemo(dataDir: string): Demo | undefined {
   try {
     return JSON.parse(readFileSync(demoFile(dataDir), "utf8"));

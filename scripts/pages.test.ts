@@ -51,17 +51,17 @@ describe("buildPages", () => {
     utimesSync(join(root, "web/dist/index.html"), 1, 1);
     buildPages();
     rmSync(join(root, "web/dist"), { recursive: true });
-    const cure = "To build them: npm ci && npm run build -w web";
+    const cure = "To build them, run: npm ci && npm run build -w web";
     assert.deepEqual(said, [
       `The pages are not built: only the API is served. ${cure}`,
-      `The pages may be old. ${cure}`,
+      `The pages may be out of date. ${cure}`,
     ]);
   });
 
   test("an error where the build fails", () => {
     write("node_modules/vite/package.json", "{}");
     write("web/build.ts", "process.exit(1);");
-    assert.throws(buildPages, { message: "the pages were not built; vite says why above" });
+    assert.throws(buildPages, { message: "building the pages failed; see vite's output above" });
   });
 
   test("builds them once", () => {
@@ -73,6 +73,6 @@ describe("buildPages", () => {
     buildPages();
     assert.deepEqual(findNewerThanPages(), []);
     buildPages();
-    assert.deepEqual(said, ["building the pages ..."]);
+    assert.deepEqual(said, ["Building the pages ..."]);
   });
 });

@@ -1,4 +1,4 @@
-// The pages of web/, built where they are missing or older than what they are made of.
+// Builds the pages of web/ if they are missing or older than their sources.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -10,26 +10,28 @@ const web = join(root, "web");
 const built = join(web, "dist/index.html");
 
 /**
- * Leaves `web/dist` as new as its sources. A deployment without the sources serves the pages it
- * was given; one without the tools (`--omit=optional`) and without pages serves the API alone.
+ * Builds `web/dist` if a source is newer. A deployment without sources serves the existing pages.
+ * Without the build tools (`--omit=optional`) and without pages, the service serves only the API.
  *
- * @throws when the build fails, with a sentence
+ * @throws {Error} if the build fails
  */
 export function buildPages(): void {
   const stale = findNewerThanPages();
   if (stale.length === 0) return;
   if (!canBuild()) {
-    const state = existsSync(built) ? "may be old" : "are not built: only the API is served";
-    console.error(`The pages ${state}. To build them: npm ci && npm run build -w web`);
+    const state = existsSync(built)
+      ? "may be out of date"
+      : "are not built: only the API is served";
+    console.error(`The pages ${state}. To build them, run: npm ci && npm run build -w web`);
     return;
   }
-  console.error("building the pages ...");
+  console.error("Building the pages ...");
   const build = [join(web, "build.ts")];
   const { status } = spawnSync(process.execPath, build, { stdio: ["ignore", 2, 2] });
-  if (status !== 0) throw new Error("the pages were not built; vite says why above");
+  if (status !== 0) throw new Error("building the pages failed; see vite's output above");
 }
 
-/** The pages' sources that changed after the pages were built. */
+/** Returns the sources that changed after the pages were built. */
 export function findNewerThanPages(): string[] {
   if (!existsSync(join(web, "index.html"))) return [];
   const sources = [

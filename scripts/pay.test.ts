@@ -1,4 +1,4 @@
-// What `npm run pay` says where it cannot pay. e2e/start has what it says to wrong words, and pays.
+// Tests the errors of `npm run pay`. e2e/start tests payments and invalid arguments.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -29,7 +29,7 @@ async function startService(t: TestContext, status: number, body: unknown) {
   return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 }
 
-/** Gives what is said instead of paying `address`, where `npm start` left `demo`. */
+/** Returns the error of paying `address` if `npm start` has left `demo`. */
 async function refusal(
   t: TestContext,
   demo: object | undefined,
@@ -45,34 +45,34 @@ async function refusal(
   return failed.stderr.replace(directory, "DATA").trimEnd();
 }
 
-test("where nothing was started", async (t) =>
+test("nothing was started", async (t) =>
   assert.equal(
     await refusal(t, undefined),
-    "Nothing in DATA tells where the local chain is: run npm start first.",
+    "DATA does not contain a local chain: run npm start first.",
   ));
 
-test("where the service refuses", async (t) => {
+test("the service returns an error", async (t) => {
   const baseUrl = await startService(t, 404, { error: { message: "no intent is held" } });
-  assert.equal(await refusal(t, { baseUrl }), `${baseUrl} answers 404: no intent is held`);
+  assert.equal(await refusal(t, { baseUrl }), `${baseUrl} returned 404: no intent is held`);
 });
 
-test("where the address is on another chain", async (t) => {
+test("the address is on another chain", async (t) => {
   const record = recordOn(1);
   const baseUrl = await startService(t, 200, record);
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
-  const said = `${record.address} is on chain 1; only the local chain is paid here.`;
+  const said = `${record.address} is on chain 1; this command pays only on the local chain.`;
   assert.equal(await refusal(t, { baseUrl, rpcUrl }, record), said);
   assert.deepEqual(methods, []);
 });
 
-test("where the record is another address's", async (t) => {
+test("the record is of another address", async (t) => {
   const baseUrl = await startService(t, 200, recordOn(1));
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
   assert.match(await refusal(t, { baseUrl, rpcUrl }), /address: expected 0x/);
   assert.deepEqual(methods, []);
 });
 
-test("where the transaction fails in its block", async (t) => {
+test("the transaction fails in its block", async (t) => {
   const hash = `0x${"77".repeat(32)}`;
   const zero = `0x${"00".repeat(32)}`;
   const block = { number: "0x1", hash: zero, timestamp: "0x1", baseFeePerGas: "0x1" };

@@ -1,6 +1,6 @@
-// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain, as any wallet would, with
-// demo tokens minted for it. With --execute it then executes too, as anyone may. --event shows
-// what a shop is sent of a payment, and --advance moves the local chain's clock.
+// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain with freshly minted demo
+// tokens. --execute also executes it. --event shows the webhook event of a payment, and --advance
+// advances the local chain's clock.
 
 import { resolve } from "node:path";
 import { encodeExecution, type Intent, toHex, verifyRecord } from "executable-address";
@@ -22,7 +22,7 @@ try {
     await showEvent(requireDemo(), (address) => pay(payment([address])));
   else await pay(payment(words));
 } catch (error) {
-  // viem's message goes on with the whole request.
+  // viem's full message contains the whole request.
   const { message, shortMessage = message } = error as Error & { shortMessage?: string };
   console.error(shortMessage.replaceAll("\n", " "));
   process.exit(1);
@@ -34,7 +34,9 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
   const demo = requireDemo();
   const { intent, record } = await lookUp(demo.baseUrl, address);
   if (intent.chainId !== localChainId) {
-    throw new Error(`${address} is on chain ${intent.chainId}; only the local chain is paid here.`);
+    throw new Error(
+      `${address} is on chain ${intent.chainId}; this command pays only on the local chain.`,
+    );
   }
   const wallet = localWallet(demo.rpcUrl, payerAccount);
   await wallet.getChainId().catch(() => noChain(demo.rpcUrl));
@@ -58,7 +60,7 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
   console.log(`executed in ${executed}`);
 }
 
-/** A node of the local chain alone has its clock moved. */
+/** Advances the clock of the local chain's node, and of no other. */
 async function advance([given = "", ...more]: string[]): Promise<void> {
   if (more.length > 0) throw new Error(usage);
   const seconds = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : Number.NaN;
@@ -69,7 +71,9 @@ async function advance([given = "", ...more]: string[]): Promise<void> {
   const chainId = await wallet.getChainId().catch(() => noChain(rpcUrl));
   const { hostname } = new URL(rpcUrl);
   if (chainId !== localChainId || hostname !== "127.0.0.1")
-    throw new Error(`${rpcUrl} is chain ${chainId}; only the local chain's clock is moved.`);
+    throw new Error(
+      `${rpcUrl} is chain ${chainId}; this command advances only the local chain's clock.`,
+    );
   const node = createTestClient({ mode: "anvil", chain: anvilChain, transport: http(rpcUrl) });
   await node.increaseTime({ seconds });
   await node.mine({ blocks: 1 });
@@ -78,12 +82,12 @@ async function advance([given = "", ...more]: string[]): Promise<void> {
 }
 
 function noChain(rpcUrl: string): never {
-  throw new Error(`No chain answers at ${rpcUrl}: is npm start still running?`);
+  throw new Error(`No chain responds at ${rpcUrl}. Is npm start still running?`);
 }
 
-/** @throws an error that says what is right */
+/** @throws {Error} with the expected form */
 function payment(words: string[]): Given {
-  // A negative amount is an amount that is wrong, not an option.
+  // A negative amount is an invalid amount, not an option.
   const thenExecute = words.includes("--execute");
   const [address, amount, ...more] = words.filter((word) => word !== "--execute");
   if (address === undefined || address.startsWith("-") || more.length > 0) throw new Error(usage);
@@ -101,16 +105,16 @@ function requireDemo(): Demo {
   const dataDir = resolve(process.env.DATA_DIR || `${import.meta.dirname}/../.data`);
   const demo = readDemo(dataDir);
   if (demo) return demo;
-  throw new Error(`Nothing in ${dataDir} tells where the local chain is: run npm start first.`);
+  throw new Error(`${dataDir} does not contain a local chain: run npm start first.`);
 }
 
 async function lookUp(baseUrl: string, address: string) {
   const response = await fetch(`${baseUrl}/address/${encodeURIComponent(address)}`).catch(() => {
-    throw new Error(`No service answers at ${baseUrl}: is npm start still running?`);
+    throw new Error(`No service responds at ${baseUrl}. Is npm start still running?`);
   });
   const answer = (await response.json()) as { error?: { message: string } };
   if (!response.ok) {
-    throw new Error(`${baseUrl} answers ${response.status}: ${answer.error?.message}`);
+    throw new Error(`${baseUrl} returned ${response.status}: ${answer.error?.message}`);
   }
   const record = verifyRecord(answer, { factory: factoryAddress, address: address as Hex });
   return { record, intent: record.intent as Intent };

@@ -1,5 +1,5 @@
-// `npm run pay -- --event`: buys something on the local chain, and shows the event that a shop's
-// server is sent of it, as it was posted and signed.
+// `npm run pay -- --event`: pays for a sample order on the local chain and shows the signed webhook
+// event that a shop's server receives.
 
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
@@ -12,7 +12,7 @@ import { demoTokens, localChainId, payerAccount } from "./local-chain.ts";
 
 type Delivery = { headers: IncomingHttpHeaders; body: string };
 
-/** @param pay pays the address it is given; its events come to an endpoint made for the while */
+/** @param pay pays an address, whose events go to a temporary endpoint */
 export async function showEvent(demo: Demo, pay: (address: Hex) => Promise<void>): Promise<void> {
   const { baseUrl, apiKey } = demo;
   const client = createClient({ baseUrl, apiKey });
@@ -37,7 +37,7 @@ export async function showEvent(demo: Demo, pay: (address: Hex) => Promise<void>
   }
 }
 
-/** Gives one token to whom it came from. */
+/** Sends one token back to its payer. */
 function sampleIntent() {
   const [{ address: token, decimals }] = demoTokens as [(typeof demoTokens)[number]];
   const amount = String(10 ** decimals);
@@ -51,7 +51,7 @@ function sampleIntent() {
   return { token, amount, calls: [call], expirationTimestamp, recovery, chainId: localChainId };
 }
 
-/** The demo's account may have other addresses, whose events come here as well. */
+/** Ignores events of other addresses of the demo's account. */
 function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): Promise<Delivery> {
   return new Promise((resolve, reject) => {
     receiver.on("request", async (request, response) => {

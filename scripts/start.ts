@@ -1,5 +1,5 @@
-// npm start: a local chain with the contracts on it, an account with its credentials, the API, the
-// executor and the pages, on this machine alone. What is kept between starts lies in DATA_DIR.
+// npm start: runs a local chain with the contracts, the API, the executor, and the pages on this
+// machine, and creates an account with credentials. DATA_DIR keeps the data between starts.
 
 import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,11 +28,11 @@ const chainPort = portFrom("CHAIN_PORT", 8545);
 const dataDir = resolve(process.env.DATA_DIR || join(root, ".data"));
 const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`;
 
-/** Something the person at the keyboard can mend: shown without a stack. */
+/** An error that the user can fix, shown without a stack trace. */
 class Sentence extends Error {}
 
-/** @throws {Sentence} what `error` says */
-function tell({ message }: Error): never {
+/** @throws {Sentence} with the message of `error` */
+function fail({ message }: Error): never {
   throw new Sentence(message);
 }
 
@@ -56,15 +56,15 @@ async function start(): Promise<void> {
   try {
     buildPages();
   } catch (error) {
-    tell(error as Error);
+    fail(error as Error);
   }
 
-  // A block for each transaction at once, and one every ten seconds so that the clock moves on.
+  // Mines a block for each transaction immediately, and one every ten seconds to advance the clock.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
   const mining = ["--mixed-mining", "--block-time", "10"];
-  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(tell);
+  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(fail);
   stops.push(anvil.stop);
-  anvil.process.once("exit", () => void stop(1, "the local chain ended"));
+  anvil.process.once("exit", () => void stop(1, "the local chain stopped"));
   await deployDemo(anvil.rpcUrl);
 
   const env = serviceEnv(anvil.rpcUrl);
@@ -80,7 +80,7 @@ async function start(): Promise<void> {
     stdio: ["ignore", output, output],
   });
   stops.push(() => end(service, "SIGTERM"));
-  service.once("exit", () => void stop(1, `the service ended; ${log} tells why:\n${tail(log)}`));
+  service.once("exit", () => void stop(1, `the service stopped; see ${log}:\n${tail(log)}`));
   if (!(await isAnswering(`${baseUrl}/chains`, service))) return;
   await requireKnownKey(demo);
   console.log(welcome(demo, log));
@@ -96,15 +96,15 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
     DATA_DIR: dataDir,
     CHAINS_FILE: chainsFile,
     ROLE: "all",
-    SIGNUP: process.env.SIGNUP || "open", // on this machine alone
+    SIGNUP: process.env.SIGNUP || "open", // only on this machine
     EXECUTOR_KEY: executorKey,
     WEBHOOK_TARGETS: "any",
   };
 }
 
 /**
- * The demo's account, made at the first start. Its key is kept in a file, since the service has
- * only the digest; where the file is gone, another key is drawn.
+ * Returns the credentials of the demo's account, which the first start creates. A file stores the
+ * key, because the service stores only its digest. If the file is missing, creates another key.
  */
 function demoAccount(env: NodeJS.ProcessEnv): Credentials {
   const kept = readDemo(dataDir);
@@ -122,14 +122,14 @@ function demoAccount(env: NodeJS.ProcessEnv): Credentials {
     return admin("account", "create", "--email", email);
   } catch (error) {
     const { stderr } = error as { stderr?: string };
-    if (!stderr?.startsWith("there is an account")) throw new Sentence(stderr ?? String(error));
+    if (!stderr?.includes("already exists")) throw new Sentence(stderr ?? String(error));
   }
   const { accountId, clientId } = admin("account", "show", "--email", email);
   const { apiKey } = admin("key", "create", "--account", accountId, "--name", "demo");
   return { clientId, apiKey };
 }
 
-/** @throws {Sentence} when the database is not the one that the kept key was drawn by */
+/** @throws {Sentence} if the database does not contain the stored key */
 async function requireKnownKey({ apiKey }: Credentials): Promise<void> {
   const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
   const probe = { method: "POST", headers, body: "{}" };
@@ -137,8 +137,8 @@ async function requireKnownKey({ apiKey }: Credentials): Promise<void> {
   if (status !== 401) return;
   const file = demoFile(dataDir);
   throw new Sentence(
-    `The database in ${dataDir} does not know the API key in ${file}: remove that file, and the ` +
-      "next start draws another key.",
+    `The database in ${dataDir} does not contain the API key in ${file}: delete that file, and ` +
+      "start again to create a new key.",
   );
 }
 
@@ -173,41 +173,42 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);
-  // `npm run pay` finds the chain by what lies in DATA_DIR.
+  // `npm run pay` finds the chain in a file in DATA_DIR.
   const dataDirAsPasted = process.env.DATA_DIR ? `DATA_DIR='${dataDir}' ` : "";
   return `
   API         ${baseUrl}
   API key     ${apiKey}
-  client ID   ${clientId}
-  dashboard   ${new URL("/", baseUrl)}
-  docs        ${new URL("/docs", baseUrl)}
-  chain       ${rpcUrl} (chain id ${localChainId}, ${token.symbol} ${token.address})
-  log         ${log}
+  Client ID   ${clientId}
+  Dashboard   ${new URL("/", baseUrl)}
+  Docs        ${new URL("/docs", baseUrl)}
+  Chain       ${rpcUrl} (chain ID ${localChainId}, ${token.symbol} ${token.address})
+  Log         ${log}
 
-Paste these three in another terminal, in this folder. Create an address that buys an order for
-25 ${token.symbol}:
+Run these commands in another terminal, in this folder.
+
+1. Create an address that pays 25 ${token.symbol} for an order:
 
 EXPIRY=$(($(date +%s) + 3600)); ADDRESS=$(curl -sS ${baseUrl}/address/create \
 -H 'Authorization: Bearer ${apiKey}' \
 -H 'Content-Type: application/json' -d '${body}' \\
 | grep -o '0x[0-9a-fA-F]*' | head -1); echo $ADDRESS
 
-Pay it, as any wallet would; the executor does the rest:
+2. Pay it, like any wallet would. The executor then runs the calls:
 
 ${dataDirAsPasted}npm run --silent pay -- $ADDRESS
 
-See what became of it, and what it is for:
+3. Check its status, and look up its intent:
 
 curl -sS ${baseUrl}/address/$ADDRESS/status; echo; curl -sS ${baseUrl}/address/$ADDRESS; echo
 
-To watch an address while it is paid: curl -sSN ${baseUrl}/address/$ADDRESS/events
-Its page for payers: ${new URL("/a/", baseUrl)}$ADDRESS
+To follow the status live: curl -sSN ${baseUrl}/address/$ADDRESS/events
+Payment page: ${new URL("/a/", baseUrl)}$ADDRESS
 
-Ctrl-C ends everything; the next start goes on with the same data.
+Press Ctrl-C to stop. The next start uses the same data.
 `;
 }
 
-/** Stops everything in the reverse order of its start, once, and leaves with `code`. */
+/** Stops everything in reverse order, and exits with `code`. Later calls have no effect. */
 function stop(code: number, why?: string): Promise<void> {
   stopping ??= (async () => {
     if (why) console.error(why);
@@ -223,23 +224,21 @@ function prepareDataDir(): void {
     accessSync(dataDir, constants.W_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Sentence(
-      `${dataDir} cannot be written (${code}): set DATA_DIR to a folder that can.`,
-    );
+    throw new Sentence(`${dataDir} is not writable (${code}): set DATA_DIR to a writable folder.`);
   }
 }
 
-/** @throws {Sentence} before anything in the folder is touched, when somebody uses it */
+/** @throws {Sentence} if another process uses the folder, before anything in it changes */
 function lockDataDir(): Stop {
   try {
     const unlock = lockDirectory(dataDir, "start.lock");
-    // The service takes this one for good as soon as it runs.
+    // The service holds this lock while it runs.
     lockDirectory(dataDir)();
     return async () => unlock();
   } catch (error) {
     if (!(error instanceof InUseError)) throw error;
     throw new Sentence(
-      `${dataDir} is in use by another npm start or server: stop that, or set DATA_DIR to another.`,
+      `${dataDir} is in use by another npm start or server: stop it, or set another DATA_DIR.`,
     );
   }
 }
@@ -247,11 +246,11 @@ function lockDataDir(): Stop {
 function portFrom(name: "PORT" | "CHAIN_PORT", fallback: number): number {
   const text = process.env[name] || String(fallback);
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) < 65_536) return Number(text);
-  console.error(`${name} is ${JSON.stringify(text)}: it must be a port from 1 to 65535.`);
+  console.error(`${name} is ${JSON.stringify(text)}; expected a port from 1 to 65535.`);
   process.exit(1);
 }
 
-/** @throws {Sentence} when something listens there */
+/** @throws {Sentence} if the port is in use */
 async function requireFree(port: number, host: string, name: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
@@ -259,8 +258,8 @@ async function requireFree(port: number, host: string, name: string): Promise<vo
       reject(
         new Sentence(
           code === "EADDRINUSE"
-            ? `Port ${port} of ${host} is taken: stop what listens there or set ${name}.`
-            : `Port ${port} of ${host} cannot be used (${code}): set ${name} to another.`,
+            ? `Port ${port} of ${host} is already in use: stop the other program, or set ${name}.`
+            : `Port ${port} of ${host} cannot be used (${code}): set another ${name}.`,
         ),
       ),
     );
@@ -268,7 +267,7 @@ async function requireFree(port: number, host: string, name: string): Promise<vo
   });
 }
 
-/** The last lines of a file. */
+/** Returns the last lines of a file. */
 function tail(file: string): string {
   return readFileSync(file, "utf8").trimEnd().split("\n").slice(-5).join("\n");
 }

@@ -23,7 +23,7 @@ export async function start(env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
     env,
   });
-  const said = await untilPrinted(child, "Ctrl-C ends everything", startMsMax);
+  const said = await untilPrinted(child, "Press Ctrl-C to stop", startMsMax);
   return { child, said };
 }
 

@@ -37,13 +37,13 @@ describe("npm start", () => {
     const { child, said } = await start(env);
     taken.close();
     assert.equal(child.exitCode, 1);
-    assert.match(said, /^Port \d+ of 127\.0\.0\.1 is taken: .* set PORT\.\n$/);
+    assert.match(said, /^Port \d+ of 127\.0\.0\.1 is already in use: .* set PORT\.\n$/);
   });
 
   test("reports a folder that is not writable", async () => {
     const { child, said } = await start(await environment("/dev/null/data"));
     assert.equal(child.exitCode, 1);
-    assert.match(said, /cannot be written \(ENOTDIR\): set DATA_DIR/);
+    assert.match(said, /is not writable \(ENOTDIR\): set DATA_DIR/);
   });
 });
 
@@ -86,7 +86,7 @@ describe("npm start, three times in one folder", () => {
     assert.equal(status.state, "executed");
     assert.equal(keyIn(running.said), key);
     // The output and the file for `npm run pay` have the values of this start.
-    assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain id 31337`));
+    assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain ID 31337`));
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 
     const check = [join(root, "service/admin.ts"), "chains", "check"];
@@ -116,7 +116,7 @@ describe("npm start, three times in one folder", () => {
   test("reports a folder that another process uses, without changing it", async () => {
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
-    assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR .*\.\n$/);
+    assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR\.\n$/);
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
   });
 
@@ -124,8 +124,8 @@ describe("npm start, three times in one folder", () => {
     assert.match(await refused(address, "-5"), /^The amount is -5; expected a whole number/);
     assert.match(await refused(address, `${2n ** 256n}`), /^The amount is 1157.*below 2\^256/);
     assert.match(await refused(address, `${2n ** 256n - 1n}`), /reverted/);
-    assert.match(await refused("0x12"), /answers 400: /);
-    assert.match(await refused(`0x${"1".repeat(40)}`), /answers 404: /);
+    assert.match(await refused("0x12"), /returned 400: /);
+    assert.match(await refused(`0x${"1".repeat(40)}`), /returned 404: /);
     assert.match(await refused("--advance", "0"), /^The time is 0; expected whole seconds/);
     assert.match(await refused("--advance"), /^The time is missing; expected whole seconds/);
   });
@@ -153,13 +153,13 @@ describe("npm start, three times in one folder", () => {
     await stop();
     assert.match(
       await refused(address),
-      /^No service answers at \S+: is npm start still running\?/,
+      /^No service responds at \S+\. Is npm start still running\?/,
     );
 
     const { methods, rpcUrl } = await startOtherChain(t);
     await writeFile(join(env.DATA_DIR, "demo.json"), JSON.stringify({ baseUrl, apiKey, rpcUrl }));
     const { stderr } = await pay(env, "--advance", "3600");
-    assert.match(stderr, /is chain 1; only the local chain's clock is moved/);
+    assert.match(stderr, /is chain 1; this command advances only the local chain's clock/);
     assert.deepEqual(new Set(methods), new Set(["eth_chainId"]));
   });
 
@@ -174,7 +174,7 @@ describe("npm start, three times in one folder", () => {
     await rm(join(env.DATA_DIR, "service.db"));
     const { child, said } = await start(env);
     assert.equal(child.exitCode, 1);
-    assert.match(said, /^The database in \S+ does not know the API key in \S+: remove that/);
+    assert.match(said, /^The database in \S+ does not contain the API key in \S+: delete that/);
   });
 });
 
