@@ -1,8 +1,8 @@
 // Operators' commands: npm run --silent admin -- account create --email E
 //
-// The answer is JSON on stdout and nothing else (of export, a line for each record); a refusal is
-// one sentence on stderr and exit code 1. Most work on the store itself, while the server runs
-// or not; copy needs it stopped.
+// A command prints only JSON to stdout (export: one line for each record). If it fails, it prints
+// one sentence to stderr and exits with 1. Most commands use the database directly, and the server
+// may run meanwhile; for copy, it must be stopped.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -28,7 +28,7 @@ const commands: Command[] = [
   ...executorCommands,
   dryRunCommand(() => readConfig(process.env)),
   launchCommand(() => readConfig(process.env), say),
-  ...recordCommands({ stdin: () => process.stdin, tell: say }),
+  ...recordCommands({ stdin: () => process.stdin, report: say }),
   ...webhookCommands(targets),
 ];
 
@@ -56,18 +56,18 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * SQLite makes whatever is not there, and a backup of an empty database looks like one. So only a
- * command that begins with nothing may make it, and says so.
+ * SQLite creates a missing database, and a backup of an empty database looks valid. Therefore only
+ * commands that can start without a database create one, with a message.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
-  const missing = `there is no database in ${directory}`;
-  const cure = "set DATA_DIR or DATABASE_URL as the server has them";
+  const missing = `no database in ${directory}`;
+  const cure = "set DATA_DIR or DATABASE_URL to the values that the server uses";
   if (!makesDatabase) throw new Error(`${missing}: ${cure}`);
-  process.stderr.write(`${missing}, one is made; if the server's is another, ${cure}\n`);
+  process.stderr.write(`${missing}: creating one; if the server uses another database, ${cure}\n`);
 }
 
-/** Pieces as they come, or one answer as JSON. A reader may close the pipe early. */
+/** Prints a stream of text, or one value as JSON. A reader may close the pipe early. */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
   const pieces = isPieces ? (answer as AsyncIterable<string>) : [`${JSON.stringify(answer)}\n`];

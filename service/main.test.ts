@@ -74,12 +74,12 @@ describe("a start is refused in one sentence that names the setting, exit code 1
     [
       "a database that does not answer",
       { DATABASE_URL: "postgres://u:secret@127.0.0.1:9/d" },
-      /^DATABASE_URL: PostgreSQL does not let us in: .*ECONNREFUSED/,
+      /^DATABASE_URL: cannot connect to PostgreSQL: .*ECONNREFUSED/,
     ],
     [
       "a data directory that cannot be",
       { DATA_DIR: "/dev/null/x" },
-      /^DATA_DIR \/dev\/null\/x cannot/,
+      /^DATA_DIR \/dev\/null\/x is not writable/,
     ],
     ["chains that are not there", { CHAINS_FILE: "/nowhere.json" }, /^CHAINS_FILE \/nowhere\.json/],
     ["a host of another machine", { HOST: "192.0.2.1" }, /^HOST 192\.0\.2\.1 is not an address of/],
@@ -100,7 +100,7 @@ describe("a start is refused in one sentence that names the setting, exit code 1
     const { port } = server.address() as AddressInfo;
     const { code, stderr } = await run("main", [], { PORT: String(port) });
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`^PORT ${port} is taken by another program`));
+    assert.match(stderr, new RegExp(`^PORT ${port} is already in use`));
     server.close();
   });
 });
@@ -128,7 +128,7 @@ describe("a database of another factory", () => {
     assert.equal(
       stderr,
       `DATA_DIR ${folder} holds addresses of another factory than this version's, ` +
-        `${factoryAddress}: name another, or run the version it was made with\n`,
+        `${factoryAddress}: use another database, or run the version that created it\n`,
     );
   });
 
@@ -170,7 +170,7 @@ describe("a second server on the same SQLite directory", () => {
   const refused = async () => {
     const { code, stderr } = await run("main", [], { DATA_DIR });
     assert.equal(code, 1);
-    const remedy = "stop that, or set DATABASE_URL for several";
+    const remedy = "stop that process, or set DATABASE_URL to run several";
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
@@ -198,11 +198,11 @@ describe("a second server on the same SQLite directory", () => {
 describe("operators' commands", () => {
   test("exit code 1, a sentence on stderr, nothing on stdout, for what cannot be", async () => {
     const refused: [string[], RegExp][] = [
-      [["account", "create"], /--email is missing; expected: account create --email E/],
+      [["account", "create"], /missing --email; usage: account create --email E/],
       [["key", "rotate", "--account", "acc_0", "--force"], /--force/],
       [["account", "create", "--email", "e@x.example", "more"], /more/],
-      [["account", "remove"], /no such command; the commands are:/],
-      [[], /^the commands are:\n {2}account create --email E\n/],
+      [["account", "remove"], /unknown command: account remove\ncommands:/],
+      [[], /^commands:\n {2}account create --email E\n/],
     ];
     for (const [args, message] of refused) {
       const { code, stdout, stderr } = await run("admin", args);
@@ -218,13 +218,13 @@ describe("operators' commands", () => {
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
       assert.deepEqual([code, stdout], [1, ""]);
-      const cure = "set DATA_DIR or DATABASE_URL as the server has them";
-      assert.equal(stderr, `there is no database in ${DATA_DIR}: ${cure}\n`);
+      const cure = "set DATA_DIR or DATABASE_URL to the values that the server uses";
+      assert.equal(stderr, `no database in ${DATA_DIR}: ${cure}\n`);
     }
     const create = ["account", "create", "--email", "e@x.example"];
     const { code, stderr } = await run("admin", create, { DATA_DIR });
     assert.equal(code, 0);
-    assert.match(stderr, /^there is no database in .*, one is made; if the server's is another/);
+    assert.match(stderr, /^no database in .*: creating one; if the server uses another database/);
   });
 
   test("make an account whose key works at once on the running server, and rotate it", async () => {

@@ -1,4 +1,4 @@
-// Makes of a failed start one sentence for the operator that says what to change, without a stack.
+// Converts an error at startup to one sentence that says what the operator can change.
 
 import type { Config } from "./config.ts";
 
@@ -12,29 +12,29 @@ export function sentenceOf(
   if (error.name === "ChainsError") return `CHAINS_FILE ${message}`;
   if (error.name === "LabelsError") return `LABELS_FILE ${message}`;
   if (error.name === "InUseError") {
-    return `DATA_DIR ${message}: stop that, or set DATABASE_URL for several`;
+    return `DATA_DIR ${message}: stop that process, or set DATABASE_URL to run several`;
   }
   if (error.name === "OtherFactoryError") {
     const name = config.databaseUrl ? "DATABASE_URL" : `DATA_DIR ${config.dataDirectory}`;
-    return `${name} ${message}: name another, or run the version it was made with`;
+    return `${name} ${message}: use another database, or run the version that created it`;
   }
   if (code === "EADDRINUSE") {
     const name = error.port === config.metricsPort ? "METRICS_PORT" : "PORT";
-    return `${name} ${error.port} is taken by another program; stop that, or set another ${name}`;
+    return `${name} ${error.port} is already in use: stop the other program or set ${name}`;
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return config.databaseUrl && code === "ENOTFOUND"
-      ? `DATABASE_URL names a host that is not known: ${message}`
+      ? `DATABASE_URL: unknown host: ${message}`
       : `HOST ${config.host} is not an address of this machine`;
   }
   if (code === "EACCES" && error.port !== undefined) {
-    return `PORT ${error.port} needs more rights than this user has; set one above 1023`;
+    return `PORT ${error.port} requires more privileges: set a port above 1023`;
   }
   if (/^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR|EEXIST)$/.test(code ?? "") || isSqliteOpen(code)) {
-    return `DATA_DIR ${config.dataDirectory} cannot be written: ${message}`;
+    return `DATA_DIR ${config.dataDirectory} is not writable: ${message}`;
   }
   if (config.databaseUrl && isPostgres(error)) {
-    return `DATABASE_URL: PostgreSQL does not let us in: ${firstMessage(error)}`;
+    return `DATABASE_URL: cannot connect to PostgreSQL: ${firstMessage(error)}`;
   }
   return message;
 }
@@ -46,5 +46,5 @@ const isSqliteOpen = (code: string | undefined) =>
 const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");
 
-/** Node bundles the refusals of a name's several addresses, itself without a message. */
+/** Node wraps the errors of a host's addresses in an error without a message. */
 const firstMessage = (error: SystemError) => error.message || (error.errors?.[0]?.message ?? "");

@@ -192,7 +192,7 @@ for (const [name, database] of Object.entries(databases)) {
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
         await assert.rejects(run("account reset", { email }), /no account has the email nobody/);
-        await assert.rejects(run("account show"), /say --account ID or --email E/);
+        await assert.rejects(run("account show"), /missing --account ID or --email E/);
         await assert.rejects(run("account show", { account }), /no account has the id acc_0/);
         await assert.rejects(run("key rotate", { account }), /no account has the id acc_0/);
         await assert.rejects(run("client-id rotate", { account }), /no account has the id acc_0/);
@@ -204,17 +204,17 @@ for (const [name, database] of Object.entries(databases)) {
         const brief = { name: "brief", scopes: wholeKey.scopes, expiresAtMs: 2 };
         const { prefix } = (await addApiKey(store.db, accountId, brief, { atMs: 1 }))!;
         const expired = run("key rotate", { account: accountId, key: prefix });
-        await assert.rejects(expired, /the key was rotated, was revoked or has expired/);
+        await assert.rejects(expired, /this key has expired, or was rotated or revoked/);
       });
 
       // On SQLite only one transaction is open at a time: the second reads what the first wrote.
       const skip = name === "sqlite";
       test("is refused where another did the same at the same moment", { skip }, async () => {
         for (const [words, said] of [
-          ["key create", /another key was made at the same moment: try again/],
-          ["key rotate", /the key was rotated, was revoked or has expired/],
-          ["reference-key rotate", /the key was rotated by somebody else meanwhile/],
-          ["client-id rotate", /the client ID was rotated by somebody else meanwhile/],
+          ["key create", /another key was created at the same time: try again/],
+          ["key rotate", /this key has expired, or was rotated or revoked/],
+          ["reference-key rotate", /the key was rotated at the same time/],
+          ["client-id rotate", /the client ID was rotated at the same time/],
         ] as const) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;
@@ -282,7 +282,7 @@ for (const [name, database] of Object.entries(databases)) {
         const made = await run("key create", { account, name: "reports", expires }, ["read"]);
         const found = await holders.findApiKey(digestOf(made.apiKey));
         assert.deepEqual([found?.scopes, found?.expiresAtMs], [["read"], Date.parse(expires)]);
-        await assert.rejects(run("key rotate", { account }), /say which key by --key: svc_sk_/);
+        await assert.rejects(run("key rotate", { account }), /choose a key with --key: svc_sk_/);
         const rotated = await run("key rotate", { account, key: made.prefix });
         assert.deepEqual((await holders.findApiKey(digestOf(rotated.apiKey)))?.scopes, ["read"]);
         await run("key revoke", { account, key: rotated.apiKey });

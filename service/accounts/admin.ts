@@ -1,5 +1,5 @@
-// Operators' commands for accounts. They work on the store, beside the server, and take effect at
-// once: no server keeps credentials or origins.
+// Operators' commands for accounts. They write to the database and take effect immediately, because
+// no server caches credentials or origins.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -28,8 +28,8 @@ const account = { account: "ID" };
 const email = { email: "E" };
 
 /**
- * Creates an account with an API key that may do everything.
- * @returns undefined where another account has the email
+ * Creates an account with an API key that has every scope.
+ * @returns undefined if another account has the email
  */
 export async function createWithKey(db: Kysely<Tables>, email: string, actor: Actor) {
   const created = await createAccount(db, email, actor);
@@ -50,7 +50,7 @@ const ofAccounts: Command[] = [
         throw new Error(`--email is ${options.email}; expected an email address`);
       }
       const created = await createWithKey(db, options.email as string, operator());
-      if (!created) throw new Error(`there is an account with the email ${options.email} already`);
+      if (!created) throw new Error(`an account with the email ${options.email} already exists`);
       return created;
     },
   },
@@ -85,13 +85,13 @@ const ofAccounts: Command[] = [
     words: "account reset",
     options: email,
     async run({ store, publicUrl }, { options }) {
-      // Loaded for this command alone: it takes longer than all other commands together.
+      // Loaded only for this command, because it takes longer than all other commands together.
       const { openSignIn } = await import("./sign-in/sign-in.ts");
       const secret = await findOrDrawSecret(store.db);
       const signIn = await openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetToken(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
-      // After the #, where no server and no log sees it.
+      // The token follows the #, so it is not sent to servers and does not appear in logs.
       return { resetUrl: `${publicUrl}/reset#token=${token}` };
     },
   },
@@ -106,7 +106,7 @@ const ofApiKeys: Command[] = [
     async run({ store: { db } }, { options, rest }) {
       const { accountId } = await requireAccount(db, options);
       const made = await addApiKey(db, accountId, parseNewKey(options, rest), operator());
-      if (!made) throw new Error("another key was made at the same moment: try again");
+      if (!made) throw new Error("another key was created at the same time: try again");
       return made;
     },
   },
@@ -118,7 +118,7 @@ const ofApiKeys: Command[] = [
       const { accountId } = await requireAccount(db, options);
       const prefix = await choosePrefix(db, accountId, options.key);
       const rotated = await rotateApiKey(db, accountId, prefix, operator());
-      if (!rotated) throw new Error("the key was rotated, was revoked or has expired");
+      if (!rotated) throw new Error("this key has expired, or was rotated or revoked");
       return { apiKey: rotated.apiKey };
     },
   },
@@ -133,7 +133,7 @@ const ofApiKeys: Command[] = [
   },
 ];
 
-/** They set what a shop's server signs with, what its pages create with, and from where. */
+/** Commands for the reference key, the client ID, and the origins. */
 const ofPages: Command[] = [
   {
     words: "reference-key rotate",
@@ -141,7 +141,7 @@ const ofPages: Command[] = [
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
       const rotated = await rotateReferenceKey(db, accountId, operator());
-      if (!rotated) throw new Error("the key was rotated by somebody else meanwhile");
+      if (!rotated) throw new Error("the key was rotated at the same time: try again");
       return rotated;
     },
   },
@@ -152,7 +152,7 @@ const ofPages: Command[] = [
       const { accountId } = await requireAccount(db, options);
       const { clientId } = await findCredentials(db, accountId);
       const rotated = await rotateClientId(db, accountId, clientId.client_id, operator());
-      if (!rotated) throw new Error("the client ID was rotated by somebody else meanwhile");
+      if (!rotated) throw new Error("the client ID was rotated at the same time: try again");
       return rotated;
     },
   },
@@ -193,7 +193,7 @@ const ofPages: Command[] = [
 
 export const accountCommands: Command[] = [...ofAccounts, ...ofApiKeys, ...ofPages];
 
-/** An account with its credentials and origins, and no secret. */
+/** Returns an account with its credentials and origins, without secrets. */
 async function describe(db: Kysely<Tables>, account: Account) {
   const { apiKeys, clientId } = await findCredentials(db, account.accountId);
   const origins = await listOrigins(db, account.accountId);
@@ -220,29 +220,30 @@ function requirePlain(name: string | undefined): void {
 
 function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
   const unknown = rest.find((scope) => !scopes.includes(scope as Scope));
-  if (unknown !== undefined) throw new Error(`${unknown} is none of ${scopes.join(", ")}`);
+  if (unknown !== undefined)
+    throw new Error(`unknown scope ${unknown}; expected ${scopes.join(", ")}`);
   requirePlain(name);
   const expiresAtMs = expires === undefined ? null : Date.parse(expires);
   const chosen = rest.length > 0 ? (rest as Scope[]) : wholeKey.scopes;
   return { name: name ?? wholeKey.name, scopes: [...new Set(chosen)], expiresAtMs };
 }
 
-/** The key that is meant: the one that begins so, or the only one. */
+/** Returns the prefix of the key that `text` begins with, or of the only key. */
 async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string | undefined) {
   const held = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
   const found = text === undefined ? held : held.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
   throw new Error(
-    `say which key by --key: ${held.join(", ") || "the account has none, see key create"}`,
+    `choose a key with --key: ${held.join(", ") || "this account has none; use key create"}`,
   );
 }
 
 async function requireAccount(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
-  if (!options.account && !options.email) throw new Error("say --account ID or --email E");
+  if (!options.account && !options.email) throw new Error("missing --account ID or --email E");
   const by = options.account ? { accountId: options.account } : { email: options.email ?? "" };
   const found = await findAccount(db, by);
   if (found) return found;
-  throw new Error(`no account has the ${options.account ? "id" : "email"} ${Object.values(by)[0]}`);
+  throw new Error(`no account has the ${options.account ? "ID" : "email"} ${Object.values(by)[0]}`);
 }
 
 function sayRefused({ issues }: InvalidError, entries: string[]): string {

@@ -1,6 +1,6 @@
-// Operators' commands for chains: `chains check` compares each chain of the file with each of its
-// endpoints, `chain bring` deploys the factory, and what is beside it, to a chain that lacks them.
-// Each command loads what it alone needs.
+// Operators' commands for chains: `chains check` compares the chains file with each endpoint, and
+// `chain bring` deploys the factory and the periphery to a chain. Each command loads its own
+// dependencies.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -15,8 +15,8 @@ export const chainCommands = [
     async run({ chainsFile }: { chainsFile: string }) {
       const { checkChain, missingPeriphery } = await import("./check.ts");
       const factory = { address: factoryAddress, codeHash: factoryCodeHash };
-      const asked = readChains(chainsFile).map(async (chain) => {
-        const told = await compareEndpoints(chain, factoryAddress);
+      const checks = readChains(chainsFile).map(async (chain) => {
+        const compared = await compareEndpoints(chain, factoryAddress);
         return Promise.all(
           chain.rpcUrls.map(async (url, index) => {
             const rpc = openChainRpc([url]);
@@ -30,12 +30,12 @@ export const chainCommands = [
               endpoint: new URL(url).host,
               ...verdict,
               ...lacks,
-              ...told[index],
+              ...compared[index],
             };
           }),
         );
       });
-      const verdicts = (await Promise.all(asked)).flat();
+      const verdicts = (await Promise.all(checks)).flat();
       const isBad = verdicts.some(
         ({ kind, differsOn, refuses }) => kind !== "right" || differsOn?.length || refuses?.length,
       );

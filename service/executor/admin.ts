@@ -18,7 +18,7 @@ import { isPaused, setPaused } from "./ledger/lease.ts";
 import { formatCsv, readReport } from "./ledger/spending.ts";
 import type { ExecutorConfig } from "./start.ts";
 
-/** @param configOf reads the executor's settings, its key's among them */
+/** @param readConfig reads the executor's settings, its key's among them */
 export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
   words: "executor dry-run",
   async run({ store, chainsFile }) {
@@ -112,33 +112,33 @@ async function findChainsToPause(
   if (wanted !== undefined) {
     if (known.includes(Number(wanted))) return [Number(wanted)];
     throw new Error(
-      `no executor of this database runs on chain ${wanted}; known: ${known.join(", ")}`,
+      `no executor of this database runs on chain ${wanted}; known chains: ${known.join(", ")}`,
     );
   }
   const inOrder = (chains: number[]) => chains.toSorted((a, b) => a - b).join(", ");
   if (inOrder(known) === inOrder(listed)) return known;
   throw new Error(
-    `executors of this database have run on chains ${inOrder(known)}, and ${chainsFile} lists ` +
-      `${inOrder(listed)}: set CHAINS_FILE to the service's file, or name each chain with --chain`,
+    `executors of this database have run on chains ${inOrder(known)}, but ${chainsFile} lists ` +
+      `${inOrder(listed)}: set CHAINS_FILE to the service's file, or use --chain`,
   );
 }
 
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
-  new Error(`no chain ${found} in ${file}; it has ${known.join(", ")}`);
+  new Error(`${file} does not list chain ${found}; it lists ${known.join(", ")}`);
 
-/** @throws an error that names the option, or says that there is no record */
+/** @throws an error that names the option, or says that no intent is stored */
 async function findJob(
   { store, chainsFile }: CommandContext,
   options: Record<string, string | undefined>,
 ): Promise<{ address: Hex; chainId: number }> {
   const address = parseOption(options.address);
   const terms = await store.findTerms(fromHex(address));
-  if (!terms) throw new Error(`no intent is held for ${address}`);
+  if (!terms) throw new Error(`no intent is stored for ${address}`);
   const own = decodeRecord(fromHex(address), terms, { factory: factoryAddress }).chainId;
   const chainId = options.chain === undefined ? own : Number(options.chain);
   const known = readChains(chainsFile).map((chain) => chain.chainId);
   if (!known.includes(chainId)) {
-    const found = options.chain ?? `${own}, which ${address} is for`;
+    const found = options.chain ?? `${own} of ${address}`;
     throw noChain(found, chainsFile, known);
   }
   return { address, chainId };
@@ -146,7 +146,7 @@ async function findJob(
 
 /** @throws an error that names the option */
 function parseOption(text: string | undefined): Hex {
-  if (!text) throw new Error("--address is missing");
+  if (!text) throw new Error("missing --address");
   try {
     return parseAddress(text);
   } catch (error) {

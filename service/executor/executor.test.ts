@@ -215,12 +215,12 @@ describe("the executor on a real chain", () => {
     await paid(bad);
     await until("it has failed", async () => (await jobOf(bad.address))?.failures === 1);
     const stranger = await world.newRecord();
-    const message = `no intent is held for ${stranger.address}`;
+    const message = `no intent is stored for ${stranger.address}`;
     await assert.rejects(run("executor retry", { address: stranger.address }), { message });
-    await assert.rejects(run("executor retry"), /--address is missing/);
+    await assert.rejects(run("executor retry"), /missing --address/);
     await assert.rejects(
       run("executor retry", { address: bad.address, chain: "5" }),
-      /^Error: no chain 5 in .*chains\.json; it has 31337$/,
+      /^Error: .*chains\.json does not list chain 5; it lists 31337$/,
     );
     await assert.rejects(run("executor retry", { address: "0x12" }), /^Error: --address: /);
     await run("executor retry", { address: bad.address });
@@ -269,8 +269,8 @@ describe("the executor on a real chain", () => {
       return leases.length > 0;
     });
     const run = (options: { chain?: string }) => pause.run(context, { options, rest: [] });
-    await assert.rejects(run({}), /have run on chains 31337, and \S+ lists 1: set CHAINS_FILE/);
-    await assert.rejects(run({ chain: "1" }), /runs on chain 1; known: 31337$/);
+    await assert.rejects(run({}), /have run on chains 31337, but \S+ lists 1: set CHAINS_FILE/);
+    await assert.rejects(run({ chain: "1" }), /runs on chain 1; known chains: 31337$/);
     assert.deepEqual(await store.db.selectFrom("executor_pauses").selectAll().execute(), []);
     assert.deepEqual(await run({ chain: "31337" }), { chains: [31337], paused: true });
     const resume = executorCommands.find(({ words }) => words === "executor resume")!;

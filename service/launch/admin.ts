@@ -1,9 +1,9 @@
-// The operator's command `launch`: from a funded key to a proved payment on a chain.
+// The operator's command `launch`: starts from a funded key and ends with a proven payment.
 
 import type { Config } from "../config.ts";
 import type { Command } from "../store/command.ts";
 
-/** @param say writes one line for the operator, which is no part of the answer */
+/** @param say writes one line for the operator to stderr */
 export const launchCommand = (readConfig: () => Config, say: (line: string) => void): Command => ({
   words: "launch",
   opensNoStore: true,

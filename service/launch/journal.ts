@@ -56,8 +56,8 @@ export async function openJournal(
   const { state } = journal;
   if (state.wallet !== wallet || state.chainId !== chainId) {
     throw new Error(
-      `${file} is of a launch on chain ${state.chainId} by the wallet ${state.wallet}, and the ` +
-        `key is of ${wallet}: use that key, or move the file away to begin again`,
+      `${file} belongs to a launch on chain ${state.chainId} by the wallet ${state.wallet}, but ` +
+        `the key belongs to ${wallet}: use that key, or move the file to start again`,
     );
   }
   return journal;
@@ -99,7 +99,7 @@ async function store(journal: Journal, raw: Hex, say: (line: string) => void): P
   const same = sent.find(({ mined, raw: old }) => mined?.succeeded && hasSameEffect(old, raw));
   if (same) {
     throw new Error(
-      `${same.hash} did this already, and the endpoint does not show it yet: try again later`,
+      `${same.hash} already did this, but the endpoint does not show it yet: try again later`,
     );
   }
   // Of those that are not mined, only one can be: they have the same nonce.
@@ -174,8 +174,8 @@ async function settle(
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
   throw new Error(
-    `${hash} is not mined after ${settleSecondsMax} s. Run the same command again later. If ` +
-      `another program used this key's nonce ${nonce}, it never will be: move the journal away`,
+    `${hash} was not mined within ${settleSecondsMax} s. Run the same command again later. If ` +
+      `another program used nonce ${nonce} of this key, it will never be mined: move the journal`,
   );
 }
 

@@ -75,7 +75,7 @@ describe("launch refuses, before anything is spent,", () => {
 
   test("endpoints of another chain, one endpoint only, and none that proves", async (t) => {
     const chain = await startChain(t);
-    await assertRefused(chain, /two endpoints of different providers, found 1/, {
+    await assertRefused(chain, /needs endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],
     });
     chain.watch(({ method }, forward) =>
@@ -95,7 +95,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
       chainName: "sepolia",
     });
-    await assertRefused(chain, /--resume: there is no .*launch-84532.json/, { isResume: true });
+    await assertRefused(chain, /--resume: .*launch-84532.json is missing/, { isResume: true });
   });
 });
 
@@ -135,7 +135,7 @@ describe("launch", () => {
     );
     assert.equal(payments.length, 1);
     const said = lines.join("\n");
-    assert.match(said, /Proved against 2 of 2 endpoints/);
+    assert.match(said, /Proven with 2 of 2 endpoints/);
     assert.match(said, /https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}/);
     const journal = readFileSync(join(chain.config.dataDirectory, "launch-84532.json"), "utf8");
     for (const text of [said, JSON.stringify(launched), journal]) {
@@ -149,7 +149,7 @@ describe("launch", () => {
     );
     assert.match(
       again.lines.join("\n"),
-      /7 sent, 7 mined.*\n +contracts +all there\n.*, executed\n/,
+      /7 sent, 7 mined.*\n +contracts +all deployed\n.*, executed\n/,
     );
     assert.equal(await countSent(chain), 7);
   });

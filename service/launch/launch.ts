@@ -45,7 +45,7 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   const record = makeRecord(journal.state.intent ?? (await newIntent(run)));
   const state = journal.state.intent ? (await readState(run, record)).state : "unfunded";
   const cost = await estimate(run, record, state === "executed");
-  say(`Cost of what is left, for the wallet ${run.wallet}:\n${estimateLines(cost)}`);
+  say(`Cost of the remaining steps for the wallet ${run.wallet}:\n${estimateLines(cost)}`);
   if (options.isResume) sayProgress(run, cost, state);
   if (options.isDryRun) return { chainId: chain.chainId, wallet: run.wallet, endpoints, cost };
   if (state === "expired" || state === "recovered") {
@@ -69,7 +69,7 @@ async function carryOut(run: Launch) {
     const brought = await bringThrough(openReader(run.request), rpc, (chainId) =>
       openSender(chainId, transport, run.key),
     );
-    say("Deployer, factory and periphery are on the chain, and their code was checked.");
+    say("The deployer, the factory, and the periphery are deployed, and their code was verified.");
     if (!journal.state.intent) await journal.save({ intent: await newIntent(run) });
     const record = makeRecord(journal.state.intent!);
     await saveAddress(run, record, store);
@@ -92,7 +92,7 @@ const nextSteps = ({ journal }: Launch) =>
     "  docs/production.md     the way to mainnet: settings, executor, alerts",
     "  docs/webhooks.md       an endpoint that is told of each payment",
     "  docs/self-hosting.md   backups: admin backup, admin export",
-    `  ${journal.state.receipt}   keep this receipt: it proves the payment without the service`,
+    `  ${journal.state.receipt}   keep this receipt, which proves the payment without the service`,
   ].join("\n");
 
 const estimate = (run: Launch, record: AddressRecord, isExecuted: boolean): Promise<CostEstimate> =>
@@ -114,9 +114,9 @@ function sayProgress({ journal, say }: Launch, { steps }: CostEstimate, state: s
     [
       "Where the launch stands:",
       `  transactions  ${sent.length} sent, ${mined} mined, ${spent} spent`,
-      `  contracts     ${missing.length === 0 ? "all there" : `missing: ${missing.join(", ")}`}`,
-      `  address       ${intent ? `${makeRecord(intent).address}, ${state}` : "not made yet"}`,
-      `  receipt       ${receipt ?? "not made yet"}`,
+      `  contracts     ${missing.length === 0 ? "all deployed" : `missing: ${missing.join(", ")}`}`,
+      `  address       ${intent ? `${makeRecord(intent).address}, ${state}` : "not created yet"}`,
+      `  receipt       ${receipt ?? "not created yet"}`,
     ].join("\n"),
   );
 }
@@ -130,6 +130,8 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
     return await carry().finally(leave);
   } catch (error) {
     if (!(error instanceof InUseError)) throw error;
-    throw new Error(`another launch on ${chain.name} runs with ${config.dataDirectory}`);
+    throw new Error(
+      `another launch on ${chain.name} is running with DATA_DIR ${config.dataDirectory}`,
+    );
   }
 }

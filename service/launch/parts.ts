@@ -83,7 +83,7 @@ export async function openLaunch(
   const wallet = privateKeyToAccount(key).address;
   const file = journalFile(config, chain);
   if (isResume && !existsSync(file)) {
-    throw new Error(`--resume: there is no ${file}, so no launch on this chain was begun`);
+    throw new Error(`--resume: ${file} is missing, so no launch on this chain was started`);
   }
   const journal = await openJournal(file, { chainId: chain.chainId, wallet });
   const clients = chain.rpcUrls.map((url) => openChainRpc([url]));

@@ -48,10 +48,12 @@ export function showAddress({ chain, config, say }: Launch, record: AddressRecor
     [
       `Send ${formatUnits(intent.amount, token.decimals)} ${token.symbol} on ${chain.name} to`,
       `  ${address}`,
-      `by ${until}. It goes on to ${intent.recovery}.`,
-      `  page while the service runs   ${config.publicUrl}/a/${address}`,
-      `  link for wallets (ERC-681)    ${paymentLink(record, intent.amount)}`,
-      ...(chain.explorer ? [`  explorer   ${chain.explorer}/address/${address}`] : []),
+      `by ${until}. It is forwarded to ${intent.recovery}.`,
+      `  payment page (of the running service)   ${config.publicUrl}/a/${address}`,
+      `  payment link (ERC-681)                  ${paymentLink(record, intent.amount)}`,
+      ...(chain.explorer
+        ? [`  block explorer                          ${chain.explorer}/address/${address}`]
+        : []),
     ].join("\n"),
   );
 }
@@ -129,8 +131,8 @@ export async function proveOutcome(run: Launch, record: AddressRecord) {
       const paid = payments.map(({ transactionHash }) => transactionHash);
       say(
         [
-          `Proved against ${quorum} of ${rpcs.length} endpoints, at block ${at}:`,
-          `  the code at ${record.address} is that of an executed vault`,
+          `Proven with ${quorum} of ${rpcs.length} endpoints at block ${at}:`,
+          `  ${record.address} has the code of an executed vault`,
           `  executed by ${linkTo(run, hash)}`,
           ...paid.map((each) => `  paid by     ${linkTo(run, each)}`),
         ].join("\n"),

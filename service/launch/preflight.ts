@@ -29,7 +29,7 @@ export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> 
       const verdict = await checkChain(chain, openChainRpc([url]), undefined);
       const faults: string[] = [];
       if (verdict.kind === "wrong") faults.push(...verdict.faults);
-      else if (verdict.kind === "unknown") faults.push(`does not answer: ${verdict.reason}`);
+      else if (verdict.kind === "unknown") faults.push(`does not respond: ${verdict.reason}`);
       else {
         if (report.logBlocks === null) faults.push("shows no logs, which payments are found by");
         if (report.differsOn.length > 0) faults.push(`differs on ${report.differsOn.join(", ")}`);
@@ -45,7 +45,7 @@ export function requireEndpoints(reports: readonly EndpointReport[]): void {
   const hosts = new Set(reports.map(({ endpoint }) => endpoint));
   if (hosts.size < 2) {
     throw new Error(
-      `the outcome is proved against two endpoints of different providers, found ${hosts.size}: ` +
+      `the proof needs endpoints of two different providers, found ${hosts.size}: ` +
         "name another by --rpc",
     );
   }
@@ -63,13 +63,13 @@ export function endpointTable(reports: readonly EndpointReport[]): string {
   const yesNo = (is: boolean) => (is ? "yes" : "no");
   const rows: [string, (report: EndpointReport) => string][] = [
     ["endpoint", ({ endpoint }) => endpoint],
-    ["newest block", ({ headBlock }) => `${headBlock ?? "no answer"}`],
+    ["newest block", ({ headBlock }) => `${headBlock ?? "no response"}`],
     ["finalized block", ({ finalizedBlock }) => `${finalizedBlock ?? "not served"}`],
     ["blocks of logs per query", ({ logBlocks }) => `${logBlocks ?? "none"}`],
     ["blocks of old state", ({ archiveBlocks }) => `${archiveBlocks ?? "none"}`],
     ["eth_getProof", ({ proves }) => yesNo(proves)],
     ["simulation overrides", ({ overrides }) => yesNo(overrides)],
-    ["answer time", ({ answeredMs }) => (answeredMs === null ? "-" : `${answeredMs} ms`)],
+    ["response time", ({ answeredMs }) => (answeredMs === null ? "-" : `${answeredMs} ms`)],
   ];
   const cells = rows.map(([name, cell]) => [name, ...reports.map(cell)]);
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
@@ -128,7 +128,7 @@ export async function estimateLaunch(
   const { maxFeePerGas } = chain;
   if (maxFeePerGas !== undefined && price > BigInt(maxFeePerGas)) {
     throw new Error(
-      `gas costs ${formatGwei(price)} gwei now, and maxFeePerGas of the chain is ` +
+      `gas costs ${formatGwei(price)} gwei now, above the chain's maxFeePerGas of ` +
         `${formatGwei(BigInt(maxFeePerGas))} gwei: try again later`,
     );
   }
@@ -194,5 +194,5 @@ export function estimateLines(cost: CostEstimate): string {
 export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
   if (BigInt(balanceWei) >= BigInt(neededWei)) return;
   const [has, needs] = [balanceWei, neededWei].map((wei) => formatEther(BigInt(wei)));
-  throw new Error(`${wallet} has ${has} and needs ${needs} of the chain's coin: send more to it`);
+  throw new Error(`${wallet} has ${has} and needs ${needs} of the native coin: send more to it`);
 }

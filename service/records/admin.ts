@@ -1,5 +1,4 @@
-// Operators' commands for all records at once: export, import, copy to PostgreSQL, backup of the
-// file.
+// Operators' commands for all records: export, import, mirror, backup, and copy to PostgreSQL.
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
@@ -15,10 +14,10 @@ import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
-/** A command reads records from `stdin`, and says by `tell` what is no part of its answer. */
-type Terminal = { stdin(): Readable; tell(line: string): unknown };
+/** A command reads records from `stdin` and calls `report` with lines for the operator. */
+type Terminal = { stdin(): Readable; report(line: string): unknown };
 
-export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
+export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   {
     words: "export",
     options: { since: "TIME" },
@@ -26,9 +25,11 @@ export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
     async run({ store }, { options }) {
       const sinceMs = options.since === undefined ? 0 : Date.parse(options.since);
       if (Number.isNaN(sinceMs)) {
-        throw new Error(`--since is ${options.since}; expected a time as 2026-01-31T00:00:00Z`);
+        throw new Error(
+          `--since: expected a time such as 2026-01-31T00:00:00Z, found ${options.since}`,
+        );
       }
-      return linesOf(store, sinceMs, tell);
+      return linesOf(store, sinceMs, report);
     },
   },
   {
@@ -37,19 +38,19 @@ export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
     async run({ store }, { options }) {
       const account = await findAccount(store.db, { email: options.email as string });
       if (!account) throw new Error(`no account has the email ${options.email}`);
-      const counts = await importRecords(store, account.accountId, stdin(), tell);
+      const counts = await importRecords(store, account.accountId, stdin(), report);
       if (counts.refused === 0) return counts;
-      throw new Error(`${JSON.stringify(counts)}: what was refused stands above`);
+      throw new Error(`${JSON.stringify(counts)}: the rejected records are listed above`);
     },
   },
   {
     words: "mirror",
     rest: "DIR",
     async run({ store }, { rest }) {
-      if (rest.length !== 1) throw new Error("expected one folder: mirror DIR");
-      const counts = await writeMirror(store, rest[0]!, tell);
+      if (rest.length !== 1) throw new Error("expected one folder; usage: mirror DIR");
+      const counts = await writeMirror(store, rest[0]!, report);
       if (counts.corrupt === 0) return counts;
-      throw new Error(`${JSON.stringify(counts)}: what does not prove itself was left out`);
+      throw new Error(`${JSON.stringify(counts)}: corrupt records were skipped`);
     },
   },
   {
@@ -58,9 +59,9 @@ export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
     async run({ store }, { options }) {
       const file = options.to as string;
       if (store.dialect !== "sqlite") {
-        throw new Error("DATABASE_URL is set: back up PostgreSQL with its own pg_dump");
+        throw new Error("DATABASE_URL is set: use pg_dump to back up PostgreSQL");
       }
-      if (existsSync(file)) throw new Error(`${file} is there already: name another`);
+      if (existsSync(file)) throw new Error(`${file} already exists: choose another name`);
       await backUp(store, file);
       return { backup: file };
     },
@@ -69,7 +70,8 @@ export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
     words: "copy to-postgres",
     async run({ store, dataDirectory }) {
       const file = sqliteFile(dataDirectory);
-      if (!existsSync(file)) throw new Error(`there is no ${file}: DATA_DIR names where it is`);
+      if (!existsSync(file))
+        throw new Error(`${file} is missing: set DATA_DIR to the folder of the database`);
       const leave = lockDirectory(dataDirectory);
       try {
         const parts = { factory: factoryAddress, keccak };
@@ -83,16 +85,16 @@ export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
   },
 ];
 
-/** The lines of the records; what they came to is told when the last is out. */
-async function* linesOf(store: Store, sinceMs: number, tell: Terminal["tell"]) {
-  const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, tell);
-  tell(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
-  if (counts.corrupt > 0) throw new Error("what does not prove itself was left out");
+/** Yields the lines of the records, and reports the totals at the end. */
+async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"]) {
+  const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, report);
+  report(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
+  if (counts.corrupt > 0) throw new Error("corrupt records were skipped");
 }
 
-/** Copies the SQLite file as it is at one moment. It is on the disk when this resolves. */
+/** Writes a consistent copy of the SQLite file. It is durable when this resolves. */
 async function backUp({ db }: Store, file: string): Promise<void> {
-  // It holds what the database holds, so it is its owner's alone from the first byte on.
+  // The copy contains the same secrets as the database, so only its owner may ever read it.
   process.umask(0o077);
   await sql`vacuum into ${file}`.execute(db);
   chmodSync(file, 0o600);

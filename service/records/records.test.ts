@@ -43,10 +43,10 @@ const open = ({ DATA_DIR, DATABASE_URL }: Place): Promise<Store> =>
 /** Runs one command to its end, with `input` on its standard input, as service/admin.ts does. */
 async function admin(place: Place, words: string, input = "") {
   let [code, out, err] = [0, "", ""];
-  const tell = (line: string) => (err += `${line}\n`);
+  const report = (line: string) => (err += `${line}\n`);
   const commands = [
     ...accountCommands,
-    ...recordCommands({ stdin: () => Readable.from([Buffer.from(input)]), tell }),
+    ...recordCommands({ stdin: () => Readable.from([Buffer.from(input)]), report }),
   ];
   const store = await open(place);
   try {
@@ -57,7 +57,7 @@ async function admin(place: Place, words: string, input = "") {
       for await (const piece of answer as AsyncIterable<string>) out += piece;
     else out = `${JSON.stringify(answer)}\n`;
   } catch (error) {
-    tell((error as Error).message);
+    report((error as Error).message);
     code = 1;
   }
   await store.close();
@@ -142,7 +142,10 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual([code, out], [1, ""]);
       for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
         assert.ok(err.includes(line), err);
-      assert.match(err, /\{"saved":2,"mended":0,"refused":4\}: what was refused stands above\n$/);
+      assert.match(
+        err,
+        /\{"saved":2,"mended":0,"refused":4\}: the rejected records are listed above\n$/,
+      );
       assert.equal((await admin(place, "export")).out, `${good}\n`);
     });
 
@@ -150,7 +153,10 @@ for (const [name, newPlace] of Object.entries(places)) {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const first = await fill(place, 3, 1_700_000_000_000);
-      assert.match((await admin(place, "mirror a b")).err, /expected one folder: mirror DIR/);
+      assert.match(
+        (await admin(place, "mirror a b")).err,
+        /expected one folder; usage: mirror DIR/,
+      );
       const run = async () => JSON.parse((await admin(place, `mirror ${mirror}`)).out);
       assert.deepEqual(await run(), { written: 3, corrupt: 0 });
       const lines = await fill(place, 5, 1_700_000_000_000);
@@ -307,7 +313,7 @@ describe("backup", () => {
     const bytes = readFileSync(file);
     assert.match(
       (await admin(place, `backup --to ${file}`)).err,
-      /is there already: name another\n$/,
+      /already exists: choose another name\n$/,
     );
     assert.ok(readFileSync(file).equals(bytes));
     assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());

@@ -63,7 +63,7 @@ export function findCommand(
   const command = commands.find((each) => text === each.words || text.startsWith(`${each.words} `));
   if (!command) {
     const usages = commands.map((each) => `  ${usage(each)}`).join("\n");
-    throw new Error(`${text ? "no such command; " : ""}the commands are:\n${usages}`);
+    throw new Error(`${text ? `unknown command: ${text}\n` : ""}commands:\n${usages}`);
   }
   return { command, given: parse(command, words.slice(command.words.split(" ").length)) };
 }
@@ -83,7 +83,7 @@ function parse(command: Command, args: string[]): Given {
     });
     const values: Record<string, unknown> = parsed.values;
     const missing = Object.keys(options).find((name) => isRequired(name) && !values[name]);
-    if (missing) throw new Error(`--${missing} is missing`);
+    if (missing) throw new Error(`missing --${missing}`);
     const entries = Object.entries(values);
     return {
       options: Object.fromEntries(
@@ -97,7 +97,7 @@ function parse(command: Command, args: string[]): Given {
     };
   } catch (error) {
     const fault = (error as Error).message.split(". ")[0];
-    throw new Error(`${fault}; expected: ${usage(command)}`);
+    throw new Error(`${fault}; usage: ${usage(command)}`);
   }
 }
 

@@ -44,7 +44,7 @@ describe("an operator's command for webhooks", () => {
     const words = ["pause", "resume", "rotate", "test", "replay", "deliveries", "remove"];
     for (const word of words) {
       await assert.rejects(run(word, stranger), {
-        message: "the account has no such endpoint: see webhook list --account ID",
+        message: "endpoint not found: see webhook list --account ID",
       });
     }
     assert.deepEqual(await run("list", options), shown);
@@ -60,7 +60,7 @@ describe("an operator's command for webhooks", () => {
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
     for (const [which, found] of [
-      [{}, "neither"],
+      [{}, "none of them"],
       [{ from }, `--from ${from}`],
       [{ until }, `--until ${until}`],
       [{ from: until, until: from }, `--from ${until} --until ${from}`],
@@ -80,7 +80,7 @@ describe("an operator's command for webhooks", () => {
     for (const confirmations of ["101", "-1", "1.5", "many", ""]) {
       const given = { account, chain: "8453", confirmations };
       await assert.rejects(run("confirmations", given), {
-        message: `${confirmations} is no whole number from 0 to 100`,
+        message: `expected a whole number from 0 to 100, found ${confirmations}`,
       });
     }
   });

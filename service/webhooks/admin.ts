@@ -1,4 +1,4 @@
-// Operators' commands for webhooks: beside the server, on the store, at once.
+// Operators' commands for webhooks. They write to the database and take effect immediately.
 
 import type { WhichEvents } from "../events/list.ts";
 import { listConfirmations, setConfirmations } from "../events/mark.ts";
@@ -70,7 +70,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
   },
 ];
 
-/** They send to an endpoint, show what it was sent, and set how deep a chain's events are. */
+/** Commands that send to an endpoint, list its deliveries, and set confirmations. */
 const ofDeliveries: Command[] = [
   {
     words: "webhook test",
@@ -120,7 +120,7 @@ function parseReplayed({ event, from, until }: Given["options"]): WhichEvents {
   const [fromMs, untilMs] = [Date.parse(from ?? ""), Date.parse(until ?? "")];
   if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };
   const given = Object.entries({ event, from, until }).filter(([, text]) => text !== undefined);
-  const found = given.map(([name, text]) => `--${name} ${text}`).join(" ") || "neither";
+  const found = given.map(([name, text]) => `--${name} ${text}`).join(" ") || "none of them";
   const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
   throw new Error(`expected ${wanted}, found ${found}`);
 }
@@ -128,10 +128,10 @@ function parseReplayed({ event, from, until }: Given["options"]): WhichEvents {
 function wholeNumber(text: string, max: number): number {
   const number = Number(text);
   if (/^[0-9]+$/.test(text) && number <= max) return number;
-  throw new Error(`${text} is no whole number from 0 to ${max}`);
+  throw new Error(`expected a whole number from 0 to ${max}, found ${text}`);
 }
 
 function assertDone<Found>(found: Found | undefined | false): Found {
   if (found) return found;
-  throw new Error("the account has no such endpoint: see webhook list --account ID");
+  throw new Error("endpoint not found: see webhook list --account ID");
 }

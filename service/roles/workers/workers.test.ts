@@ -230,8 +230,8 @@ test("a port that is taken ends the start; kill -9 of the first ends all", async
   });
   const [code] = await once(second, "close");
   assert.equal(code, 1);
-  const remedy = "stop that, or set another PORT";
-  assert.equal(stderr, `PORT ${server.port} is taken by another program; ${remedy}\n`);
+  const remedy = "stop the other program or set PORT";
+  assert.equal(stderr, `PORT ${server.port} is already in use: ${remedy}\n`);
   server.process.kill("SIGKILL");
   await until(() => pidsOf(server).every((pid) => !isAlive(pid)));
   await server.close();
