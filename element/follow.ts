@@ -50,11 +50,11 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const stopping = new AbortController();
   const { signal } = stopping;
   let news = noNews;
-  let heardAt = clocks();
+  let updatedAt = clocks();
   let block: { timestamp: number; at: Clocks } | undefined;
 
   const chainSeconds = () => block && block.timestamp + Math.floor(msSince(block.at) / 1000);
-  const silentSeconds = () => (news.isUnknown ? 0 : Math.floor(msSince(heardAt) / 1000));
+  const silentSeconds = () => (news.isUnknown ? 0 : Math.floor(msSince(updatedAt) / 1000));
   const say = (change: Partial<News>) => {
     news = { ...news, ...change, chainSeconds, silentSeconds };
     report(news);
@@ -62,27 +62,27 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const hush = () => {
     if (!news.isSilent) say({ isSilent: true });
   };
-  const take = (heard: Heard) => {
-    if (heard.kind === "unavailable") return hush();
-    const timestamp = heard.kind === "status" ? heard.status.block.timestamp : heard.timestamp;
+  const take = (update: Heard) => {
+    if (update.kind === "unavailable") return hush();
+    const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
     // Without a readable chain, the server names no block, so the status is not news.
     if (timestamp === undefined) return;
-    heardAt = clocks();
-    if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: heardAt };
-    const status = heard.kind === "status" ? heard.status : news.status;
-    const isStale = news.isStale && heard.kind !== "status";
-    say({ status, heardAtMs: Date.now(), isSilent: false, isStale });
+    updatedAt = clocks();
+    if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };
+    const status = update.kind === "status" ? update.status : news.status;
+    const isStale = news.isStale && update.kind !== "status";
+    say({ status, updatedAtMs: Date.now(), isSilent: false, isStale });
   };
 
   let stream = new AbortController();
   /** Requests a status immediately if the last update is older than the interval of pings. */
   const wake = (hasSlept: boolean) => {
-    if (news.isUnknown || (!hasSlept && msSince(heardAt) < streamSilenceMs)) return;
+    if (news.isUnknown || (!hasSlept && msSince(updatedAt) < streamSilenceMs)) return;
     if (news.status && !news.isStale) say({ isStale: true });
     stream.abort();
   };
   const unwatch = watchDevice(wake, () => {
-    if (msSince(heardAt) > silentAfterMs) hush();
+    if (msSince(updatedAt) > silentAfterMs) hush();
   });
   const stop = () => {
     stopping.abort();
@@ -102,7 +102,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
       stream = new AbortController();
       try {
         const options = { signal: stream.signal, pollMs, silenceMs: streamSilenceMs };
-        for await (const heard of hear(transport, address, options)) take(heard);
+        for await (const update of hear(transport, address, options)) take(update);
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ServiceError && error.code === "not_found") {

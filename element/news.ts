@@ -10,7 +10,7 @@ export type News = {
   /** Undefined before the first status. */
   readonly status: ServiceStatus | undefined;
   /** When the server last reported a status, in Unix milliseconds by this device's clock. */
-  readonly heardAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
   /** No update for {@link silentAfterMs}, or the server cannot read its chain. */
   readonly isSilent: boolean;
   /** The device slept, or the page was frozen or offline, and no status has arrived since. */
@@ -26,7 +26,7 @@ export type News = {
 /** The updates before the first status. */
 export const noNews: News = {
   status: undefined,
-  heardAtMs: undefined,
+  updatedAtMs: undefined,
   isSilent: false,
   isStale: false,
   isUnknown: false,

@@ -32,7 +32,7 @@ const stand = ({ status, simulated, chain, device = now, silent = 0, isStale = f
 describe("hides payment options until the payer presses a button", () => {
   const cases: [string, Known, string, string[]][] = [
     ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
-    ["nothing heard yet", {}, "unknown", ["unknown"]],
+    ["no status yet", {}, "unknown", ["unknown"]],
     [
       "a status from before the device slept",
       { status: statusOf("unfunded"), isStale: true },

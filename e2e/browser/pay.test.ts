@@ -147,7 +147,7 @@ describe("a hostile intent cannot mislead", () => {
     assert.equal(await page.locator("main img, main b img").count(), 0);
     assert.equal(await page.locator("main b", { hasText: "Verified" }).count(), 0);
     assert.doesNotMatch((await page.locator("main").textContent()) ?? "", /\u202e/);
-    await page.getByText("in a contract that this page doesn’t know").waitFor();
+    await page.getByText("in an unknown contract").waitFor();
   });
 
   test("shows an unlisted token as unknown, and its amounts in base units", async () => {

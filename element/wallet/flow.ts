@@ -44,15 +44,15 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
   const arrivals = lookForArrival(baseUrl);
 
   const look = async () => {
-    const asked = now();
-    const { address } = asked?.record ?? {};
+    const payment = now();
+    const { address } = payment?.record ?? {};
     const kept = address && findKept(address);
-    if (!asked || !kept) return watcher.look(wallets);
+    if (!payment || !kept) return watcher.look(wallets);
     if (!kept.hash) {
       const wasOpen = isOpen;
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
-    } else if (!kept.isArrived && (await arrivals.hasArrived(asked, kept, watcher.fate()))) {
+    } else if (!kept.isArrived && (await arrivals.hasArrived(payment, kept, watcher.fate()))) {
       // A request that was found on the chain without a response may still be open in the wallet.
       if (findKept(address)?.hash === kept.hash)
         keep(address, kept.isFound ? { ...kept, isArrived: true } : undefined);
@@ -76,19 +76,19 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     wallets: () => wallets,
     pay: (wallet) => void requests.pay(wallet),
     view() {
-      const asked = now();
-      if (!asked) return { is: "offered", messages: [] };
-      const { address } = asked.record;
+      const payment = now();
+      if (!payment) return { is: "offered", messages: [] };
+      const { address } = payment.record;
       const kept = findKept(address);
       const fate = watcher.fate();
       const forget = () => {
         keep(address, undefined);
         requests.cancel();
       };
-      if (kept?.hash) return makeSentView(asked, kept, fate, forget);
-      if (!kept) return requests.view(asked);
+      if (kept?.hash) return makeSentView(payment, kept, fate, forget);
+      if (!kept) return requests.view(payment);
       const isOpenHere = requests.isOpen();
-      return makeRequestView(asked, kept, {
+      return makeRequestView(payment, kept, {
         ...{ isOpenHere, isOpen: isOpen || isOpenHere, isMet: fate.kind === "met" },
         ...{ notes: requests.notes(), forget },
       });
@@ -122,9 +122,9 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
       };
     },
     async pay({ provider, info }: Wallet): Promise<void> {
-      const asked = now();
-      if (!asked || request) return;
-      const { record, chainName, walletChain, standing } = asked;
+      const payment = now();
+      if (!payment || request) return;
+      const { record, chainName, walletChain, standing } = payment;
       const amount = standing.owed;
       const mine = { step: "connect" as Step, amount, stopping: new AbortController() };
       request = mine;
@@ -208,7 +208,7 @@ const proofsMax = 5;
  * the wallet.
  */
 function lookForArrival(baseUrl: string) {
-  let asked = "";
+  let checked = "";
   let proofs = 0;
   return {
     async hasArrived({ status, record }: PaymentNow, { hash }: Kept, fate: KnownFate) {
@@ -216,8 +216,8 @@ function lookForArrival(baseUrl: string) {
       if (fate.kind === "mined" && status.block.number >= fate.block) return true;
       if (status.state === "unfunded") return false;
       const key = `${hash} ${status.state} ${status.balance}`;
-      if (key !== asked) proofs = 0;
-      asked = key;
+      if (key !== checked) proofs = 0;
+      checked = key;
       if (proofs++ >= proofsMax) return false;
       const answer = await fetch(`${baseUrl}/address/${record.address}/proof`);
       if (!answer.ok) return false;

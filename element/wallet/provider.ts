@@ -4,7 +4,7 @@
 import { fromQuantity } from "executable-address/status";
 
 export type WalletProvider = {
-  request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown>;
+  request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
 };
 
 /** Why nothing was sent. Only `failed` is uncertain, because the wallet did not say. */

@@ -122,8 +122,8 @@ async function alone(address: Hex, act: () => Promise<void>): Promise<void> {
 
 async function findSent(provider: WalletProvider, hash: Hex) {
   type Sent = { nonce: Hex; from?: Hex };
-  const asked = ask<Sent | null>(provider, "eth_getTransactionByHash", [hash]);
-  const known = await settleWithin(asked, undefined, nodeMs);
+  const request = ask<Sent | null>(provider, "eth_getTransactionByHash", [hash]);
+  const known = await settleWithin(request, undefined, nodeMs);
   return known && { hash, nonce: Number(known.nonce), ...(known.from && { from: known.from }) };
 }
 

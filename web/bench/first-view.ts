@@ -45,6 +45,8 @@ const at = (part: number) => found[Math.floor(part * (found.length - 1))]!.ms.to
 console.log(
   `the code of an address, ${opens} cold opens: median ${at(0.5)} ms, maximum ${at(1)} ms`,
 );
-console.log(`the slowest asked (from, to, in ms):\n  ${found.at(-1)!.requests.join("\n  ")}`);
+console.log(
+  `requests of the slowest open (from, to, in ms):\n  ${found.at(-1)!.requests.join("\n  ")}`,
+);
 await browser.close();
 await service.stop();

@@ -98,7 +98,7 @@ const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
 function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
-  const { isSilent, heardAtMs, isUnknown } = news;
+  const { isSilent, updatedAtMs, isUnknown } = news;
   return (
     <div className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
       <span role="status">
@@ -112,10 +112,10 @@ function StateLine({ standing, news, isWaiting }: HeadProps) {
       )}
       {isSilent && !isUnknown && (
         <span role="alert" className="text-warn">
-          {heardAtMs === undefined ? (
+          {updatedAtMs === undefined ? (
             say("noNewsYet")
           ) : (
-            <Said as="noNewsSince" time={sayClock(heardAtMs, language)} />
+            <Said as="noNewsSince" time={sayClock(updatedAtMs, language)} />
           )}
         </span>
       )}

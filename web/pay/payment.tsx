@@ -48,8 +48,8 @@ export function Payment() {
   const hazards = useMemo(() => findHazards(intent, isListed), [intent, isListed]);
   const isReturned = isFinal && standing.state !== "executed";
   const receipt = isFinal && <Receipt {...{ standing, news }} />;
-  const isHeard = news.status !== undefined || news.isUnknown;
-  const isKnown = isHeard && (isFinal || simulated.kind !== "loading");
+  const hasAnswer = news.status !== undefined || news.isUnknown;
+  const isKnown = hasAnswer && (isFinal || simulated.kind !== "loading");
 
   const buttons = owed !== "0" && <WalletButtons wallets={wallets} onPay={pay} />;
 

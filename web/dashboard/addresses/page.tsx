@@ -22,7 +22,7 @@ export function AddressesPage() {
   const [query, setQuery] = useSearchParams();
   const typed = readTyped(query);
   const setTyped = (typed: Typed) => setQuery(search({ ...typed }), { replace: true });
-  const asked = readTyped(new URLSearchParams(useSettled(query.toString())));
+  const settled = readTyped(new URLSearchParams(useSettled(query.toString())));
   const chains = useConfig().data?.chains ?? [];
   return (
     <>
@@ -33,7 +33,7 @@ export function AddressesPage() {
         </Link>
       </div>
       <FilterForm typed={typed} onType={setTyped} chains={chains} />
-      <Found filter={toFilter(asked)} chains={chains} onClear={() => setTyped(untyped)} />
+      <Found filter={toFilter(settled)} chains={chains} onClear={() => setTyped(untyped)} />
     </>
   );
 }

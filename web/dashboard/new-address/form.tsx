@@ -60,7 +60,7 @@ type Typed = { target: { value: string } };
 type PaymentFormProps = {
   config: Config;
   busy: boolean;
-  onSubmit: (asked: { payment: SimplePayment; reference: string }) => void;
+  onSubmit: (next: { payment: SimplePayment; reference: string }) => void;
   /** Clears the findings of the last check. */
   onChange: () => void;
 };

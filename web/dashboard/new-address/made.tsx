@@ -34,9 +34,9 @@ export function Made({ record, config, onAgain }: MadeProps) {
     );
   }
   const { address, intent } = record;
-  const { salt, ...asked } = intent;
+  const { salt, ...fields } = intent;
   const page = `${config.publicUrl}/a/${address}`;
-  const samples = samplesFor({ apiBase: config.apiBase, intent: makeSample(asked), clientId });
+  const samples = samplesFor({ apiBase: config.apiBase, intent: makeSample(fields), clientId });
   return (
     <div className="space-y-6">
       <section

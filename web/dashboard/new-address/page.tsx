@@ -37,7 +37,7 @@ export function NewAddressPage() {
 /** Checks the intent first. If there are findings, shows them, and a second press creates. */
 function NewAddress({ config }: { config: Config }) {
   const { say } = useSpeech();
-  const [asked, setAsked] = useState<NewPayment>();
+  const [submitted, setSubmitted] = useState<NewPayment>();
   const creation = useMutation({
     mutationFn: ({ intent, reference }: { intent: object; reference: string }) =>
       addresses.create(intent, reference),
@@ -50,15 +50,15 @@ function NewAddress({ config }: { config: Config }) {
     },
   });
   const submit = (next: NewPayment) => {
-    setAsked(next);
+    setSubmitted(next);
     creation.reset();
     trial.mutate(next);
   };
   const insist = () =>
-    asked &&
+    submitted &&
     creation.mutate({
-      intent: trial.data?.record.intent ?? makeIntent(asked.payment),
-      reference: asked.reference,
+      intent: trial.data?.record.intent ?? makeIntent(submitted.payment),
+      reference: submitted.reference,
     });
 
   if (creation.data) {

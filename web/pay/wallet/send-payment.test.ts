@@ -46,7 +46,7 @@ afterEach(() => keep(address, undefined));
 
 /** A wallet that can pay, except for `answers`. */
 function openWallet(answers: Answers) {
-  const asked: string[] = [];
+  const methods: string[] = [];
   const able: Answers = {
     eth_requestAccounts: () => [buyer],
     eth_chainId: () => `0x${chainId.toString(16)}`,
@@ -63,7 +63,7 @@ function openWallet(answers: Answers) {
   };
   const provider: WalletProvider = {
     request: async ({ method }) => {
-      asked.push(method);
+      methods.push(method);
       return able[method]!();
     },
   };
@@ -73,7 +73,7 @@ function openWallet(answers: Answers) {
       () => undefined,
       (error) => (error as PaymentRefused).refusal,
     );
-    return { refusal, isRequested: asked.includes("eth_sendTransaction") };
+    return { refusal, isRequested: methods.includes("eth_sendTransaction") };
   };
   return { able, pay };
 }

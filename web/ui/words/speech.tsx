@@ -35,7 +35,7 @@ const makeWords = <Key extends string>(language: Language, words: Words<Key>): S
 });
 
 const chosen = openOutside<string | undefined>(undefined);
-const asked = () => new URLSearchParams(window.location.search).get("lang");
+const languageOfUrl = () => new URLSearchParams(window.location.search).get("lang");
 
 const UiContext = createContext<Speech<UiKey>>(makeWords(english, uiWords));
 
@@ -78,7 +78,7 @@ export function makeSpeaking<Key extends string>(
   load: (tag: LanguageTag) => Promise<Words<Key> & Words<UiKey>>,
 ) {
   return function Speaking({ children }: { children: ReactNode }) {
-    const wanted = chosen.useValue() ?? asked() ?? recall("language");
+    const wanted = chosen.useValue() ?? languageOfUrl() ?? recall("language");
     const { tag } = pickLanguage(wanted, navigator.languages);
     const [speech, setSpeech] = useState<{ own: Speech<Key>; ui: Speech<UiKey> }>();
     useEffect(() => {
