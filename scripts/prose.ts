@@ -46,9 +46,17 @@ const patterns: Readonly<Record<string, RegExp>> = {
     /\b(?:goes? by|bears? out|borne out|came to)\b|\bever so\b/gi,
 };
 
+/** The code in a template literal, which may contain one more level of braces and templates. */
+const inner = String.raw`\x60(?:[^\x60{}]|\{[^{}]*\})*\x60`;
+const inTemplate = String.raw`\$\{(?:[^{}\x60]|${inner}|\{[^{}]*\})*\}`;
+
 /** A comment, or a string that may be prose. Regular expressions with quotes are rare enough. */
-const tokens =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\$]|\\.|\$(?!\{)|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})*`/g;
+const template = String.raw`\x60(?:[^\x60\\$]|\\.|\$(?!\{)|${inTemplate})*\x60`;
+const tokens = new RegExp(String.raw`//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|${template}`, "g");
+
+/** SQL, JavaScript, and style sheets in a string. */
+const isCode = (text: string) =>
+  /=>|;\n|^\s*(?:with|select|insert|update|create|const|:host)\b/.test(text);
 
 const isTitle = (before: string) =>
   /\b(?:test|describe|it)\(\s*$|^\s*(?:skip|only)\($/.test(before);
@@ -85,10 +93,10 @@ function* readSource(path: string, source: string): Generator<Passage> {
       yield make("comments", token.replace(/^\/\*+|\*\/$/g, "").replace(/^\s*\* ?/gm, ""), at);
       continue;
     }
-    const text = token.slice(1, -1).replace(/\$\{[\s\S]*?\}/g, "X");
+    const text = token.slice(1, -1).replace(new RegExp(inTemplate, "g"), "X");
     if (wordsIn(text) < 4 || !/[a-z] [a-z]/.test(text)) continue;
     const before = source.slice(Math.max(0, at - 40), at);
-    if (/className=\{?$/.test(before)) continue;
+    if (/className=\{?$/.test(before) || isCode(text)) continue;
     if (isTitle(before)) yield make("titles", text, at);
     else if (!isTest(path)) yield make("messages", text, at);
   }
