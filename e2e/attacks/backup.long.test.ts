@@ -1,4 +1,4 @@
-// Somebody has a copy of the database: every row, and with it the secret that signs cookies.
+// An attacker has a copy of the database: every row, including the secret that signs cookies.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -19,7 +19,7 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Sends each dashboard a session cookie with this token, signed by the secret. */
+    /** Sends each dashboard a session cookie with this token, signed with the secret. */
     const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
       const signature = createHmac("sha256", secret).update(token).digest("base64");
@@ -29,7 +29,7 @@ for (const kind of deployments) {
       return [...new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))];
     };
 
-    test("opens no session: tokens are kept by digest", async () => {
+    test("opens no session, because tokens are stored as digests", async () => {
       const browser = openBrowser(service);
       await browser.signUp("backup@example.com");
       const { rows } = await sql<{ token: string }>`select token from auth_sessions`.execute(
@@ -37,13 +37,13 @@ for (const kind of deployments) {
       );
       assert.equal(rows.length, 1);
       assert.deepEqual(await statusesWith(rows[0]!.token), [401]);
-      // The control: signed this way, the token itself opens it.
+      // Control: signed this way, the token itself opens the session.
       const [token = ""] = decodeURIComponent(browser.jar.get("eas-session") ?? "").split(".");
       assert.deepEqual(await statusesWith(token), [200]);
       assert.notEqual(rows[0]!.token, token);
     });
 
-    test("holds no credential, no password and no token to reset one", async () => {
+    test("contains no credential, no password, and no reset token", async () => {
       const browser = openBrowser(service);
       const email = "backup2@example.com";
       await browser.signUp(email);

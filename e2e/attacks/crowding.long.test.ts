@@ -1,5 +1,5 @@
-// One client that wants all there is: every event stream of an address or of the server, and every
-// simulation that the operator's node can do.
+// One client takes all it can: every event stream of an address or a server, and every simulation
+// that the operator's node can run.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,7 +21,8 @@ for (const kind of deployments) {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // It has a newest block, which is read ten times a second at most, and refuses all else.
+    // Returns a newest block, which is read at most ten times a second, and rejects everything
+    // else.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {
@@ -63,8 +64,8 @@ for (const kind of deployments) {
       return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
     };
 
-    // First, since the streams that come after ask the node too.
-    test("simulations: 429 beyond its share, and the node is asked a bounded number", async () => {
+    // First, because the later streams also send requests to the node.
+    test("simulations: 429 beyond its share, and bounded requests to the node", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
       for (let i = 0; i < 60; i++) {
@@ -76,11 +77,11 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // Twice where a minute ends meanwhile.
+      // Twice if a minute ends in between.
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("streams: its own share of each server and no more, the others keep theirs", async () => {
+    test("streams: only its share of each server, and the others keep theirs", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
@@ -91,14 +92,14 @@ for (const kind of deployments) {
       assert.ok(refused.answer.headers["retry-after"]);
       const other = await ask(path, "192.0.2.2");
       assert.equal(other.status, 200);
-      // The control: what it lets go it may open again.
+      // Control: it can reopen the streams that it closes.
       opened[0]!.hangUp();
       let again = await ask(path, "192.0.2.1");
       while (again.status !== 200) again = await ask(path, "192.0.2.1");
       for (const each of [...greedy, other, again]) each.hangUp();
     });
 
-    test("the control: a look-up is served to it all the while", async () => {
+    test("control: the client can look up addresses the whole time", async () => {
       assert.equal((await ask(`/v1/address/${address}`, "192.0.2.1")).status, 200);
     });
   });

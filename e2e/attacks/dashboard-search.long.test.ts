@@ -1,5 +1,5 @@
-// Somebody with many addresses searches among them: for as long as a search runs, nobody else may
-// wait for it. What each statement costs is held in service/testing/statements/.
+// A user with many addresses searches them. During a search, nobody else may wait. The cost of each
+// statement is tested in service/testing/statements/.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { type Deployment, deployments, startDeployment } from "./deployments.ts"
 /** More than one statement searches. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
-/** The oldest, one in the middle and the newest have a token, a chain and a reference like it. */
+/** The oldest address, one in the middle, and the newest match by token, chain, and reference. */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
@@ -27,7 +27,7 @@ for (const kind of deployments) {
     before(async () => {
       deployed = await startDeployment(kind);
       service = deployed.next();
-      // Each of the servers answers some of what it asks.
+      // Each server responds to a part of the requests.
       browser = openBrowser({
         ...service,
         get app() {
@@ -58,7 +58,7 @@ for (const kind of deployments) {
           by_client_id, is_again)
         select account_id, address, 'order-7', 'order-7', created_at, 0, 1
         from records`.execute(db);
-      // Those that are shown have a record that proves itself.
+      // The listed addresses have valid records.
       for (const number of [1, rows / 2, rows]) {
         const salt: Hex = `0x${number.toString(16).padStart(64, "0")}`;
         const intent = { ...(newIntent() as Intent), token: rare, chainId: 10, salt };
@@ -77,7 +77,7 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Tells how many rows each statement of a search walked, on the one server. */
+    /** Returns how many rows each statement of a search walked, on one server. */
     async function walkedBy(search: () => Promise<void>, meanwhile = async (_count: number) => {}) {
       const executor = service.parts.store.db.getExecutor();
       const { executeQuery } = executor;
@@ -96,14 +96,14 @@ for (const kind of deployments) {
       return walked;
     }
 
-    /** The same person, at one of the servers. */
+    /** The same user, at one of the servers. */
     const atOne = () => {
       const one = openBrowser(service);
       for (const [name, value] of browser.jar) one.jar.set(name, value);
       return one;
     };
 
-    test("a search walks 250 rows a statement at most, to the end of the list", async () => {
+    test("a search walks at most 250 rows in a statement, to the end of the list", async () => {
       const walked = await walkedBy(async () => {
         const answer = await atOne().get(`${api}/addresses?token=0x${"22".repeat(20)}`);
         assert.deepEqual(answer.json(), { items: [], next: null });
@@ -132,7 +132,7 @@ for (const kind of deployments) {
       });
     }
 
-    test("a search ends once its client has left", async () => {
+    test("a search ends when its client disconnects", async () => {
       const one = atOne();
       const cookie = [...one.jar].map(([name, value]) => `${name}=${value}`).join("; ");
       const head = [`GET ${api}/addresses?chainId=7 HTTP/1.1`, "Host: a", `Cookie: ${cookie}`];
@@ -143,7 +143,7 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The account's reads take turns: two more of them come behind all that the search had.
+          // The account's reads take turns: two more reads wait for all reads of the search.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {
@@ -156,7 +156,7 @@ for (const kind of deployments) {
       assert.deepEqual(walked, [21, 84, 2, 2]);
     });
 
-    test("429 beyond 200 requests at once, for this account alone", async () => {
+    test("returns 429 beyond 200 simultaneous requests, only for this account", async () => {
       const other = openBrowser(service);
       await other.signUp("other@example.com");
       const began = performance.now();

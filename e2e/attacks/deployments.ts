@@ -1,5 +1,5 @@
 // The service as it is deployed: one server on SQLite, or two on one PostgreSQL. Attacks run on
-// both, and of two servers each is asked in turn: what is bounded for all is bounded over both.
+// both, and alternate between two servers, so that shared limits are tested across them.
 
 import { startApp, type TestApp } from "../../service/testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
@@ -15,21 +15,21 @@ export const longOr = (short: Kind): readonly Kind[] =>
 
 export type Deployment<One = TestApp> = {
   servers: One[];
-  /** Each of them in turn. */
+  /** The servers, in turn. */
   next(): One;
   /** Two servers share it. */
   postgres: TestPostgres | undefined;
   close(): Promise<void>;
 };
 
-/** Servers within the process of the test. */
+/** Servers in the process of the test. */
 export const startDeployment = (
   kind: Kind,
   options: Parameters<typeof startApp>[0] = {},
 ): Promise<Deployment> =>
   start(kind, (databaseUrl) => startApp({ ...options, ...(databaseUrl && { databaseUrl }) }));
 
-/** Servers that are processes of their own. */
+/** Servers as separate processes. */
 export const startProcesses = (
   kind: Kind,
   { env, ...options }: ServerOptions = {},

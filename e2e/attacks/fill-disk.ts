@@ -1,5 +1,6 @@
-// What clients meet while the disk below the servers and their database is full, and after. A
-// program, run where the folder for temporary files is a small disk: it prints what it met.
+// Measures what clients observe while the disk of the servers and their database is full, and
+// afterwards. A program that runs with a small disk as the folder for temporary files, and prints
+// its observations.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -13,18 +14,18 @@ import { newIntent } from "../../service/testing/app.ts";
 import { type Kind, startProcesses } from "./deployments.ts";
 import { newKeys, type Server } from "./server.ts";
 
-/** How often each answer was given. */
+/** The number of responses with each status. */
 type Counted = Record<string, number>;
 
-/** The disk was full once. */
+/** The first time that the disk is full. */
 type Cycle = {
-  /** Creates up to and including the first that was refused, from then on, and with room again. */
+  /** Creates until the first rejected one, from then on, and with free space again. */
   creates: { before: Counted; full: Counted; back: Counted };
-  /** Look-ups from then on. */
+  /** Lookups from then on. */
   lookups: Counted;
-  /** Lines that each server wrote meanwhile. */
+  /** Lines that each server logged in the meantime. */
   lines: number[];
-  /** It takes so long from room to a create acknowledged by each. */
+  /** The time from free space to an acknowledged create by each server. */
   backMs: number;
   isPostgresRestarted: boolean;
 };
@@ -45,7 +46,7 @@ const keys = await newKeys(servers[0]!, 40);
 const kept: Hex[] = [];
 let tried = 0;
 
-/** Asks for an address of 18,000 bytes that no database can compress. */
+/** Creates an address of 18,000 bytes that no database can compress. */
 async function create({ base }: Server): Promise<string> {
   const args = [`0x${randomBytes(18_000).toString("hex")}`];
   const target = "0x3333333333333333333333333333333333333333";
@@ -96,7 +97,7 @@ const count = (counted: Counted, answer: string) => {
   return answer;
 };
 
-/** @param isLogFull PostgreSQL needs a new file of its write-ahead log: without one it ends */
+/** @param isLogFull PostgreSQL needs a new file of its write-ahead log; without one, it ends */
 async function cycle(isLogFull: boolean): Promise<Cycle> {
   const creates = { before: {}, full: {}, back: {} };
   const lookups = {};
@@ -104,7 +105,7 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   fillDisk();
   while (!count(creates.before, await create(deployed.next())).startsWith("503"));
   if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
-  // Checkpoints meet the full disk meanwhile.
+  // Checkpoints meet the full disk in the meantime.
   for (let round = 0; round < 4; round++) {
     await sleep(250);
     for (const server of servers) {
@@ -130,11 +131,11 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   return { creates, lookups, lines, backMs, isPostgresRestarted };
 }
 
-/** What was answered, and what the servers and PostgreSQL last wrote of it. */
+/** Returns the response, and the last log lines of the servers and PostgreSQL. */
 const sayStuck = (creates: Cycle["creates"]) =>
   JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
-/** @throws where a create is not answered, or is not acknowledged again */
+/** @throws if a create gets no response, or is not acknowledged again */
 async function run(): Promise<Told> {
   const cycles: Cycle[] = [];
   for (let at = 0; at < Number(cyclesCount); at++) {

@@ -1,5 +1,5 @@
-// A disk that somebody, or a log, filled: creates are refused while it is full, what was
-// acknowledged is kept, and when there is room creates are acknowledged again, without a restart.
+// A full disk: creates are rejected while it is full, acknowledged creates are kept, and with free
+// space, creates are acknowledged again without a restart.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -15,7 +15,7 @@ const cycles = process.env.TESTS === "long" ? 8 : 2;
 const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 
-/** To mount takes root, of a user namespace; PostgreSQL refuses to run as root. */
+/** Mounting requires root in a user namespace, but PostgreSQL refuses to run as root. */
 const asNobody = "exec unshare --map-user=65534 --map-group=65534";
 const mount = "mount -t tmpfs -o size=128m tmpfs";
 const canMount =
@@ -34,14 +34,14 @@ for (const kind of deployments) {
       for (const answer of answers) assert.ok(["200", refused].includes(answer), message);
       for (const written of lines) assert.ok(written <= 5, message);
     }
-    // How many fit before the disk is full is up to what a checkpoint wrote meanwhile.
+    // The number of creates before the disk is full depends on checkpoints.
     assert.ok(told.kept > 10, message);
     assert.equal(told.lost, 0, message);
     assert.ok(told.ready.every((status) => status === 200));
   });
 }
 
-/** Runs in a process that sees the small disk, and nobody else does. */
+/** Runs in a process that sees the small disk, which no other process sees. */
 async function fillDiskOf(kind: string): Promise<Told> {
   const disk = mkdtempSync(join(tmpdir(), "full-disk-"));
   const mounted = `${mount} "$0" && TMPDIR="$0" ${asNobody} "$@"`;

@@ -1,5 +1,5 @@
-// What ends in the log while an endpoint or the database is down and clients hang up: no secret,
-// and no line for each request or for each time that a loop tries again.
+// Tests the log while an endpoint or the database is down and clients disconnect: it contains no
+// secret, and no line for each request or each retry.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,7 @@ import type { Server } from "./server.ts";
 const secret = "f00dfeed5ec2e7";
 const isLong = process.env.TESTS === "long";
 const requests = isLong ? 2_000 : 200;
-/** In which each loop tries several times, in the short form webhooks alone. */
+/** The time in which each loop retries several times; the short form tests only webhooks. */
 const outageMs = isLong ? 15_000 : 3_000;
 const EXECUTOR_KEY = `0x${secret.padStart(64, "1")}`;
 
@@ -33,7 +33,7 @@ for (const kind of deployments) {
       await deployed.close();
       node.close();
     });
-    /** Gives what each of them writes from now on. */
+    /** Returns the lines that each server logs from now on. */
     const following = () => {
       const begun = deployed.servers.map(({ lines }) => lines.length);
       return () => deployed.servers.map(({ lines }, at) => lines.slice(begun[at]));
@@ -46,7 +46,7 @@ for (const kind of deployments) {
         body: JSON.stringify(newIntent()),
       });
 
-    test("is a few lines, with no secret in any of them", async () => {
+    test("has a few lines, none with a secret", async () => {
       const created = await create(deployed.next());
       const { address } = (await created.json()) as { address: string };
       const written = following();
@@ -67,7 +67,7 @@ for (const kind of deployments) {
       }
     });
 
-    test("is as few while PostgreSQL is away", {
+    test("also has few lines while PostgreSQL is down", {
       skip: kind === "one server on SQLite" ? "what it may be is in full-disk.test.ts" : false,
     }, async () => {
       const written = following();
@@ -93,7 +93,7 @@ for (const kind of deployments) {
       }
     });
 
-    test("tells nothing of clients that hang up in the middle of a body", async () => {
+    test("does not log clients that disconnect in the middle of a body", async () => {
       const written = following();
       for (let i = 0; i < 20; i++) {
         const server = deployed.next();
@@ -111,7 +111,7 @@ for (const kind of deployments) {
   });
 }
 
-/** Each of them wrote something, and nothing twice: a minute is longer than this. */
+/** Each server logged something, and nothing twice, because a minute is longer than the test. */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {
     const kinds = lines.map((line) => {

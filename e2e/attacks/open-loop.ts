@@ -1,5 +1,5 @@
-// Load that does not wait: creates are sent at a given pace whether or not those before were
-// answered, as many independent clients send them. In a process of its own, beside the servers.
+// An open-loop load: sends creates at a given rate, regardless of responses, like many independent
+// clients. Runs in a separate process beside the servers.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,12 +13,12 @@ type Stream = {
   firstSalt: number;
 };
 
-/** Each port is sent the same number. */
+/** Each port receives the same number of requests. */
 export type Job = { ports: number[]; ms: number; streams: Record<string, Stream> };
 
 /**
- * Latencies are counted in milliseconds from the moment a request was due, and sorted; how late
- * the load itself was in sending is a part of them.
+ * Sorted latencies in milliseconds from the scheduled time of a request, which include delays of
+ * the sender.
  */
 type Told = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
 export type Outcome = Record<string, Told>;
@@ -35,7 +35,7 @@ export function openLoad() {
       const [outcome] = await once(child, "message");
       return outcome as Outcome;
     },
-    /** Hangs up. */
+    /** Disconnects. */
     close() {
       if (child.connected) child.disconnect();
     },
@@ -43,15 +43,12 @@ export function openLoad() {
 }
 
 const socketsMax = 4_000;
-/** An answer that takes longer counts as one that never comes. */
+/** A response that takes longer counts as missing. */
 const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
-/**
- * Connections are kept by port from one run to the next: clients that come back do so over those
- * that they have.
- */
+/** Connections are kept by port between runs, because returning clients reuse theirs. */
 const idleAt = new Map<number, Socket[]>();
 let open = 0;
 let turn = 0;
@@ -120,7 +117,7 @@ function salted(bytes: Buffer, saltAt: number | undefined, number: number): Buff
   return own;
 }
 
-/** One request and its answer's status. Every answer here has a Content-Length. */
+/** Sends a request, and returns the status. Every response here has a Content-Length. */
 function exchange(socket: Socket, bytes: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let missing = 0;

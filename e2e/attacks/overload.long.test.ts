@@ -1,6 +1,6 @@
-// Three times as many creates as the servers can do, from clients that do not wait: those they take
-// on are answered soon, they do most of what they can, look-ups go on, and they are themselves
-// again after.
+// Three times as many creates as the servers can process, from clients that do not wait: accepted
+// creates are fast, the servers keep most of their throughput, lookups continue, and the servers
+// recover afterwards.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,10 +14,10 @@ import { newKeys, type Server } from "./server.ts";
 
 const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
-/** So many that nobody reaches the limit of an account: 50 creates a second. */
+/** Enough accounts that none reaches its limit of 50 creates a second. */
 const accountsCount = 600;
 
-/** It has some kilobytes, so that the service is at its limit before the load is. */
+/** Some kilobytes, so that the service is at its limit before the load generator. */
 function largeIntent() {
   const args = [`0x${"ab".repeat(300)}`];
   const call = { target: token as string, function: "note(bytes text)", args };
@@ -92,12 +92,14 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         refused: statusOf(outcome, "create", 503),
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
-        /** Other work, the other server's too, left each so much of a processor. */
+        /**
+         * The share of a processor that other work, including the other server's, leaves to each.
+         */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
     };
 
-    test("three times capacity: what is taken on is soon, look-ups go on, it ends", async (t) => {
+    test("accepts creates quickly, continues lookups, and recovers", async (t) => {
       await offer(100, 1_000);
       const quiet = (await offer(100)).created;
       let peak = 0;
@@ -129,10 +131,10 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const isJudged = isLong && freePart >= 0.5;
       if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
       if (isJudged) {
-        // Medians: of a machine that has other work the last hundredth tells only that. The exact
-        // bounds are held on a clock of its own, in service/http/load/follow-latency.test.ts. A
-        // refusal costs an eighth of such a create's processor time, so 0.7 is what can be. Where
-        // the server had half of a processor, twice as long is as soon.
+        // Medians, because on a busy machine the last hundredth shows only other work. The exact
+        // limits are tested with a simulated clock in service/http/load/follow-latency.test.ts. A
+        // rejection costs an eighth of a create's processor time, so 0.7 is possible. If the server
+        // had half of a processor, twice the time is acceptable.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);
@@ -141,8 +143,8 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const again = (await offer(100, 1_000)).refused;
       assert.equal(again.length, 0, "and they are themselves again");
       if (!isLong) return;
-      // Its clients hang up: thousands of open connections have their memory. V8 gives memory back
-      // some time after a process fell idle, so it is waited for.
+      // The clients disconnect, because thousands of open connections use memory. V8 releases
+      // memory some time after a process becomes idle, so the test waits.
       load.close();
       const until = Date.now() + 240_000;
       const isBack = () => servers.every((server, at) => memoryBytes(server) <= 1.2 * memory[at]!);

@@ -1,4 +1,4 @@
-// The service as a process of its own, for attacks that count files, signals or lines of its log.
+// Runs the service as a separate process, for attacks that count files, signals, or log lines.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,9 +16,9 @@ export type Server = {
   process: ChildProcess;
   port: number;
   base: string;
-  /** Everything it wrote to its log so far. */
+  /** The log so far. */
   lines: string[];
-  /** Each server has an account of its own. */
+  /** Each server has its own account. */
   apiKey: string;
   env: NodeJS.ProcessEnv;
   close(): Promise<void>;
@@ -72,7 +72,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
 }
 
-/** API keys of further accounts, for more creates a second than one account may make. */
+/** API keys of further accounts, for more creates a second than one account may send. */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
   const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);
   return (await addAccounts(env, emails)).map(({ apiKey }) => apiKey);

@@ -1,4 +1,5 @@
-// Clients that connect and say nothing, or half of something, or take an answer and never hang up.
+// Clients that connect and send nothing, or half a request, or read a response and never
+// disconnect.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +16,7 @@ const isLong = process.env.TESTS === "long";
 const filesMax = 1024;
 type Text = string | ((number: number) => string);
 
-/** Each server gets so many. */
+/** The number of connections to each server. */
 const halves = isLong ? 5_000 : 1_500;
 
 for (const kind of longOr("one server on SQLite")) {
@@ -27,7 +28,7 @@ for (const kind of longOr("one server on SQLite")) {
     });
     after(() => deployed.close());
 
-    /** So many connections that each send a text and then nothing, and never close their half. */
+    /** Opens connections that send a text and then nothing, and never close their side. */
     const openMany = async ({ port }: Server, count: number, text: Text) => {
       for (let from = 0; from < count; from += 100) {
         const some = Array.from({ length: Math.min(100, count - from) }, (_, at) => {
@@ -47,7 +48,7 @@ for (const kind of longOr("one server on SQLite")) {
       for (const socket of sockets) socket.destroy();
       sockets = [];
     };
-    /** One more server on what they share, for as long as `attack` takes. */
+    /** Adds a server on the same database while `attack` runs. */
     const withAnother = async (options: ServerOptions, attack: (server: Server) => unknown) => {
       const env = { ...options.env, DATABASE_URL: deployed.postgres?.url };
       const server = await startServer({ ...options, env });
@@ -93,7 +94,7 @@ for (const kind of longOr("one server on SQLite")) {
       await assertGood(deployed.servers);
     });
 
-    test("40 sign-ins whose bodies never come, of 32 at once: others sign in", async () => {
+    test("40 sign-ins without bodies, of 32 at a time: others can sign in", async () => {
       const about = `Origin: ${page}\r\nContent-Type: application/json\r\n`;
       const head = `POST /auth/sign-in/email HTTP/1.1\r\nHost: x\r\n${about}`;
       await openAtEach(40, `${head}Content-Length: 100\r\n\r\n{`);
@@ -103,7 +104,7 @@ for (const kind of longOr("one server on SQLite")) {
       closeAll();
     });
 
-    test("what is told 400 is let go within seconds, whoever holds on", async () => {
+    test("closes the connection within seconds of a 400 response", async () => {
       await openAtEach(200, "hello\r\n\r\n");
       const deadline = Date.now() + 10_000;
       const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
@@ -116,7 +117,7 @@ for (const kind of longOr("one server on SQLite")) {
       await ended;
     });
 
-    test("80 creates whose bodies never come, of 60 under way: good ones go on", async () => {
+    test("80 creates without bodies, of 60 in progress: good creates continue", async () => {
       await withAnother({ env: { CREATES_IN_FLIGHT_MAX: "60" } }, async (server) => {
         const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
         const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;
@@ -127,7 +128,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     });
 
-    test("the control: without a bound they are all that is served", async () => {
+    test("control: without a limit, they block all others", async () => {
       const unbounded = { filesMax, env: { CONNECTIONS_MAX: "1000000" } };
       await withAnother(unbounded, async (server) => {
         await openMany(server, 1_500, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ");
@@ -140,10 +141,10 @@ for (const kind of longOr("one server on SQLite")) {
   });
 }
 
-/** Where the pages of these servers are, by their default. */
+/** The default folder of the pages of these servers. */
 const page = "http://127.0.0.1:0";
 
-/** @returns the status, by a connection of its own */
+/** @returns the status, over a new connection */
 async function signIn({ base }: Server): Promise<number | undefined> {
   const asked = request(`${base}/auth/sign-in/email`, {
     method: "POST",
@@ -156,8 +157,8 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 }
 
 /**
- * Has each good request come over a connection of its own. One kept from an earlier request waits
- * as the attackers' do and may be closed just as it is used again, and a POST is not repeated.
+ * Uses a new connection for each good request. A kept connection would wait like the attackers' and
+ * could be closed just when it is reused, and a POST is not repeated.
  */
 const fresh = { connection: "close" };
 
@@ -175,7 +176,7 @@ async function create({ base, apiKey }: Server, signal?: AbortSignal): Promise<s
   return ((await made.json()) as { address: string }).address;
 }
 
-/** Each of them creates an address and finds it. */
+/** Each server creates an address and finds it. */
 async function assertGood(servers: Server[], timeoutMs = 5_000): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   for (const server of servers) {

@@ -1,5 +1,5 @@
-// Endpoints of webhooks as a process of their own: the first part of a path says how it answers.
-// GET /told gives when each event came to each path: { path, eventId, atMs }.
+// Webhook endpoints as a separate process. The first part of a path defines the response. GET /told
+// returns when each event arrived at each path: { path, eventId, atMs }.
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ const counts = new Map<string, number>();
 
 const take = (response: ServerResponse) => response.writeHead(204).end();
 const hang = () => {};
-/** Some bytes now and then, for as long as somebody reads. */
+/** Sends some bytes now and then, until the client disconnects. */
 async function drip(response: ServerResponse) {
   response.writeHead(200);
   while (!response.destroyed) {

@@ -1,6 +1,6 @@
-// The lanes of webhooks over real HTTP: 1,000 endpoints of 100 strangers hang, flip, drip and fail
-// with a backlog each, beside honest ones on the same store. A second store with the same honest
-// ones alone is served at the same time, so that a busy machine delays both.
+// The lanes of webhooks over HTTP: 1,000 endpoints of 100 accounts hang, flip, drip, and fail with
+// a backlog each, beside honest endpoints on the same store. A second store with only the honest
+// endpoints runs simultaneously, so that a busy machine delays both.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -14,7 +14,7 @@ import { openStore } from "../../service/roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
-/** It takes four minutes, and measures times: beside other tests it would measure those. */
+/** Takes four minutes and measures times, so it must not run beside other tests. */
 const skip = process.env.TESTS === "long" ? false : "npm run test:long";
 const strangers = { accounts: 100, endpoints: 10, events: 40 };
 const warmSeconds = 10;
@@ -34,7 +34,7 @@ async function startEndpoints() {
   return url;
 }
 
-/** A store with honest endpoints, its deliverer, and when each event came. */
+/** A store with honest endpoints, its deliverer, and the arrival time of each event. */
 async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
   const directory = mkdtempSync(join(tmpdir(), "lanes-"));
   const postgres: TestPostgres | undefined =
@@ -56,7 +56,7 @@ async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
 }
 type Shop = Awaited<ReturnType<typeof startShop>>;
 
-/** When each event of a path happened. */
+/** The time of each event of a path. */
 type Happened = Map<string, { path: string; atMs: number }>;
 
 async function honestEvents(shop: Shop, name: string, untilMs: number): Promise<Happened> {
@@ -112,7 +112,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await beside.stop();
     });
 
-    test("a good one waits at most twice as long as alone; a slow or a new one 3 s", async (t) => {
+    test("good endpoints wait at most twice the usual time; slow or new ones 3 s", async (t) => {
       for (const shop of [alone, beside]) shop.deliver();
       const warmMs = Date.now() + warmSeconds * 1_000;
       const untilMs = warmMs + seconds * 1_000;
@@ -122,7 +122,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       };
       await Promise.all(Object.values(happened));
       await sleep(5_000);
-      // By an event's id: when it came first.
+      // The first arrival of each event, by ID.
       const came = new Map((await toldBy(honestUrl)).toReversed());
       const strange = await toldBy(strangersUrl);
       const waits = async (shop: "alone" | "beside", path: string) =>
@@ -148,7 +148,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-/** The requests that came there, in their order. */
+/** The requests that arrived there, in order. */
 async function toldBy(url: string): Promise<[eventId: string, atMs: number][]> {
   const answer = await fetch(`${url}/told`);
   const told = (await answer.json()) as { eventId: string; atMs: number }[];

@@ -1,6 +1,6 @@
-// Two executors that observe and deliver, killed in turn and at once, on a PostgreSQL that is
-// stopped now and then: every event is delivered, repeats have the same webhook-id, and the events
-// of an address come in order. TESTS=long: 200 rounds.
+// Two executors that observe and deliver are killed, alternately and simultaneously, on a
+// PostgreSQL that is sometimes stopped: every event is delivered, repeated deliveries have the same
+// webhook-id, and the events of an address arrive in order. TESTS=long runs 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -61,7 +61,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 const taken = () => receiver.taken.map(({ body }) => JSON.parse(body) as ServiceEvent);
 
-/** All that the account can read, oldest first. */
+/** Returns all events of the account, oldest first. */
 async function readEvents(): Promise<ServiceEvent[]> {
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
   const found: ServiceEvent[] = [];
@@ -73,7 +73,7 @@ async function readEvents(): Promise<ServiceEvent[]> {
   }
 }
 
-describe("webhooks of executors that are killed", () => {
+describe("webhooks of killed executors", () => {
   test(`in ${rounds} rounds: no event lost, repeats under their id, in order`, async (t) => {
     const paid: string[] = [];
     let [first, second] = [startExecutor(), startExecutor()];
@@ -113,7 +113,7 @@ describe("webhooks of executors that are killed", () => {
     for (const address of paid) {
       const mine = taken().filter(({ data }) => data.address === address);
       const sequences = mine.map(({ data }) => data.sequence);
-      // A repeat may follow at once what it repeats; nothing else goes back.
+      // A repeat may directly follow its original; nothing else is out of order.
       assert.ok(sequences.every((each, index) => index === 0 || each >= sequences[index - 1]!));
       const all = [...new Set(sequences)];
       assert.deepEqual(

@@ -1,6 +1,5 @@
-// Everybody pays at once: thousands of payments in one block, beside many addresses that are open
-// and not paid. A block is mined when the executor has ended a pass, so the law is about what it
-// does, and not about the machine.
+// Thousands of payments in one block, beside many open addresses. A block is mined when the
+// executor has finished a pass, so the test measures the executor's work and not the machine.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -10,7 +9,7 @@ import { control, count, fatesOf, prepareAttack } from "./world.ts";
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
-/** A few payments share what a pass asks for anyway. */
+/** A few payments share the requests that a pass sends anyway. */
 const callsMax = count(2.4, 2.3);
 await openAddresses(world, store, open);
 

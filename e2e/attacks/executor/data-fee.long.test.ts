@@ -1,6 +1,6 @@
-// A chain that takes a fee for a transaction's bytes beside its gas, as the OP Stack does: a
-// stranger with long terms spends no more than his budget, and dust that is worth its gas, but not
-// its bytes, stays where it is.
+// A chain that charges a fee for a transaction's bytes, like the OP Stack: an account with long
+// terms spends no more than its budget, and dust that is worth its gas but not its bytes is not
+// returned.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -20,7 +20,7 @@ const weiPerByte = 10n ** 12n;
 /** Answers `getL1FeeUpperBound(size)` with size times that. */
 const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
 const plenty = 10n ** 24n;
-/** It pays for about four executions at their cap. */
+/** Pays for about four executions at their cap. */
 const budget = 16n * 10n ** 15n;
 
 /** By the time a transaction is included, Ethereum's base fee has nearly doubled. */
@@ -73,8 +73,8 @@ async function paid(): Promise<bigint> {
   return sum;
 }
 
-describe("a chain that takes a fee for bytes", () => {
-  test("an account spends no more than its budget, and others' payments go on", async (context) => {
+describe("a chain that charges a fee for bytes", () => {
+  test("an account spends at most its budget, and others' payments continue", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -88,7 +88,7 @@ describe("a chain that takes a fee for bytes", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("one endpoint says that there is none while another is silent on it", async (context) => {
+  test("one endpoint reports no fee while another is silent about it", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -119,7 +119,7 @@ describe("a chain that takes a fee for bytes", () => {
     assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
   });
 
-  test("control: where nothing tells of the fee, the budget is exceeded", async (context) => {
+  test("control: if nothing reports the fee, the budget is exceeded", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: "0x" });
     const other = "acc_bad00000000000000000000b";
     const running = start(context);
@@ -130,20 +130,23 @@ describe("a chain that takes a fee for bytes", () => {
   });
 });
 
-describe("dust on a chain that takes a fee for bytes", () => {
-  /** A grain is worth four times the gas of returning it, and a fifth of its bytes. */
+describe("dust on a chain that charges a fee for bytes", () => {
+  /** A payment is worth four times the gas of returning it, and a fifth of its bytes. */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
-  /** For another chain, so it is to go back; one unit of the token, or that much native coin. */
+  /**
+   * For another chain, so it must be returned: one unit of the token, or the same value of native
+   * coin.
+   */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });
     await save([record], attacker);
     if (coin === 0n) await pay([record], 1n);
     else await world.client.setBalance({ address: record.address, value: coin });
     await world.mine();
-    // Coin leaves no log: whoever asks for the status tells of it.
+    // Native coin leaves no log, so a status request reports it.
     const { number, timestamp } = await world.client.getBlock();
     const block = { number: Number(number), timestamp: Number(timestamp) };
     await hintJobs(store.db, 31_337, [{ address: record.address, block, isEnough: false }]);

@@ -1,5 +1,6 @@
-// What providers limit shrinks the work instead of failing it, two endpoints are never worse than
-// one, and a payment costs few calls. What an idle chain costs is in the simulator's idle.test.ts.
+// Limits of providers slow the work instead of failing it, two endpoints are never worse than one,
+// and a payment costs few calls. The cost of an idle chain is tested in the simulator's
+// idle.test.ts.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -27,7 +28,7 @@ const { world, store, recordOf, save, pay, fundedInBlock, goodPayments } = attac
 type Call = { id: number; method: string; params: unknown[] };
 type Told = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
 
-/** An endpoint before the chain's own: `refuse` answers a request, `twist` the answer to a call. */
+/** An endpoint in front of the chain's own: `refuse` may reject a request, `twist` a call. */
 async function endpoint(
   refuse: (calls: Call[], bytes: number) => Told,
   twist: (call: Call, answer: object) => object = (_, answer) => answer,
@@ -74,7 +75,7 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   const records = await fundedInBlock(many, victim);
   const from = await world.client.getBlockNumber();
   const paced = paceBlocks(attack, 200);
-  // No transaction is as long as the requests that a limit of bytes refuses.
+  // No transaction is as long as the requests that a limit of bytes rejects.
   const running = startCore(store, world.chains(urls), (core) =>
     paced(inNoTime({ ...core, tuning: { ...core.tuning, batchItemsMax: 5 } })),
   );
@@ -96,7 +97,7 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   return blocks;
 }
 
-/** How many of a few payments are executed through `urls` in some passes. */
+/** Returns how many of a few payments are executed through `urls` in some passes. */
 async function executedSoon(
   context: TestContext,
   urls: string[],
@@ -121,7 +122,10 @@ async function executedSoon(
   return (await fatesOf(world, records)).filter(({ executed }) => executed === 1).length;
 }
 
-/** The rule that is not followed: all calls go in one request, and its refusal is a failure. */
+/**
+ * The rule that is not followed: all calls go in one request, and a rejected request counts as a
+ * failure.
+ */
 const inOneRequest =
   (url: string) =>
   (core: Parts): Parts => ({
@@ -139,8 +143,8 @@ const inOneRequest =
   });
 
 /**
- * Refuses what comes after 20 calls of a second; for the first time after 20 calls however long
- * they took, since a loaded node answers fewer in a second.
+ * Rejects requests after 20 calls in a second. The first time, it rejects after 20 calls regardless
+ * of the time, because a loaded node is slower.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -156,9 +160,9 @@ function twentyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
-// First, on an empty store: addresses that other tests leave behind are looked at again.
+// First, on an empty store, because addresses of other tests are looked at again.
 describe("calls", () => {
-  test("settling one payment alone: at most 13 besides what a head costs", async (context) => {
+  test("settling one payment: at most 13 calls besides those for a head", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
@@ -179,12 +183,12 @@ describe("calls", () => {
     );
     await sleep(1000);
     await running.stop();
-    // One block is read besides, to see that the receipt's still stands.
+    // One more block is read, to check that the receipt's block is still canonical.
     const ofHeads = ["eth_getBlockByNumber", "eth_getLogs"];
     const all = asked.slice(from);
     const work = all.filter((method) => !ofHeads.includes(method));
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    // hardhat refuses two forms of an estimate, each of which is tried once.
+    // hardhat rejects two forms of an estimate, each of which is tried once.
     const refused = isHardhat ? 2 : 0;
     assert.ok(work.length <= 13 + refused, `${work.length}: ${work}`);
   });
@@ -281,8 +285,8 @@ describe("two endpoints are never worse than one", () => {
   }
 });
 
-describe("a WebSocket that tells of new blocks", () => {
-  test("payments are executed while it tells, and after it is gone", async (context) => {
+describe("a WebSocket that reports new blocks", () => {
+  test("payments are executed while it reports, and after it disconnects", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];
@@ -297,9 +301,9 @@ describe("a WebSocket that tells of new blocks", () => {
   });
 });
 
-// Last, since a lone liar leaves a cursor beyond the head behind.
+// Last, because a single lying endpoint leaves a cursor beyond the head.
 describe("control: nothing is executed in ten passes", control, () => {
-  test("where all calls go in one request that is refused", async (context) => {
+  test("if all calls go in one request that is rejected", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
     const { url } = await endpoint(({ length }) =>

@@ -1,4 +1,4 @@
-// Whose gas: nobody spends what is not his, and who pays is served.
+// Who pays for gas: nobody spends more than their share, and paying accounts are served.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -23,7 +23,7 @@ import { attacker, burnsAll, count, fatesOf, prepareAttack, until, victim } from
 
 const attack = await prepareAttack({ tickMs: 200 });
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } = attack;
-/** It is the address of executorKey. */
+/** The address of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const payee: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const plenty = 10n ** 24n;
@@ -49,7 +49,7 @@ const start = (
   return running;
 };
 
-/** Sums what the sender's transactions really cost, by their receipts. */
+/** Sums the real cost of the sender's transactions from their receipts. */
 async function paidIn(purposes: { transaction_hash: string | null }[]): Promise<bigint> {
   const hashes = purposes.flatMap((row) => (row.transaction_hash ? [row.transaction_hash] : []));
   const receipts = await Promise.all(
@@ -63,10 +63,10 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /** Pays for about two executions at their cap; they cost less in the end. */
+  /** Pays for about two executions at their cap, which cost less in the end. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("waits, is charged no wei more, and others' payments go on", async (context) => {
+  test("waits and is not charged more, and others' payments continue", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -87,7 +87,7 @@ describe("an account over its budget", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("control: without it, all of them are executed at the chain's expense", async (context) => {
+  test("control: without the budget, all are executed at the chain's expense", async (context) => {
     const running = start(context, {});
     const hostile = await funded(count(40, 120), attacker);
     await until("all are executed", async () =>
@@ -114,7 +114,7 @@ describe("an account over its budget", () => {
   });
 });
 
-describe("dust that is to be returned", () => {
+describe("dust that must be returned", () => {
   const recoveries = async () => {
     const rows = await purposes();
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
@@ -131,7 +131,7 @@ describe("dust that is to be returned", () => {
     return before;
   };
 
-  test("costs an address three transactions a day, and holds no late payment", async (context) => {
+  test("costs three transactions a day, and does not delay late payments", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
@@ -139,7 +139,7 @@ describe("dust that is to be returned", () => {
       (await reasonsOf([record!])).includes("recoveries_of_today_spent"),
     );
     assert.equal(await recoveries(), before + 3);
-    // A late payment is not held up by what strangers spent.
+    // A late payment is not delayed by the spending of others.
     await pay([record!], 1000n);
     await until("the late payment is back", async () => {
       const [fate] = await fatesOf(world, [record!]);
@@ -148,7 +148,7 @@ describe("dust that is to be returned", () => {
     await running.stop();
   });
 
-  test("control: without that bound each grain costs a transaction", async (context) => {
+  test("control: without that limit, each payment of dust costs a transaction", async (context) => {
     const [record] = await funded(1, attacker, { chainId: 10 });
     const running = startCore(store, world.chains(), (core) => ({
       ...core,
@@ -178,7 +178,7 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("tips", () => {
-  test("that cover the gas are executed with no budget, and reach the sender", async (context) => {
+  test("that cover the gas are executed without a budget, and are received", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -206,8 +206,8 @@ describe("tips", () => {
     await unpriced.stop();
   });
 
-  test("an intent that reverts where gas has a price is not sent", async (context) => {
-    // Succeeds where gas has no price, as it had in simulations once; else reverts.
+  test("an intent that reverts if gas has a price is not sent", async (context) => {
+    // Succeeds if gas has no price, as in simulations at one time, and reverts otherwise.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
     const calls = [{ target: fickle, function: "go()", args: [] }, ...tippedBy(unit).calls];
@@ -218,7 +218,7 @@ describe("tips", () => {
     await running.stop();
   });
 
-  /** Tipped intents of those accounts fail on chain once they are sent: wei that they lost. */
+  /** Tipped intents of those accounts fail on chain after they are sent, which costs wei. */
   async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
     world.stopTicking();
@@ -245,7 +245,7 @@ describe("tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("that fail on chain cost no more than the account's bound", async (context) => {
+  test("that fail on chain cost no more than the account's limit", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -253,14 +253,14 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("control: with a larger bound the same intents cost more", async (context) => {
+  test("control: with a larger limit, the same intents cost more", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
     context.diagnostic(`${lost} wei lost to tips that failed, without a bound`);
   });
 
-  test("that fail for many accounts cost no more than the bound for all", async (context) => {
+  test("that fail for many accounts cost no more than the limit for all", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -270,17 +270,17 @@ describe("tips", () => {
   });
 });
 
-describe("who shares a transaction with others", () => {
+describe("accounts that share a transaction", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-  /** Changes a true trace into what an endpoint says. */
+  /** Changes a true trace into the response of an endpoint. */
   type Says = (trace: Answer) => Answer;
   const truth: Says = (trace) => trace;
   const refuses: Says = () => ({
     error: { code: -32601, message: "the method does not exist" },
   });
-  /** All gas was taken by the item that calls `target`. */
+  /** The item that calls `target` used all gas. */
   const blames =
     (target: Hex): Says =>
     (trace) => {
@@ -291,7 +291,7 @@ describe("who shares a transaction with others", () => {
       return { result: { calls: calls.map((call) => ({ gasUsed: gasOf(call) })) } };
     };
 
-  /** With as many endpoints as there are `says`. */
+  /** Uses one endpoint for each of `says`. */
   const tracedBy =
     (says: readonly Says[]) =>
     (core: Parts): Parts => ({
@@ -308,7 +308,7 @@ describe("who shares a transaction with others", () => {
       ),
     });
 
-  /** Finds the gas it was charged with, and its receipt; undefined before it is sent. */
+  /** Returns the gas charged to the account and the receipt, or undefined before it is sent. */
   async function executionOf({ address }: AddressRecord) {
     const row = await store.db
       .selectFrom("executor_purpose_addresses as share")
@@ -334,7 +334,10 @@ describe("who shares a transaction with others", () => {
 
   let neighbours = 0;
 
-  /** Three of the attacker burn all they are allowed: what one of the victim pays, and alone. */
+  /**
+   * Three addresses of the attacker burn all gas they can. Returns the charge of the victim, with
+   * and without them.
+   */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
     world.stopTicking();
@@ -347,7 +350,7 @@ describe("who shares a transaction with others", () => {
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // Each further attempt at them would burn all that a simulation may, which takes hardhat 4 s.
+    // Each further attempt would burn all gas that a simulation may use, which takes hardhat 4 s.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());
@@ -359,34 +362,34 @@ describe("who shares a transaction with others", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("pays 1.1 times its own at most where a node traces", async (context) => {
+  test("pays at most 1.1 times its own gas if a node traces", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("pays so where two of three endpoints trace and the third lies", async (context) => {
+  test("pays at most 1.1 times its own gas if two of three trace and one lies", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("pays at most 1.5 times its own if no node traces", async (context) => {
+  test("pays at most 1.5 times its own gas if no node traces", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its own if only one of three traces, and lies", async (context) => {
+  test("pays at most 1.5 times its own gas if one of three traces, and lies", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: the only endpoint makes it pay for all", async (context) => {
+  test("control: a single lying endpoint makes it pay for all", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });
 
-describe("the report, of all that was sent above", () => {
+describe("the report of everything sent above", () => {
   const reported = (column: string) => sumOfReport(store, column);
 
-  test("has the tips that came in a token with a price, to the wei", async (context) => {
+  test("has the received tips in tokens with a price, to the wei", async (context) => {
     const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
     const sponsor = start(context, {});
     const returned = await funded(1, attacker);
@@ -407,6 +410,6 @@ describe("the report, of all that was sent above", () => {
     assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
   });
 
-  test("has the gas that all receipts of the key took, to the wei", () =>
+  test("has the gas of all receipts of the key, to the wei", () =>
     assertReportIsExact(world, store));
 });

@@ -1,4 +1,4 @@
-// What belongs to one address can delay or fail that address alone.
+// An address can delay or fail only itself.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,18 +25,18 @@ import {
 } from "./world.ts";
 
 const attack = await prepareAttack();
-/** For the last test: what others leave to be tried again would share the transaction. */
+/** For the last test, because retries of other tests would share the transaction. */
 const untouched = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;
 const paced = paceBlocks(attack, 400);
 
-/** Good payments wait `alone` blocks without an attack, and at most so many more under one. */
+/** Good payments wait `alone` blocks without an attack, and at most this many more during one. */
 let alone = 0;
 const blocksMore = 10;
 
 const transactionGasMax = 16_777_216;
 
-describe("good payments come through within 10 blocks of what they take without an attack", () => {
+describe("good payments are executed within 10 blocks of the time without an attack", () => {
   test("without an attack", async (context) => {
     const running = startCore(store, world.chains(), paced);
     context.after(running.stop);
@@ -81,7 +81,7 @@ describe("good payments come through within 10 blocks of what they take without 
         await world.client.sendTransaction({ to: address, value: 10n ** 17n, gas: 50_000n });
       }
       await pay(hostile);
-      // The token goes back: only the coin is left where it is.
+      // The token is returned; only the coin stays.
       const isBack = async () => (await fatesOf(world, hostile)).every(({ held }) => held === 0n);
       await survive(context, hostile, 0, isBack);
       for (const { address } of hostile) {
@@ -90,7 +90,7 @@ describe("good payments come through within 10 blocks of what they take without 
     });
   }
 
-  test("control: with gas enough for that address no node takes the transaction", async () => {
+  test("control: with enough gas for that address, no node accepts the transaction", async () => {
     const gas = "0x4c4b400"; // 80 million, over the block's 60
     const from = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
     const [answer] = await world.ask([
@@ -99,7 +99,7 @@ describe("good payments come through within 10 blocks of what they take without 
     assert.match(answer?.error?.message ?? "", /gas/i);
   });
 
-  test("intents of 36 million gas, slow for a node", async (context) => {
+  test("intents with 36 million gas, which are slow for a node", async (context) => {
     const target = await contract(blake2f(36_000_000));
     const calls = [{ target, function: "go()", args: [] }];
     const hostile = await Promise.all(
@@ -130,14 +130,14 @@ describe("good payments come through within 10 blocks of what they take without 
     assert.equal((await run({})).error, undefined);
   });
 
-  test("120 dust recoveries while 12 confirmations are waited for", async (context) => {
+  test("120 recoveries of dust while 12 confirmations are pending", async (context) => {
     const hostile = await Promise.all(Array.from({ length: 120 }, () => recordOf({ chainId: 10 })));
     await save(hostile, attacker);
     await pay(hostile, 1n);
     await survive(context, hostile, 12);
   });
 
-  test("a transaction that every node refuses gives its nonce back at once", async (context) => {
+  test("a transaction that every node rejects releases its nonce immediately", async (context) => {
     let refused = 0;
     const running = startCore(store, world.chains(), (core) =>
       paced({
@@ -164,16 +164,16 @@ describe("good payments come through within 10 blocks of what they take without 
     await running.stop();
   });
 
-  describe("due addresses by the hundred, of which a pass takes three", () => {
+  describe("hundreds of due addresses, of which a pass processes three", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
-    test("those of another account come no later", async (context) => {
+    test("addresses of another account are not delayed", async (context) => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // Of an account that earlier tests left nothing to be looked at again.
+      // Of an account without records that still have to be looked at.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
@@ -181,7 +181,7 @@ describe("good payments come through within 10 blocks of what they take without 
     });
 
     test(
-      "control: those of the same account wait until the others are done",
+      "control: addresses of the same account wait until the others are done",
       control,
       async (context) => {
         await many(victim);
@@ -196,8 +196,8 @@ describe("good payments come through within 10 blocks of what they take without 
   });
 });
 
-describe("a rival who executes first", () => {
-  test("leaves an address that reads as done, not as failed", async (context) => {
+describe("a rival that executes first", () => {
+  test("leaves an address that counts as done, not as failed", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

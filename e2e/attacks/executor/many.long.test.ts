@@ -1,5 +1,5 @@
-// Addresses by the thousand, of one who has little to spend: what they cost the operator, in gas
-// and in calls of his provider, is bounded by the account, however many there are.
+// Thousands of addresses of an account with a small budget: their cost in gas and in calls to the
+// provider is limited by the account, regardless of their number.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -9,13 +9,13 @@ import { isAtRest, startCore } from "../../../service/testing/executor/executor.
 import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
-/** A noon: what takes an hour by the chain's clock stays within a day of budgets. */
+/** Noon, so that an hour by the chain's clock stays within a day of budgets. */
 const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
 const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
 
-/** Starts it with a budget for each account, and counts by method what it asks of the node. */
+/** Starts it with a budget for each account, and counts its requests to the node by method. */
 function start(context: TestContext, perAccountMax: bigint) {
   const asked: string[] = [];
   let passes = 0;
@@ -41,7 +41,7 @@ function start(context: TestContext, perAccountMax: bigint) {
   );
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
-  /** Until two more passes have ended: the second began after whatever was done before. */
+  /** Waits until two more passes have ended, of which the second began after everything before. */
   const aPass = async () => {
     const from = passes;
     await until("a pass has ended", async () => passes >= from + 2);
@@ -52,7 +52,7 @@ function start(context: TestContext, perAccountMax: bigint) {
 const reasonsOf = async (records: readonly AddressRecord[]) =>
   Promise.all(records.map(async ({ address }) => (await jobOf(address))?.reason));
 
-/** A block that many seconds later, and a pass at it. */
+/** Mines a block that many seconds later, and waits for a pass. */
 async function secondsPass(seconds: number, aPass: () => Promise<void>) {
   const { timestamp } = await world.client.getBlock();
   await world.client.setNextBlockTimestamp({ timestamp: timestamp + BigInt(seconds) });
@@ -61,7 +61,7 @@ async function secondsPass(seconds: number, aPass: () => Promise<void>) {
 }
 
 describe("paid addresses of an account that has spent its budget", () => {
-  test("are simulated a few times in an hour, not each minute", async (context) => {
+  test("are simulated a few times in an hour, not every minute", async (context) => {
     const [many, minutes] = [count(30, 400), count(30, 60)];
     const hostile = await fundedInBlock(many, attacker);
     const { aPass, simulations, stop } = start(context, 1n);
@@ -76,7 +76,7 @@ describe("paid addresses of an account that has spent its budget", () => {
     assert.ok(each <= 8, `${each} for each`);
   });
 
-  test("are looked at again at midnight, when there is a new budget", async (context) => {
+  test("are looked at again at midnight, with a new budget", async (context) => {
     const [record] = await fundedInBlock(1, attacker);
     const waiting = start(context, 1n);
     await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
@@ -88,8 +88,8 @@ describe("paid addresses of an account that has spent its budget", () => {
   });
 });
 
-describe("recoveries that a stranger makes first, so that ours find nothing", () => {
-  /** Dust for all; once ours are on their way, the stranger's goes before them. */
+describe("recoveries that another sender makes first, so that ours find nothing", () => {
+  /** Pays dust to all. After our transactions are sent, the other sender's are mined first. */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
     records: readonly AddressRecord[],
@@ -100,7 +100,7 @@ describe("recoveries that a stranger makes first, so that ours find nothing", ()
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // By then the nodes have all that the pass sends.
+    // By then, the nodes have everything that the pass sends.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));
@@ -110,16 +110,16 @@ describe("recoveries that a stranger makes first, so that ours find nothing", ()
     await until("ours are settled", () => isAtRest(store));
   };
 
-  /** Makes 30 records whose addresses were never used before. */
+  /** Creates 30 records with new addresses. */
   const fresh = async () => {
     const records = await Promise.all(Array.from({ length: 30 }, () => recordOf({ chainId: 10 })));
     await save(records, attacker);
     return records;
   };
 
-  test("cost the account's budget and no wei more", async (context) => {
+  test("cost no more than the account's budget", async (context) => {
     const control = start(context, plenty);
-    // The stranger's fees raise what the node suggests to us; from the second time on that stays.
+    // The other sender's fees raise the node's suggestion; from the second time on, it stays.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);
@@ -127,7 +127,7 @@ describe("recoveries that a stranger makes first, so that ours find nothing", ()
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // One in flight counts at its cap, some 18 times what it takes when it finds nothing.
+    // A pending recovery counts at its cap, about 18 times its cost if it finds nothing.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

@@ -1,5 +1,5 @@
-// An executor without money for gas: what waits for it costs the operator's node next to nothing,
-// and what it can pay for goes on.
+// An executor without money for gas: waiting addresses cost the operator's node almost nothing, and
+// affordable ones are executed.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, type TestContext, test } from "node:test";
@@ -9,13 +9,15 @@ import { startProxy } from "../../../service/testing/executor/rpc-proxy.ts";
 import { attacker, count, fatesOf, prepareAttack, until } from "./world.ts";
 
 const { world, store, fundedInBlock, jobOf } = await prepareAttack();
-/** It is the address of executorKey. */
+/** The address of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
-/** Each block has it: the money does not come to suffice by itself as empty blocks go by. */
+/**
+ * Each block has this base fee, so that the money does not suffice later because of empty blocks.
+ */
 const baseFeePerGas = 10n ** 9n;
-/** A transaction's cap is twice the base fee, and as much again is kept. */
+/** The cap of a transaction is twice the base fee, and the same amount is kept in reserve. */
 const moneyFor = (gas: bigint) => 2n * gas * (2n * baseFeePerGas + 2n * 10n ** 9n);
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -30,7 +32,7 @@ before(async () => {
 after(() => proxy.stop());
 afterEach(() => setMoney(plenty));
 
-/** Lets as much time pass, by both clocks, as lies between two looks at the balance. */
+/** Advances both clocks by the interval between two reads of the balance. */
 let aheadMs = 0;
 const passTime = async () => {
   aheadMs += 15_000;
@@ -61,14 +63,14 @@ const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
 describe("an executor without money for gas", () => {
-  test("tries each address once, then asks for its balance alone", async (context) => {
+  test("tries each address once, and then reads only its balance", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     const looks = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The pass that made them wait goes on to look at new records, after its report.
+    // After its report, the pass that made them wait also looks at new records.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
@@ -78,7 +80,7 @@ describe("an executor without money for gas", () => {
       await until("it has looked", async () => looks() > earlier);
     }
     assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
-    // With the nonce, it is read once a minute besides.
+    // Read once a minute, together with the nonce.
     assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
     context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
 
@@ -102,7 +104,7 @@ describe("an executor without money for gas", () => {
     assert.ok(sent >= 3, `${sent} transactions`);
   });
 
-  test("executes what it can pay for, whoever else waits", async (context) => {
+  test("executes what it can pay for, regardless of waiting addresses", async (context) => {
     const call = {
       target: world.token,
       function: "transfer(address to, uint256 amount)",

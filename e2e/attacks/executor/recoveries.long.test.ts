@@ -1,4 +1,4 @@
-// Returning money: many addresses share a transaction, and one that is hostile costs itself alone.
+// Returning money: many addresses share a transaction, and a hostile one affects only itself.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -20,7 +20,9 @@ import {
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
-/** Takes coin where its sender began the transaction, as when simulated; else burns all it gets. */
+/**
+ * Accepts coin if its sender started the transaction, as in a simulation; otherwise burns all gas.
+ */
 const burnsWhenSent = "0x323314600a575b6006565b00";
 
 const recoveries = async () => {
@@ -28,7 +30,7 @@ const recoveries = async () => {
   return rows.filter(({ kind, state }) => kind === "recover" && state === "settled");
 };
 
-/** Money on the wrong chain, which goes back whenever somebody looks. */
+/** Money on the wrong chain, which can be returned at any time. */
 const misplaced = (many: number, change: object = {}) =>
   Promise.all(Array.from({ length: many }, () => recordOf({ chainId: 10, ...change })));
 
@@ -36,7 +38,7 @@ const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
 describe("money to be returned to many addresses", () => {
-  test("goes in few transactions; one that burns its share fails alone", async (context) => {
+  test("uses few transactions; one that burns its share fails separately", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {
@@ -57,7 +59,7 @@ describe("money to be returned to many addresses", () => {
     await until("what returned them is settled", () => isAtRest(store));
     const sent = (await recoveries()).length;
     assert.ok(sent > 0 && sent <= Math.ceil(good.length / 20), `${sent} transactions`);
-    // The token of the hostile ones went back too: only the coin was refused.
+    // The token of the hostile addresses was returned; only the coin was rejected.
     await until("the hostile ones were tried", async () => {
       const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job !== undefined && job.recovery_failures > 0);
@@ -71,10 +73,10 @@ describe("money to be returned to many addresses", () => {
   });
 });
 
-describe("a block that holds less than the executor would send", () => {
+describe("a block with a lower gas limit than the executor would use", () => {
   const setLimit = (gasLimit: bigint) => world.client.setBlockGasLimit({ gasLimit });
 
-  test("a recovery waits with its reason at no nonce, or goes token by token", async (context) => {
+  test("a recovery waits with its reason, or is sent token by token", async (context) => {
     const [record] = await misplaced(1);
     await save([record!], victim);
     await pay([record!], 5n);
@@ -115,11 +117,11 @@ describe("a block that holds less than the executor would send", () => {
   });
 });
 
-describe("a token that is the native coin seen another way", () => {
-  /** balanceOf answers the native balance; everything else answers true and does nothing. */
+describe("a token that is another view of the native coin", () => {
+  /** balanceOf returns the native balance; all other functions return true and do nothing. */
   const coin: Hex = "0x5f3560e01c6370a082311460165760015f5260205ff35b600435315f5260205ff3";
 
-  test("counts once: the token is returned, and the coin beside it is not", async (context) => {
+  test("counts once: the token is returned, and the same coin is not", async (context) => {
     const token = await contract(coin);
     const { timestamp } = await world.client.getBlock();
     const record = await recordOf({ token, expirationTimestamp: Number(timestamp) - 1 });
@@ -127,7 +129,7 @@ describe("a token that is the native coin seen another way", () => {
     await world.client.setBalance({ address: record.address, value: 10n ** 17n });
     const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
     context.after(running.stop);
-    // Paid before it is created: no log told of it, so the look at new records does.
+    // Paid before it was created, so no log reported it; the look at new records finds it.
     await save([record], victim);
     await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);
     const sent = (await recoveries()).at(-1)!;

@@ -1,5 +1,5 @@
-// Calls that tell a simulation from a transaction by what a block or the gas price shows: they are
-// simulated with what the transaction will meet, so they fail where it costs nothing.
+// Calls that distinguish a simulation from a transaction by the block or the gas price: they are
+// simulated with the transaction's conditions, so they fail without cost.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
@@ -12,7 +12,7 @@ import { attacker, fatesOf, prepareAttack, until } from "./world.ts";
 
 const attack = await prepareAttack();
 const { world, store, fundedInBlock, jobOf } = attack;
-/** It is the address of executorKey. */
+/** The address of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 afterEach(() => setMoney(parseEther("100")));
@@ -32,7 +32,7 @@ const refusesWhere = (
 
 const goTo = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-/** Whether it came to a transaction, once the first attempt is over. */
+/** Whether a transaction was sent, after the first attempt. */
 async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: string[]) {
   const running = startCore(store, world.chains(rpcUrls));
   context.after(running.stop);
@@ -46,10 +46,10 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
   return wasSent();
 }
 
-/** So these calls cannot be told from honest ones there: the control's case is the only one. */
+/** There, these calls are indistinguishable from honest ones, as only the control shows. */
 const skip = isHardhat && "hardhat simulates with no other balance and in no other block";
 
-describe("calls that succeed in the newest block alone", () => {
+describe("calls that succeed only in the newest block", () => {
   for (const [opcode, comparison, field] of [
     ["number", "above", "number"],
     ["timestamp", "above", "timestamp"],
@@ -65,7 +65,7 @@ describe("calls that succeed in the newest block alone", () => {
     });
   }
 
-  test("control: an endpoint that takes no other block simulates on it", async (context) => {
+  test("control: an endpoint that accepts no other block simulates on it", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };
@@ -81,7 +81,7 @@ describe("calls that succeed in the newest block alone", () => {
   });
 });
 
-describe("calls that succeed where gas has no price", () => {
+describe("calls that succeed if gas has no price", () => {
   const fickle = refusesWhere("gasPrice", "above", 0n);
 
   test("are not sent by a key with little coin", { skip }, async (context) => {
@@ -92,7 +92,7 @@ describe("calls that succeed where gas has no price", () => {
     assert.equal(await isSent(context, record!), false);
   });
 
-  test("are no part of a recovery", { skip }, async (context) => {
+  test("are not included in a recovery", { skip }, async (context) => {
     const recovery = await attack.contract(fickle);
     const [record] = await fundedInBlock(1, attacker, { chainId: 10, recovery });
     await world.client.sendTransaction({

@@ -1,5 +1,5 @@
-// A chain, a store and an executor that strangers attack, and the law that holds at the end of each
-// attack: good payments of others came through, and nobody's budget was exceeded.
+// A chain, a store, and an executor under attack, with the rules that are checked after each
+// attack: payments of other accounts were executed, and no budget was exceeded.
 
 import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
@@ -11,19 +11,19 @@ import { partsFor, prepare } from "../../../service/testing/executor/executor.ts
 
 export { fatesOf, testConfig, until };
 
-/** Long form: npm run test:long sets it. */
+/** Long form, which npm run test:long sets. */
 const isLong = process.env.TESTS === "long";
 export const count = (short: number, long: number) => (isLong ? long : short);
-/** Options of a slow control: it shows that an attack is one, and holds no promise. */
+/** Options of a slow control, which shows that the attack works and tests no promise. */
 export const control = { skip: isLong ? false : "npm run test:long" };
 
 export const attacker = "acc_bad00000000000000000000a";
 export const victim = "acc_900d0000000000000000000a";
 
-/** Burns all gas it is given, whatever it is called with: JUMPDEST PUSH0 JUMP. */
+/** Burns all its gas for any call: JUMPDEST PUSH0 JUMP. */
 export const burnsAll: Hex = "0x5b5f56";
 
-/** Burns 27 million gas, then accepts: loops while start - GAS is below that. */
+/** Burns 27 million gas, and then accepts: loops while start - GAS is below that. */
 export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
 /** `rounds` of the blake2f precompile, one gas each and slow for a node; fails with less gas. */
@@ -31,8 +31,8 @@ export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
 /**
- * Blocks at the executor's own pace: one every so many milliseconds, but none before a pass of it
- * has ended since the last. So a wait in blocks says what the executor did, not the machine.
+ * Mines a block every few milliseconds, but only after a pass has ended since the last block.
+ * Waiting times in blocks therefore depend on the executor, not on the machine.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let passes = 0;
@@ -54,9 +54,10 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * Simulations take no time by the executor's clock, which stands during a pass, and have as long as
- * any call. A loaded machine would make the account slow: then each is asked for by itself, in
- * requests of one call, and those of a block are sent in transactions of several passes.
+ * Simulations take no time by the executor's clock, which does not advance during a pass, and have
+ * the timeout of any call. On a loaded machine, the account would count as slow: then each is
+ * simulated separately, in requests of one call, and the addresses of a block are sent in several
+ * passes.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();
@@ -92,7 +93,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
   const pay = (records: readonly AddressRecord[], amount?: bigint) =>
     world.pay(records.map((r) => ({ to: r.address, amount: amount ?? BigInt(r.intent.amount) })));
 
-  /** New addresses of the account, and their payments, which wait for a block. */
+  /** Creates addresses of the account and their payments, which wait for a block. */
   const funded = async (many: number, accountId: string, change: object = {}) => {
     const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
     await save(records, accountId);
@@ -108,13 +109,13 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
     save,
     pay,
     funded,
-    /** Does what `funded` does, and waits until the payments are in a block. */
+    /** Like `funded`, and waits until the payments are in a block. */
     async fundedInBlock(many: number, accountId: string, change: object = {}) {
       const records = await funded(many, accountId, change);
       await world.mine();
       return records;
     },
-    /** A contract with this code at an address of its own. */
+    /** Deploys a contract with this code at a new address. */
     async contract(code: Hex): Promise<Hex> {
       const address = getAddress(`0x${(0xc0de0000n + ++contracts).toString(16).padStart(40, "0")}`);
       await world.client.setCode({ address, bytecode: code });
@@ -141,7 +142,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Makes intents of the attacker's own, open for a day. */
+/** Creates intents of the attacker, open for a day. */
 function recordMaker({ client, token }: Prepared["world"]) {
   let salt = 0n;
   return async (change: object = {}): Promise<AddressRecord> => {
@@ -179,7 +180,7 @@ async function blocksWaited(
     .map(({ blockNumber }) => Number(blockNumber - from));
 }
 
-/** Sums, in wei, what the account was charged on all days and the caps of what is in flight. */
+/** Sums the charges of the account on all days and the caps of pending transactions, in wei. */
 async function readCharged({ db }: Prepared["store"], accountId: string): Promise<bigint> {
   const rows = await db
     .selectFrom("executor_account_spending")
@@ -191,11 +192,14 @@ async function readCharged({ db }: Prepared["store"], accountId: string): Promis
 
 export type Attack = Awaited<ReturnType<typeof prepareAttack>>;
 
-/** Every unit that entered an address left by its calls or to its recovery, or is still there. */
+/**
+ * Checks that every unit that entered an address left by its calls or to its recovery, or is still
+ * there.
+ */
 export async function assertAccounted(
   { world }: Attack,
   records: readonly AddressRecord[],
 ): Promise<void> {
-  // fatesOf throws where units are missing or an address executed twice.
+  // fatesOf throws if units are missing or an address was executed twice.
   assert.equal((await fatesOf(world, records)).length, records.length);
 }

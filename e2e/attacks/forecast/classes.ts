@@ -1,5 +1,5 @@
-// Ways in which an intent is right or goes wrong, as people make them: written from what can happen
-// to money, and not from what a check looks for.
+// Ways in which an intent succeeds or goes wrong, based on what can happen to money and not on what
+// a check looks for.
 
 import { factoryAddress, type Hex } from "executable-address";
 import { concat, getAddress, toHex, zeroAddress } from "viem";
@@ -32,7 +32,7 @@ export function openClasses(kit: Kit): Classes {
   };
 }
 
-/** The money reaches whom it is meant for. */
+/** The money reaches its intended recipient. */
 const rightOnes = ({
   world,
   tokens,
@@ -85,7 +85,7 @@ const rightOnes = ({
     ]),
 });
 
-/** The money goes to what cannot use it, or to nobody, or a call fails. */
+/** The money goes to an address that cannot use it, or a call fails. */
 const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes => ({
   "to the token": plainTo(usual),
   "to another token": plainTo(tokens.silent!),
@@ -103,7 +103,7 @@ const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes
     make((all) => [pay(usual, owner, all), world.onShop("burnGas()")]),
 });
 
-/** The calls take another amount than the intent's, or may later. */
+/** The calls take another amount than the intent's, now or later. */
 const wrongSums = ({ world, usual, shopPay, make }: Hands): Classes => ({
   "more than there is": () => make((all) => [pay(usual, owner, all + 1n)]),
   "less than there is": () => make((all) => [pay(usual, owner, all - all / 3n)]),
@@ -116,7 +116,7 @@ const wrongSums = ({ world, usual, shopPay, make }: Hands): Classes => ({
     make((all) => [approve(usual, world.target, all - 1n), shopPay(usual, all)]),
 });
 
-/** The token takes a part of it, or refuses. */
+/** The token takes a fee, or rejects transfers. */
 const wrongTokens = ({ tokens, make, plainTo, fiatWith }: Hands): Classes => ({
   "a token that takes a fee": plainTo(owner, tokens.fee),
   "a token that moves half": plainTo(owner, tokens.half),
@@ -131,7 +131,7 @@ const wrongTokens = ({ tokens, make, plainTo, fiatWith }: Hands): Classes => ({
   },
 });
 
-/** Money that is left or late goes back to where nobody can use it. */
+/** Excess or late money goes to an address where nobody can use it. */
 const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): Classes => ({
   "back to one who is blocked": async () => {
     const token = await fiatWith("setBlocked", [friend, true]);
@@ -143,7 +143,7 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
   "back to a contract that only stands there": returning(() => world.withCode("0x00")),
 });
 
-/** A call succeeds now and not for as long as the intent is open, or not for everybody. */
+/** A call succeeds now, but not until the expiry, or not for every sender. */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>
     make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "60")]),
@@ -158,7 +158,7 @@ const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes 
   },
 });
 
-/** The amount is not what the one who wrote it meant. */
+/** The amount is not the intended one. */
 const mistakes = ({ usual, make }: Hands): Classes => ({
   "25 base units for 25 tokens": () =>
     mistaken(make((all) => [pay(usual, owner, all)], { amount: "25" })),

@@ -1,5 +1,5 @@
-// A check foretells what becomes of an intent: of those that go wrong nearly all have a finding, of
-// those with a finding nearly all go wrong. TESTS=long: ten intents of each class.
+// A check predicts the outcome of an intent: nearly all intents that go wrong have a finding, and
+// nearly all intents with a finding go wrong. TESTS=long uses ten intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -54,7 +54,7 @@ describe("a check as a forecast", () => {
   });
   after(() => world?.stop());
 
-  test("recall and precision of at least 0.97 over 40 classes and more", async (t) => {
+  test("has a recall and precision of at least 0.97 over at least 40 classes", async (t) => {
     const depths = { confirmations: 12, paymentConfirmations: 0, executionGasMax: 1_000_000 };
     const check = openChecks({ ...world.chain, tokens: listed, ...depths });
     const count = { hits: 0, missed: 0, alarms: 0, clean: 0 };

@@ -1,4 +1,4 @@
-// What the classes of intents are made of: calls, and the contracts and tokens that they meet.
+// The parts of the classes of intents: calls, contracts, and tokens.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { concat, encodeFunctionData, pad, parseAbi, toHex } from "viem";
@@ -13,19 +13,19 @@ type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {
   readonly record: AddressRecord;
-  /** Nobody can see it on the chain: what the one who wrote it meant. */
+  /** Not visible on chain: the intention of the author. */
   readonly isMistake?: boolean;
 };
 
 export type Kit = {
   readonly world: SimulatedWorld;
   readonly tokens: Readonly<Record<string, Hex>>;
-  /** Contracts that can send money on. */
+  /** Contracts that can forward money. */
   readonly movers: Map<Hex, Mover>;
-  /** Another number each time, of some tokens of six decimals. */
+  /** Another amount each time, of some tokens with six decimals. */
   amount(): bigint;
   send(to: Hex, data: Hex): Promise<void>;
-  /** A token whose issuer can pause it and block people. */
+  /** A token whose issuer can pause it and block accounts. */
   newFiat(): Promise<Hex>;
 };
 
@@ -95,11 +95,11 @@ export const approve = (token: Hex, spender: Hex, amount: bigint): Call => ({
 
 export const visit = (target: Hex): Call => ({ target, function: "visit()", args: [] });
 
-/** Makes contracts whose owner can send on what they were paid, and code that keeps hours. */
+/** Deploys contracts whose owner can forward received money, and code with opening hours. */
 function contractsOf({ world, movers }: Kit) {
   const { withCode } = world;
 
-  /** A wallet: it calls the first word of what it is sent with the rest of it. */
+  /** A wallet that calls the first word of its calldata with the rest. */
   async function wallet(): Promise<Hex> {
     const address = await withCode("0x6020360360205f375f5f602036035f5f5f355af15000");
     movers.set(address, (token, amount) =>
@@ -111,7 +111,7 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** A clone of a wallet, as EIP-1167 has it. */
+  /** A clone of a wallet (EIP-1167). */
   async function clone(): Promise<Hex> {
     const of = await wallet();
     const code = concat(["0x363d3d373d3d3d363d73", of, "0x5af43d82803e903d91602b57fd5bf3"]);
@@ -130,7 +130,7 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** Code that takes a visit until `seconds` from now, or from then on. */
+  /** Code that accepts calls only until `seconds` from now, or only after that. */
   async function before(seconds: number, opens = false): Promise<Hex> {
     const { timestamp } = await world.client.getBlock();
     const end = toHex(timestamp + BigInt(seconds), { size: 8 });

@@ -1,5 +1,5 @@
-// Tries an intent on the chain: it is paid as payers pay, executed now and at its last second
-// by another with less gas, and returned when it is over.
+// Tries an intent on the chain: pays it, executes it immediately and in its last second by another
+// account with less gas, and returns the money at the end.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
@@ -8,7 +8,7 @@ import { payer, recoverData } from "../../../service/testing/chain/world.ts";
 import type { Case, Kit } from "./hands.ts";
 
 const { abi } = demoToken;
-/** The executor's ceiling for one execution. */
+/** The executor's limit for one execution. */
 const gasMax = 1_000_000n;
 const others: Hex = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720";
 const nobodys: ReadonlySet<Hex> = new Set<Hex>([
@@ -17,7 +17,7 @@ const nobodys: ReadonlySet<Hex> = new Set<Hex>([
   factoryAddress,
 ]);
 
-/** @returns what went wrong; undefined where all is as it should be */
+/** @returns what went wrong; undefined if everything is as it should be */
 export async function wrongOf({ record, isMistake }: Case, kit: Kit): Promise<string | undefined> {
   const { client } = kit.world;
   const { address, intent } = record;
