@@ -1,5 +1,5 @@
-// The user documentation is true: links lead somewhere, what is said to be accepted is accepted,
-// and what is said to be refused is refused for the reason given, by the real service.
+// Tests the user documentation with the real service: links, accepted examples, and rejected
+// examples with their reasons.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -148,7 +148,7 @@ describe("docs/intents.md", () => {
   const [intent, call] = blocks("intents.md", "json").map((text) => JSON.parse(text));
   const rows = [...read("intents.md").matchAll(/^\| `(".*)` \| `(.*)` \| `(.*)` \| (.*) \|$/gm)];
 
-  test("its examples are accepted as they stand", async () => {
+  test("accepts its examples", async () => {
     assert.deepEqual((await create(intent)).json().intent, { ...intent });
     const other = { ...intent, calls: [call] };
     assert.deepEqual((await create(other)).json().intent, other);

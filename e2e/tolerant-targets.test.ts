@@ -54,7 +54,7 @@ type Target = { name: string; address: Hex; worker: Hex; intent: Omit<Intent, "s
 const targets: Target[] = [];
 for (const [name, called] of Object.entries(functions)) targets.push(await bring(name, called));
 
-describe("targets that go on where their inner work failed", () => {
+describe("targets that continue after their inner work failed", () => {
   for (const [index, target] of targets.entries()) {
     test(`${target.name}: the factory refuses the least limit it is content with`, async () => {
       // The service does not know this address, so only this test executes it.

@@ -82,7 +82,7 @@ describe("hides payment options until the payer presses a button", () => {
   });
 });
 
-describe("whose clock decides", () => {
+describe("the clock", () => {
   test("uses the chain's clock, regardless of the payer's device", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };

@@ -90,7 +90,7 @@ async function bundleFiles(code: string) {
 /** Returns the first file of a bundle of `code`. */
 const bundle = async (code: string): Promise<string> => (await bundleFiles(code))[0]!.code;
 
-/** Returns how much a page loads at first for `code`, and what it loads later, by module. */
+/** Returns the bytes that a page loads at first for `code`, and later bytes by module. */
 async function weigh(code: string) {
   const files = await bundleFiles(code);
   const first = new Set<string>();

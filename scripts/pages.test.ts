@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { after, beforeEach, describe, mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-// In a tree of its own, with a build that does what the test wants: the pages there may be missing.
+// Runs in a separate tree with a build of the test, so that pages can be missing.
 const root = realpathSync(mkdtempSync(join(tmpdir(), "pages-")));
 after(() => rmSync(root, { recursive: true }));
 const write = (path: string, text: string) => {
@@ -39,12 +39,12 @@ describe("buildPages", () => {
   });
   after(() => mock.restoreAll());
 
-  test("leaves the pages it was given where the sources are not there", () => {
+  test("keeps the existing pages if the sources are missing", () => {
     buildPages();
     assert.deepEqual(said, []);
   });
 
-  test("says that only the API is served, or old pages, where nothing can build them", () => {
+  test("says that only the API or old pages are served if the build tools are missing", () => {
     write("web/index.html", "");
     buildPages();
     write("web/dist/index.html", "");
@@ -58,7 +58,7 @@ describe("buildPages", () => {
     ]);
   });
 
-  test("an error where the build fails", () => {
+  test("throws if the build fails", () => {
     write("node_modules/vite/package.json", "{}");
     write("web/build.ts", "process.exit(1);");
     assert.throws(buildPages, { message: "building the pages failed; see vite's output above" });

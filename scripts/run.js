@@ -1,8 +1,8 @@
-// `node scripts/run.js ARGUMENT...` is `node ARGUMENT...` on a Node that runs TypeScript: the one
-// npm was started with, or else the one that npm ci brought along. It is found by its package,
-// since npm before 11 deletes node_modules/.bin/node when it skips the packages of other platforms.
+// `node scripts/run.js ARGUMENT...` is `node ARGUMENT...` with a Node that runs TypeScript: the
+// running one, or else the one that npm ci installed. That one is found by its package, because npm
+// before 11 deletes node_modules/.bin/node when it skips the packages of other platforms.
 //
-// Plain JavaScript: here an old Node must get as far as a sentence.
+// Plain JavaScript, so that an old Node can print an error message.
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";

@@ -9,7 +9,7 @@ export const deployments = ["one server on SQLite", "two servers on one PostgreS
 
 export type Kind = (typeof deployments)[number];
 
-/** Both in the long form (`npm run test:long`), and `short` alone in `npm test`. */
+/** Returns both in the long form (`npm run test:long`), and only `short` in `npm test`. */
 export const longOr = (short: Kind): readonly Kind[] =>
   process.env.TESTS === "long" ? deployments : [short];
 

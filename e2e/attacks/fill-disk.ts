@@ -30,7 +30,7 @@ type Cycle = {
   isPostgresRestarted: boolean;
 };
 
-/** `kept` were acknowledged, `lost` of them are not in the database. */
+/** `kept` creates were acknowledged, and `lost` acknowledged creates are not in the database. */
 export type Told = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
 
 const roomBytes = 2 ** 20;

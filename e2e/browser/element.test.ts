@@ -457,7 +457,7 @@ describe("<executable-recovery>", () => {
   });
 });
 
-describe("the example of a shop", () => {
+describe("the example shop", () => {
   test("creates an address with a client ID, is paid, and completes", async () => {
     page = await openFresh(browser);
     const faults = listenForFaults(page);

@@ -302,7 +302,7 @@ describe("every way to read the page pays the address itself", () => {
   }
 });
 
-describe("what is known, and since when", () => {
+describe("the status and its age", () => {
   test("paid but unable to run: shows the reason and the date of the return", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page.getByText("can’t complete now: step 2: “no contract is there”").waitFor();
@@ -359,7 +359,7 @@ describe("what is known, and since when", () => {
   });
 });
 
-describe("money that is not the payment", () => {
+describe("money that does not count", () => {
   test("names the coin, and shows an unlisted token in base units", async () => {
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
@@ -376,7 +376,7 @@ describe("money that is not the payment", () => {
   });
 });
 
-describe("what would happen now", () => {
+describe("the expected result", () => {
   /** Beside the card on a screen that is wide enough. */
   const section = () =>
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
@@ -431,7 +431,7 @@ describe("what would happen now", () => {
   });
 });
 
-describe("who asks", () => {
+describe("the requester", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
   test("the operator's label names a contract only if it gets all the money", async () => {
@@ -482,7 +482,7 @@ describe("who asks", () => {
   });
 });
 
-describe("a shop that a link names", () => {
+describe("the shop in a link", () => {
   const keys = generateKeyPairSync("ed25519");
   const privateKey = keys.privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
   const { x } = keys.publicKey.export({ format: "jwk" });
@@ -531,7 +531,7 @@ describe("a shop that a link names", () => {
   });
 });
 
-describe("an honest one", () => {
+describe("an honest intent", () => {
   test("describes the payment in words, and each call when opened", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
@@ -578,7 +578,7 @@ const fixed = (amount: string) =>
     salt: `0x${"07".repeat(32)}`,
   });
 
-describe("what a payer compares and types has one reading", () => {
+describe("values that a payer compares or types are unambiguous", () => {
   test("shows the ends and the middle of the address, like the wallet", async () => {
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
@@ -603,7 +603,7 @@ describe("what a payer compares and types has one reading", () => {
   }
 });
 
-describe("whose the money is if something goes wrong", () => {
+describe("the return address", () => {
   test("is above the QR code on a phone, beside it on a desktop, and read first", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
@@ -649,7 +649,7 @@ describe("whose the money is if something goes wrong", () => {
   });
 });
 
-describe("a browser that is not as most are", () => {
+describe("an unusual browser", () => {
   test("works with blocked storage", async () => {
     const page = await open();
     const faults = listenForFaults(page);
@@ -675,7 +675,7 @@ describe("a browser that is not as most are", () => {
   });
 });
 
-describe("an explorer that the operator names", () => {
+describe("the block explorer", () => {
   test("links the address and its transaction, unless the URL is unsafe", async () => {
     let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
@@ -719,7 +719,7 @@ async function assertSoundAt(page: Page, path: string) {
 }
 
 // Last, because it advances the chain's clock.
-describe("an address that is over without having run", () => {
+describe("an address that expired or was returned", () => {
   before(() => expire(service, 600, [returned]));
 
   test("says so, offers no payment, and passes the checks in light and dark", async () => {

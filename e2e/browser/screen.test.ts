@@ -273,7 +273,7 @@ describe("a narrow screen with text of double size", () => {
   }
 });
 
-describe("the picture beside an address", () => {
+describe("the identicon", () => {
   test("depends only on the address, and is symmetric", async () => {
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));

@@ -120,7 +120,7 @@ describe("dust that must be returned", () => {
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
   };
 
-  /** Dust comes `rounds` times, each time after the last went back, and then once more. */
+  /** Sends dust `rounds` times, each time after the last was returned, and then a last time. */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {

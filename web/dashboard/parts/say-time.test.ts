@@ -8,7 +8,7 @@ const now = new Date("2026-01-15T12:00:00Z");
 const said = (seconds: number) =>
   sayTime(new Date(now.getTime() + seconds * 1000), now, sayWith(en));
 
-describe("moments in words", () => {
+describe("relative times", () => {
   const cases: [number, string][] = [
     [-10, "just now"],
     [10, "in a moment"],
