@@ -118,9 +118,9 @@ export function openTryChain(chainId: number) {
     /** JSON-RPC, as far as receivers ask it. */
     call: (async (method, params) => {
       await trouble.heldUntil;
-      if (trouble.isSilent) throw new RpcError(-32000, "the node has no say now");
+      if (trouble.isSilent) throw new RpcError(-32000, "the node is unavailable");
       const answer = answers[method];
-      if (!answer) throw new RpcError(-32601, `${method} is not known here`);
+      if (!answer) throw new RpcError(-32601, `${method} is not supported`);
       return answer(blocks, params, chainId) ?? null;
     }) as Rpc,
   };

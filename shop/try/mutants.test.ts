@@ -101,7 +101,7 @@ function openReceiver(settings: Record<string, string>, flaw: Flaw): Receiver {
 
 type Flaw = (tools: Tools) => Partial<Steps>;
 
-const plain = "delivers what is paid, once";
+const plain = "delivers a paid order once";
 const isReferenceOf =
   ({ data }: ServiceEvent) =>
   (order: Order) =>
@@ -110,21 +110,21 @@ const isReferenceOf =
 /** By flaw: the check that finds it, and whether the plain delivery fails too. */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
   "believes what is signed": {
-    fails: "delivers nothing for an unpaid order that is told as executed",
+    fails: "delivers nothing if an unpaid order is reported as executed",
     flaw: () => ({
       prove: async ({ type, data }) =>
         ({ address: data.address, fact: type.replace("address.", "") }) as ProvedEvent,
     }),
   },
   "finds the order by the reference that an event names": {
-    fails: "delivers nothing for a payment to a stranger under its reference",
+    fails: "delivers nothing for a payment to a foreign address with its reference",
     flaw: ({ orders, client, proof }) => ({
       find: (event) => orders.find(isReferenceOf(event)),
       prove: (event) => proveEvent(event, client, proof),
     }),
   },
   "finds the order by reference if the API key is said to have made the address": {
-    fails: "delivers nothing for a stranger that is told as the shop's own",
+    fails: "delivers nothing for a foreign address reported as the shop's own",
     flaw: ({ orders, client, proof }) => ({
       find: (event) =>
         event.data.createdBy === "api_key" ? orders.find(isReferenceOf(event)) : undefined,
@@ -132,7 +132,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "proves the event's address and delivers the order that it names": {
-    fails: "delivers nothing for an order that a true event of another names",
+    fails: "delivers nothing for an order that another order's event names",
     flaw: ({ orders, isNew, send }) => ({
       deliver(_, __, event) {
         const order = orders.find(isReferenceOf(event));
@@ -141,46 +141,46 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "proves before it answers, and answers 2xx when its node is down": {
-    fails: "delivers once its node answers again",
+    fails: "delivers after its node responds again",
     flaw: ({ handle }) => ({ accept: (event) => handle(event).catch(() => {}) }),
   },
   "proves before it answers": {
-    fails: "answers before its node does",
+    fails: "responds to the webhook before its node responds",
     flaw: ({ handle }) => ({ accept: handle }),
   },
   "delivers when the money is there": {
-    fails: "delivers nothing for an order that is funded and not executed",
+    fails: "delivers nothing for an order that is only funded",
     flaw: () => ({ isPaid: ({ fact }) => fact === "funded" || fact === "executed" }),
   },
   "delivers for a proved payment": {
-    fails: "delivers nothing for a payment alone",
+    fails: "delivers nothing for an event of a single payment",
     flaw: () => ({ isPaid: ({ fact }) => fact === "payment" || fact === "executed" }),
   },
   "delivers for an address that is over, whatever became of it": {
-    fails: "delivers nothing for an order whose money went back",
+    fails: "delivers nothing for an order whose money was returned",
     flaw: () => ({ isPaid: ({ fact }) => fact === "recovered" || fact === "executed" }),
   },
   "delivers for any fact that is proved": {
-    fails: "delivers nothing for an event of an execution that was reverted",
+    fails: "delivers nothing for a reverted execution",
     flaw: () => ({ isPaid: ({ fact }) => fact !== "outdated" && fact !== "unknown" }),
   },
   "delivers for each event": {
-    fails: "delivers once, though the event comes again later under its id",
+    fails: "delivers once if the event is repeated later with the same ID",
     flaw: ({ send }) => ({ deliver: send }),
   },
   "remembers ids of events, and not what it delivered": {
-    fails: "delivers once, though the fact comes under two ids",
+    fails: "delivers once if two events report the same execution",
     flaw: ({ isNew, send }) => ({ deliver: (order, _, { id }) => isNew(id) && send(order) }),
   },
   "remembers transactions, and not what it delivered": {
-    fails: "delivers once what was delivered, taken back and executed again",
+    fails: "delivers once if the execution is removed after delivery and repeated",
     flaw: ({ isNew, send }) => ({
       deliver: (order, fact) =>
         isNew(String("transactionHash" in fact && fact.transactionHash)) && send(order),
     }),
   },
   "looks whether goods have left, and sends them later": {
-    fails: "delivers once, though the event comes five times at once",
+    fails: "delivers once if the event arrives five times simultaneously",
     flaw({ handle, send }) {
       const gone = new Set<string>();
       return {
@@ -195,7 +195,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     },
   },
   "is done with an address after its first event": {
-    fails: "takes payments, and delivers once though each is told",
+    fails: "accepts events of single payments, and delivers once",
     flaw: ({ orders, isNew }) => ({
       find: ({ data }) =>
         isNew(`first ${data.address}`)
@@ -204,7 +204,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "is done with an order after a lie about it": {
-    fails: "delivers what is paid after a lie about it",
+    fails: "delivers a paid order after a false event about it",
     flaw: ({ isNew, proof }) => ({
       async prove(event, { record }) {
         if (!isNew(`lie ${record.address}`)) throw new WebhookError("there was a lie about it");
@@ -214,7 +214,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "waits for funded before executed": {
-    fails: "delivers once, though executed comes before funded",
+    fails: "delivers once if executed arrives before funded",
     failsPlain: true,
     flaw: ({ isNew }) => {
       const funded = new Set<string>();
@@ -227,7 +227,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     },
   },
   "works on events in order, and stops at one that fails": {
-    fails: "delivers what stands behind events that it cannot use",
+    fails: "delivers for the valid event after events that it cannot use",
     flaw: ({ handle }) => {
       let before = Promise.resolve();
       return {
@@ -239,7 +239,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     },
   },
   "refuses types that it does not know": {
-    fails: "takes an event of a type that it does not know",
+    fails: "accepts an event of an unknown type",
     flaw: ({ secret }) => ({
       async verify(body, headers) {
         const event = await verifyWebhook(body, headers, { secret });
@@ -249,11 +249,11 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "does not verify": {
-    fails: "refuses a delivery without a right signature",
+    fails: "rejects a delivery without a valid signature",
     flaw: () => ({ verify: async (body) => JSON.parse(body) }),
   },
   "verifies, and reads another id": {
-    fails: "refuses an event under another's id",
+    fails: "rejects an event with another event's ID",
     flaw: ({ secret }) => ({
       async verify(body, headers) {
         const event: ServiceEvent = JSON.parse(body);
@@ -265,13 +265,13 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "takes signatures of an hour ago": {
-    fails: "refuses a delivery signed ten minutes ago",
+    fails: "rejects a delivery signed ten minutes ago",
     flaw: ({ secret }) => ({
       verify: (body, headers) => verifyWebhook(body, headers, { secret, toleranceSeconds: 3600 }),
     }),
   },
   "takes signatures of times to come": {
-    fails: "refuses a delivery signed ten minutes ahead",
+    fails: "rejects a delivery signed ten minutes in the future",
     flaw: ({ secret }) => ({
       verify(body, headers) {
         const now = Math.max(Date.now(), Number(headers["webhook-timestamp"]) * 1000);
@@ -280,14 +280,14 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "verifies what it has parsed and written again": {
-    fails: "delivers for a body with spaces, whose bytes are signed as they are",
+    fails: "delivers for a body with spaces, whose exact bytes are signed",
     flaw: ({ secret }) => ({
       verify: (body, headers) =>
         verifyWebhook(JSON.stringify(JSON.parse(body)), headers, { secret }),
     }),
   },
   "reads the first signature only": {
-    fails: "delivers for two signatures, as during a rotation of the secret",
+    fails: "delivers if there are two signatures, as after a rotation of the secret",
     flaw: ({ secret }) => ({
       verify(body, headers) {
         const [first = ""] = headers["webhook-signature"]!.split(" ");
@@ -307,7 +307,7 @@ async function tryAll(
   const say = (line: string) => lines.push(line);
   const { passed, tried } = await tryReceiver({ ...where, form: "", say, ...(only && { only }) });
   await close();
-  const failed = lines.filter((line) => line.startsWith("NO ")).map((line) => line.slice(5));
+  const failed = lines.filter((line) => line.startsWith("FAIL")).map((line) => line.slice(6));
   assert.equal(tried - passed, failed.length);
   if (only) assert.equal(tried, only.length, "every name is that of a check");
   return failed;

@@ -54,8 +54,8 @@ async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Pro
 
 const renamed = (event: ServiceEvent): ServiceEvent => ({ ...event, id: `${event.id}_again` });
 
-const refuses = (name: string, spoiled: Spoiled): Trial => ({
-  name: `refuses ${name}`,
+const rejects = (name: string, spoiled: Spoiled): Trial => ({
+  name: `rejects ${name}`,
   needsGoods: false,
   async run({ strange, eventOf, send }) {
     return !isTaken(await send(await eventOf(strange(null), "address.funded"), spoiled));
@@ -69,14 +69,14 @@ const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGood
  * its type.
  */
 const ofDeliveries: readonly Trial[] = [
-  refuses("a delivery without a right signature", { signature: () => "v1,AAAA" }),
-  refuses("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
-  refuses("a delivery signed ten minutes ago", { secondsAgo: 600 }),
-  refuses("a delivery signed ten minutes ahead", { secondsAgo: -600 }),
-  refuses("a body that was changed", { body: '{"type":"address.executed"}' }),
-  refuses("an event under another's id", { id: "evt_another" }),
+  rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),
+  rejects("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
+  rejects("a delivery signed ten minutes ago", { secondsAgo: 600 }),
+  rejects("a delivery signed ten minutes in the future", { secondsAgo: -600 }),
+  rejects("a modified body", { body: '{"type":"address.executed"}' }),
+  rejects("an event with another event's ID", { id: "evt_another" }),
   {
-    name: "takes an event of a type that it does not know",
+    name: "accepts an event of an unknown type",
     needsGoods: false,
     async run({ strange, eventOf, send }) {
       const event = await eventOf(strange(null), "address.funded");
@@ -87,22 +87,22 @@ const ofDeliveries: readonly Trial[] = [
 
 /** True events come more than once and in any order, and each order is delivered once. */
 const ofTruths: readonly Trial[] = [
+  withGoods("delivers for a body with spaces, whose exact bytes are signed", async (hands) => {
+    const made = await paid(hands);
+    const write = (event: ServiceEvent) => JSON.stringify(event, null, 1);
+    await hands.deliver(await hands.eventOf(made, "address.executed"), { write });
+    return hands.goodsAre(made, 1);
+  }),
   withGoods(
-    "delivers for a body with spaces, whose bytes are signed as they are",
+    "delivers if there are two signatures, as after a rotation of the secret",
     async (hands) => {
       const made = await paid(hands);
-      const write = (event: ServiceEvent) => JSON.stringify(event, null, 1);
-      await hands.deliver(await hands.eventOf(made, "address.executed"), { write });
+      const signature = (right: string) => `v1,${btoa("x".repeat(32))} v1a,AAAA ${right}`;
+      await hands.deliver(await hands.eventOf(made, "address.executed"), { signature });
       return hands.goodsAre(made, 1);
     },
   ),
-  withGoods("delivers for two signatures, as during a rotation of the secret", async (hands) => {
-    const made = await paid(hands);
-    const signature = (right: string) => `v1,${btoa("x".repeat(32))} v1a,AAAA ${right}`;
-    await hands.deliver(await hands.eventOf(made, "address.executed"), { signature });
-    return hands.goodsAre(made, 1);
-  }),
-  withGoods("delivers once, though the event comes again later under its id", async (hands) => {
+  withGoods("delivers once if the event is repeated later with the same ID", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     await hands.deliver(event);
@@ -110,25 +110,25 @@ const ofTruths: readonly Trial[] = [
     await hands.deliver(event);
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers what is paid, once", async (hands) => {
+  withGoods("delivers a paid order once", async (hands) => {
     const made = await paid(hands);
     await hands.deliver(await hands.eventOf(made, "address.executed"));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers once, though the event comes five times at once", async (hands) => {
+  withGoods("delivers once if the event arrives five times simultaneously", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     await Promise.all([1, 2, 3, 4, 5].map(() => hands.deliver(event)));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers once, though the fact comes under two ids", async (hands) => {
+  withGoods("delivers once if two events report the same execution", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     await hands.deliver(event);
     await hands.deliver(renamed(event));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("takes payments, and delivers once though each is told", async (hands) => {
+  withGoods("accepts events of single payments, and delivers once", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.payment"));
@@ -138,7 +138,7 @@ const ofTruths: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.payment"));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers once, though executed comes before funded", async (hands) => {
+  withGoods("delivers once if executed arrives before funded", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     const funded = await hands.eventOf(made, "address.funded");
@@ -151,13 +151,13 @@ const ofTruths: readonly Trial[] = [
 
 /** Events contradict the chain, or make no sense. */
 const ofLies: readonly Trial[] = [
-  withGoods("delivers nothing for an order that is funded and not executed", async (hands) => {
+  withGoods("delivers nothing for an order that is only funded", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.funded"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for an order whose money went back", async (hands) => {
+  withGoods("delivers nothing for an order whose money was returned", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     hands.chain.recover(made.record);
@@ -167,26 +167,26 @@ const ofLies: readonly Trial[] = [
     hands.chain.takeBack(1);
     return isRight;
   }),
-  withGoods("delivers nothing for an event of an execution that was reverted", async (hands) => {
+  withGoods("delivers nothing for a reverted execution", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.reverted"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for an order that a true event of another names", async (hands) => {
+  withGoods("delivers nothing for an order that another order's event names", async (hands) => {
     const [made, other] = [await hands.order(), await paid(hands)];
     const event = structuredClone(await hands.eventOf(other, "address.executed"));
     event.data.reference = made.reference;
     await hands.send(event);
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for a payment alone", async (hands) => {
+  withGoods("delivers nothing for an event of a single payment", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.payment"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for a payment that is another's", async (hands) => {
+  withGoods("delivers nothing for a payment to another address", async (hands) => {
     const [made, other] = [await hands.order(), await paid(hands)];
     const event = structuredClone(await hands.eventOf(other, "address.payment"));
     Object.assign(event.data, { address: made.record.address, reference: made.reference });
@@ -194,23 +194,26 @@ const ofLies: readonly Trial[] = [
     await hands.send(event);
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for an unpaid order that is told as executed", async (hands) => {
+  withGoods("delivers nothing if an unpaid order is reported as executed", async (hands) => {
     const made = await hands.order();
     await hands.send(await borrowed(hands, made, await paid(hands)));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for an order that is paid and not executed", async (hands) => {
+  withGoods("delivers nothing for an order that is paid but not executed", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.send(await borrowed(hands, made, await paid(hands)));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for a payment to a stranger under its reference", async (hands) => {
-    const made = await hands.order();
-    await hands.send(await strangeEvent(hands, made));
-    return hands.goodsAre(made, 0);
-  }),
-  withGoods("delivers nothing for a stranger that is told as the shop's own", async (hands) => {
+  withGoods(
+    "delivers nothing for a payment to a foreign address with its reference",
+    async (hands) => {
+      const made = await hands.order();
+      await hands.send(await strangeEvent(hands, made));
+      return hands.goodsAre(made, 0);
+    },
+  ),
+  withGoods("delivers nothing for a foreign address reported as the shop's own", async (hands) => {
     const made = await hands.order();
     const event = structuredClone(await strangeEvent(hands, made));
     const { reference } = made;
@@ -218,7 +221,7 @@ const ofLies: readonly Trial[] = [
     await hands.send(event);
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers what is paid after a lie about it", async (hands) => {
+  withGoods("delivers a paid order after a false event about it", async (hands) => {
     const made = await hands.order();
     await hands.send(await borrowed(hands, made, await paid(hands)));
     if (!(await hands.goodsAre(made, 0))) return false;
@@ -227,7 +230,7 @@ const ofLies: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.executed"));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers what stands behind events that it cannot use", async (hands) => {
+  withGoods("delivers for the valid event after events that it cannot use", async (hands) => {
     const [old, made] = [await paid(hands), await paid(hands)];
     const outdated = await hands.eventOf(old, "address.executed");
     const poison = { ...outdated, id: "evt_outdated", type: "address.expired" } as ServiceEvent;
@@ -240,7 +243,7 @@ const ofLies: readonly Trial[] = [
 
 /** The chain undoes blocks, or its node does not answer. */
 const ofChains: readonly Trial[] = [
-  withGoods("delivers nothing for a payment that the chain took back", async (hands) => {
+  withGoods("delivers nothing for a payment that a reorganization removed", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     hands.chain.takeBack(2);
@@ -248,17 +251,20 @@ const ofChains: readonly Trial[] = [
     await hands.send(event);
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers once what the chain took back and brought again", async (hands) => {
-    const made = await paid(hands);
-    const first = await hands.eventOf(made, "address.executed");
-    hands.chain.takeBack(1);
-    hands.chain.execute(made.record);
-    hands.chain.mine();
-    await hands.send(first);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    return hands.goodsAre(made, 1);
-  }),
-  withGoods("delivers once its node answers again", async (hands) => {
+  withGoods(
+    "delivers once if a reorganization removes and restores the execution",
+    async (hands) => {
+      const made = await paid(hands);
+      const first = await hands.eventOf(made, "address.executed");
+      hands.chain.takeBack(1);
+      hands.chain.execute(made.record);
+      hands.chain.mine();
+      await hands.send(first);
+      await hands.deliver(await hands.eventOf(made, "address.executed"));
+      return hands.goodsAre(made, 1);
+    },
+  ),
+  withGoods("delivers after its node responds again", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     hands.chain.trouble.isSilent = true;
@@ -268,18 +274,21 @@ const ofChains: readonly Trial[] = [
     if (!isTaken(taken)) await hands.deliver(event);
     return hands.goodsAre(made, 1, 30_000);
   }),
-  withGoods("delivers once what was delivered, taken back and executed again", async (hands) => {
-    const made = await paid(hands);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    if (!(await hands.goodsAre(made, 1))) return false;
-    hands.chain.takeBack(1);
-    hands.chain.mine();
-    await hands.deliver(await hands.eventOf(made, "address.reverted"));
-    hands.chain.execute(made.record);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    return hands.goodsAre(made, 1);
-  }),
-  withGoods("answers before its node does", async (hands) => {
+  withGoods(
+    "delivers once if the execution is removed after delivery and repeated",
+    async (hands) => {
+      const made = await paid(hands);
+      await hands.deliver(await hands.eventOf(made, "address.executed"));
+      if (!(await hands.goodsAre(made, 1))) return false;
+      hands.chain.takeBack(1);
+      hands.chain.mine();
+      await hands.deliver(await hands.eventOf(made, "address.reverted"));
+      hands.chain.execute(made.record);
+      await hands.deliver(await hands.eventOf(made, "address.executed"));
+      return hands.goodsAre(made, 1);
+    },
+  ),
+  withGoods("responds to the webhook before its node responds", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     let letNodeAnswer = () => {};

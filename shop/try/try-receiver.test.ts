@@ -66,7 +66,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     await close();
     const { passed, tried } = JSON.parse(out);
     assert.deepEqual([status, passed], [1, 1]);
-    assert.match(err, /NO {3}refuses a delivery without a right signature/);
+    assert.match(err, /FAIL {2}rejects a delivery without a valid signature/);
     assert.match(err, new RegExp(`${tried - 1} of ${tried} failed`));
   });
 
@@ -90,6 +90,6 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
 test("-32601 for a method of JSON-RPC that receivers do not ask", async () => {
   await assert.rejects(openTryChain(1).call("eth_mining", []), {
     rpcCode: -32601,
-    message: "eth_mining is not known here",
+    message: "eth_mining is not supported",
   });
 });

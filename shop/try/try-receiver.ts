@@ -51,7 +51,7 @@ export async function tryReceiver(options: TryOptions): Promise<Score> {
   const close = await serve(port, service.answer);
   try {
     const settings = Object.entries(settingsAt(port)).map(([name, value]) => `${name}=${value}`);
-    say(`Start your receiver with these:\n\n  ${settings.join(" \\\n  ")}\n`);
+    say(`Start your receiver with these settings:\n\n  ${settings.join(" \\\n  ")}\n`);
     await awaitReceiver(url);
     const taken: Taken[] = [];
     const results = await runTrials(
@@ -78,7 +78,7 @@ async function runTrials(
       why = ` (${error.message})`;
       return false;
     });
-    say(`${isPassed ? "yes" : "NO "}  ${name}${why}`);
+    say(`${isPassed ? "pass" : "FAIL"}  ${name}${why}`);
     results.push(isPassed);
   }
   return results;
@@ -118,7 +118,7 @@ function openHands(options: TryOptions, { chain, orders, taken, know }: World): 
       await fetch(order!, { method: "POST", headers, body: form, redirect: "manual" });
       await until(patienceMs, () => orders.length > before);
       const made = orders[before];
-      if (!made) throw new Error(`${order} made no address`);
+      if (!made) throw new Error(`${order} returned no address`);
       return made;
     },
     eventOf: async (made, type) => eventOf(made, type, chain, ++events),
@@ -200,7 +200,7 @@ async function awaitReceiver(url: string): Promise<void> {
       () => true,
       () => false,
     );
-  if (!(await until(60_000, isThere))) throw new Error(`nobody answers at ${url}`);
+  if (!(await until(60_000, isThere))) throw new Error(`no response from ${url}`);
 }
 
 /** Returns whether the condition became true in time. */
