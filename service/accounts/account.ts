@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Tables } from "../store/tables.ts";
 import { listApiKeys } from "./api-keys.ts";
 import { type Actor, appendAudit } from "./audit.ts";
-import { digestOf, newAccountId, newClientId } from "./credentials.ts";
+import { digestCredential, newAccountId, newClientId } from "./credentials.ts";
 
 export type Account = { accountId: string; email: string; createdAtMs: number };
 
@@ -35,7 +35,7 @@ export async function createAccount(
       .executeTakeFirst();
     if (inserted.numInsertedOrUpdatedRows) {
       const clientId = newClientId();
-      const digest = digestOf(clientId);
+      const digest = digestCredential(clientId);
       await transaction
         .insertInto("client_ids")
         .values({

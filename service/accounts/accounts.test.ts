@@ -14,8 +14,7 @@ import { createAccount } from "./account.ts";
 import { accountCommands } from "./admin.ts";
 import { addApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
 import { appendAudit } from "./audit.ts";
-import { digestOf, newApiKey } from "./credentials.ts";
-import { openHolders } from "./holders.ts";
+import { digestCredential, newApiKey, openHolders } from "./credentials.ts";
 import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origins/origin-list.ts";
 import { findOrDrawSecret } from "./secret.ts";
 import { countUsage, listUsage } from "./usage.ts";
@@ -97,7 +96,7 @@ for (const [name, database] of Object.entries(databases)) {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
-        const use = { accountId, kind: "apiKey", digest: digestOf("x"), atMs } as const;
+        const use = { accountId, kind: "apiKey", digest: digestCredential("x"), atMs } as const;
         usage.count(use, "created");
         await sql`alter table usage rename to usage_away`.execute(store.db);
         await usage.flush();
@@ -116,7 +115,7 @@ for (const [name, database] of Object.entries(databases)) {
       test("of two servers adds up; the later use is the last", async () => {
         const accountId = await newAccount();
         const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
-        const digest = digestOf(apiKey);
+        const digest = digestCredential(apiKey);
         const [a, b] = [countUsage(store.db, noFault), countUsage(store.db, noFault)];
         const use = { accountId, kind: "apiKey", digest } as const;
         for (let i = 0; i < 10; i++) a.count({ ...use, atMs: atMs + i }, "created");
@@ -143,10 +142,10 @@ for (const [name, database] of Object.entries(databases)) {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
-        const digest = digestOf(first.apiKey);
+        const digest = digestCredential(first.apiKey);
         usage.count({ accountId, kind: "apiKey", digest, atMs }, "created");
         usage.seenInBrowser(digest, atMs);
-        usage.seenInBrowser(digestOf(newApiKey()), atMs);
+        usage.seenInBrowser(digestCredential(newApiKey()), atMs);
         await rotateApiKey(store.db, accountId, first.prefix, actor);
         await usage.close();
         const row = await store.db
@@ -237,9 +236,9 @@ for (const [name, database] of Object.entries(databases)) {
       test("account create, list, show and reset", async () => {
         const email = newEmail();
         const made = await run("account create", { email });
-        const holder = await openHolders(store).findApiKey(digestOf(made.apiKey));
+        const holder = await openHolders(store).findApiKey(digestCredential(made.apiKey));
         assert.equal(holder?.accountId, made.accountId);
-        assert.ok(await openHolders(store).findClientId(digestOf(made.clientId)));
+        assert.ok(await openHolders(store).findClientId(digestCredential(made.clientId)));
         const listed = await run("account list");
         assert.ok(listed.some((row: { email: string }) => row.email === email));
         const shown = await run("account show", { account: made.accountId });
@@ -255,10 +254,13 @@ for (const [name, database] of Object.entries(databases)) {
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
         const { clientId } = await run("client-id rotate", options);
-        assert.equal(await openHolders(store).findApiKey(digestOf(made.apiKey)), undefined);
-        assert.equal(await openHolders(store).findClientId(digestOf(made.clientId)), undefined);
-        assert.ok(await openHolders(store).findApiKey(digestOf(apiKey)));
-        assert.ok(await openHolders(store).findClientId(digestOf(clientId)));
+        assert.equal(await openHolders(store).findApiKey(digestCredential(made.apiKey)), undefined);
+        assert.equal(
+          await openHolders(store).findClientId(digestCredential(made.clientId)),
+          undefined,
+        );
+        assert.ok(await openHolders(store).findApiKey(digestCredential(apiKey)));
+        assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
       test("key create, rotate and revoke say which is meant of two keys", async () => {
@@ -273,21 +275,23 @@ for (const [name, database] of Object.entries(databases)) {
           [
             { expires: "2020-01-01T00:00:00Z" },
             [],
-            /ahead of now.*, found 2020-01-01T00:00:00\.000Z/,
+            /in the future.*, found 2020-01-01T00:00:00\.000Z/,
           ],
-          [{ expires: "soon" }, [], /ahead of now.*, found no time/],
+          [{ expires: "soon" }, [], /in the future.*, found an invalid time/],
         ] as const)
           await assert.rejects(run("key create", { account, ...options }, [...scopes]), said);
         const expires = "2099-01-01T00:00:00Z";
         const made = await run("key create", { account, name: "reports", expires }, ["read"]);
-        const found = await holders.findApiKey(digestOf(made.apiKey));
+        const found = await holders.findApiKey(digestCredential(made.apiKey));
         assert.deepEqual([found?.scopes, found?.expiresAtMs], [["read"], Date.parse(expires)]);
         await assert.rejects(run("key rotate", { account }), /choose a key with --key: svc_sk_/);
         const rotated = await run("key rotate", { account, key: made.prefix });
-        assert.deepEqual((await holders.findApiKey(digestOf(rotated.apiKey)))?.scopes, ["read"]);
+        assert.deepEqual((await holders.findApiKey(digestCredential(rotated.apiKey)))?.scopes, [
+          "read",
+        ]);
         await run("key revoke", { account, key: rotated.apiKey });
-        assert.equal(await holders.findApiKey(digestOf(rotated.apiKey)), undefined);
-        assert.ok(await holders.findApiKey(digestOf(apiKey)));
+        assert.equal(await holders.findApiKey(digestCredential(rotated.apiKey)), undefined);
+        assert.ok(await holders.findApiKey(digestCredential(apiKey)));
         assert.equal((await run("client-id bind", { account })).bound, true);
         assert.equal((await run("account show", { account })).clientIdBound, true);
         assert.equal((await run("account show", { account })).clientIdMayName, true);

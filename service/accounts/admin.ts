@@ -7,17 +7,10 @@ import { toIso, toIsoOrNull } from "../flow/days.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials, isEmail } from "./account.ts";
-import {
-  addApiKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-  type Scope,
-  scopes,
-  wholeKey,
-} from "./api-keys.ts";
+import { addApiKey, listApiKeys, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
 import type { Actor } from "./audit.ts";
 import { allowReferences, bindClientId, rotateClientId } from "./client-ids.ts";
+import { type Scope, scopes } from "./credentials.ts";
 import { confirmName, findName, isPlainName, plainNames } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";

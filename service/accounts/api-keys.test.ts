@@ -9,8 +9,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { createAccount, findCredentials } from "./account.ts";
 import { addApiKey, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
 import { bindClientId, rotateClientId } from "./client-ids.ts";
-import { digestOf } from "./credentials.ts";
-import { type Holders, openHolders } from "./holders.ts";
+import { digestCredential, type Holders, openHolders } from "./credentials.ts";
 
 const rounds = 20;
 const actor = { atMs: 1_790_000_000_000 };
@@ -65,7 +64,7 @@ for (const [name, open] of Object.entries(pairs)) {
           const made = (await Promise.all(asked)).filter((key) => key !== undefined);
           assert.equal(made.length, 1);
           const { apiKey } = made[0]!;
-          assert.equal((await holders.findApiKey(digestOf(apiKey)))?.accountId, accountId);
+          assert.equal((await holders.findApiKey(digestCredential(apiKey)))?.accountId, accountId);
           prefix = made[0]!.prefix;
         }
         const keys = await a.db
@@ -86,13 +85,13 @@ for (const [name, open] of Object.entries(pairs)) {
       );
       const made = (await Promise.all(asked)).filter((id) => id !== undefined);
       assert.equal(made.length, 1);
-      const held = await holders.findClientId(digestOf(made[0]!.clientId));
+      const held = await holders.findClientId(digestCredential(made[0]!.clientId));
       assert.deepEqual(
         held,
         { accountId, isBound: true, mayName: true, origins: [] },
         "it stays bound",
       );
-      assert.equal(await holders.findClientId(digestOf(clientId.client_id)), undefined);
+      assert.equal(await holders.findClientId(digestCredential(clientId.client_id)), undefined);
     });
 
     test("undefined and false to another account that names the key", async () => {
@@ -100,21 +99,24 @@ for (const [name, open] of Object.entries(pairs)) {
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(await rotateApiKey(a.db, stranger, prefix, actor), undefined);
       assert.equal(await revokeApiKey(a.db, stranger, prefix, actor), false);
-      assert.equal((await holders.findApiKey(digestOf(apiKey)))?.accountId, accountId);
+      assert.equal((await holders.findApiKey(digestCredential(apiKey)))?.accountId, accountId);
     });
 
     test("once A has rotated, B finds the old key in none of 100 look-ups at once", async () => {
       const accountId = await newAccount(a);
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {
-        const old = digestOf(held.apiKey);
+        const old = digestCredential(held.apiKey);
         // Look-ups under way while it is rotated may see either; those begun after may not.
         const before = Array.from({ length: 20 }, () => holders.findApiKey(old));
         held = (await rotateApiKey(a.db, accountId, held.prefix, actor))!;
         const asked = Array.from({ length: 100 }, () => holders.findApiKey(old));
         assert.ok((await Promise.all(asked)).every((found) => found === undefined));
         await Promise.all(before);
-        assert.equal((await holders.findApiKey(digestOf(held.apiKey)))?.accountId, accountId);
+        assert.equal(
+          (await holders.findApiKey(digestCredential(held.apiKey)))?.accountId,
+          accountId,
+        );
       }
     });
 

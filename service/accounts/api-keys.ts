@@ -1,36 +1,43 @@
-// The API keys of an account. Each has a name, scopes and perhaps an expiry, so that a server gets
-// no more than its job needs, and a second key is the overlap while the first is replaced. No
-// server caches a key (spec §5, rule 5): what is rotated or revoked is dead at once everywhere.
+// Adds, rotates, revokes, and lists the API keys of an account. Each key has a name, scopes, and
+// optionally an expiry, so that a server gets only the permissions that it needs. To replace a key
+// without downtime, an account adds a second one first. No server caches a key (spec §5, rule 5),
+// so a rotated or revoked key stops working immediately on every server.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
 import { toIso } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
-import { apiKeyPrefix, digestOf, newApiKey } from "./credentials.ts";
+import {
+  apiKeyPrefix,
+  digestCredential,
+  newApiKey,
+  parseScopes,
+  type Scope,
+  scopes,
+} from "./credentials.ts";
 
-/** `create` makes and checks addresses, `read` lists the account's, `webhooks` keeps endpoints. */
-export const scopes = ["create", "read", "webhooks"] as const;
-export type Scope = (typeof scopes)[number];
-
-/** The places of an account's keys are numbered from 1 to this. A rotated key keeps its place. */
+/** An account numbers its keys from 1 to this. A rotated key keeps its number. */
 export const apiKeysMax = 10;
 
 export type NewApiKey = {
-  /** For the account's own people; see isPlainName. */
+  /** Shown to the account's users only; see isPlainName. */
   name: string;
   scopes: readonly Scope[];
-  /** Unix milliseconds; null for a key that does not expire. */
+  /** Unix milliseconds, or null if the key does not expire. */
   expiresAtMs: number | null;
 };
 export type Made = { apiKey: string; prefix: string };
 
-/** The scopes of a key that was made without naming any. */
+/** The settings of a key that is created without any. */
 export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
 
 /**
- * @returns the new key, shown here and never again; undefined when another took its place meanwhile
- * @throws {InvalidError} where every place is taken, or its expiry is no time ahead
+ * Adds an API key to the account.
+ *
+ * @returns the new key, which cannot be read again, or undefined if another request added a key
+ *   with the same number at the same time
+ * @throws {InvalidError} if the account has `apiKeysMax` keys, or the expiry is not in the future
  */
 export async function addApiKey(
   db: Kysely<Tables>,
@@ -38,7 +45,7 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // A time that could not be read is no number, and is not ahead either.
+  // NaN, for a time that could not be parsed, is not in the future either.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
@@ -61,10 +68,10 @@ export async function addApiKey(
 }
 
 /**
- * Replaces the key that begins with `prefix`; name, scopes and expiry stay. It is one
- * compare-and-swap of one row: of two requests at once the second finds its key gone.
+ * Replaces the key that begins with `prefix`, and keeps its name, scopes, and expiry. It compares
+ * and swaps one row, so the second of two simultaneous requests no longer finds its key.
  *
- * @returns undefined when the account has no such key, or it has expired
+ * @returns undefined if the account has no such key, or it has expired
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,
@@ -88,7 +95,7 @@ export async function rotateApiKey(
   return isRotated ? { apiKey, prefix: next.prefix } : undefined;
 }
 
-/** @returns false when the account has no such key */
+/** Revokes a key. @returns false if the account has no such key */
 export async function revokeApiKey(
   db: Kysely<Tables>,
   accountId: string,
@@ -106,7 +113,7 @@ export async function revokeApiKey(
   });
 }
 
-/** Oldest place first. What may be shown of each: neither the key nor its digest. */
+/** Lists the keys by number, without the keys themselves and their digests. */
 export async function listApiKeys(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("api_keys")
@@ -118,22 +125,19 @@ export async function listApiKeys(db: Kysely<Tables>, accountId: string) {
   return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
 }
 
-/** The inverse of how a row keeps them. */
-export const parseScopes = (text: string) => text.split(",") as Scope[];
-
 function drawKey() {
   const apiKey = newApiKey();
-  return { apiKey, prefix: apiKeyPrefix(apiKey), digest: digestOf(apiKey) };
+  return { apiKey, prefix: apiKeyPrefix(apiKey), digest: digestCredential(apiKey) };
 }
 
 function expired(atMs: number): InvalidError {
-  const found = Number.isNaN(atMs) ? "no time" : toIso(atMs);
-  const message = `expected a time ahead of now, such as 2027-01-31T00:00:00Z, found ${found}`;
+  const found = Number.isNaN(atMs) ? "an invalid time" : toIso(atMs);
+  const message = `expected a time in the future, such as 2027-01-31T00:00:00Z, found ${found}`;
   return new InvalidError([{ path: ["expiresAt"], code: "expired", message }]);
 }
 
-function tooMany(held: number): InvalidError {
+function tooMany(count: number): InvalidError {
   const most = `an account has at most ${apiKeysMax} API keys`;
-  const message = `${most}, and this one has ${held}: revoke one first`;
+  const message = `${most}, and this one has ${count}: revoke one first`;
   return new InvalidError([{ path: ["name"], code: "too_many", message }]);
 }

@@ -6,7 +6,7 @@
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, type AuditEvent, audited } from "./audit.ts";
-import { digestOf, newClientId } from "./credentials.ts";
+import { digestCredential, newClientId } from "./credentials.ts";
 
 /** Replaces `expected`, the account's client ID. @returns undefined when it has another one */
 export async function rotateClientId(
@@ -16,7 +16,7 @@ export async function rotateClientId(
   actor: Actor,
 ): Promise<{ clientId: string } | undefined> {
   const clientId = newClientId();
-  const digest = digestOf(clientId);
+  const digest = digestCredential(clientId);
   const rotation = { accountId, event: "client_id_rotated", actor, detail: clientId } as const;
   const isRotated = await audited(db, rotation, async (transaction) => {
     const { numUpdatedRows } = await transaction

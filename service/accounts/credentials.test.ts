@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import {
   apiKeyPrefix,
-  digestOf,
+  checkSpelling,
+  digestCredential,
   newAccountId,
   newApiKey,
   newClientId,
-  spellingOf,
 } from "./credentials.ts";
 
 describe("credentials", () => {
@@ -31,11 +31,11 @@ describe("credentials", () => {
       `${newClientId()}\n`,
     ];
     for (const text of texts) {
-      assert.equal(spellingOf("apiKey", text), "malformed", text);
-      assert.equal(spellingOf("clientId", text), "malformed", text);
+      assert.equal(checkSpelling("apiKey", text), "malformed", text);
+      assert.equal(checkSpelling("clientId", text), "malformed", text);
     }
-    assert.equal(spellingOf("apiKey", newClientId()), "malformed");
-    assert.equal(spellingOf("clientId", newApiKey()), "malformed");
+    assert.equal(checkSpelling("apiKey", newClientId()), "malformed");
+    assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
   test("bad_checksum for a digit changed, two swapped, and what is made up", () => {
@@ -46,26 +46,26 @@ describe("credentials", () => {
       for (let at = prefix.length; at < issued.length; at++) {
         const other = issued[at] === "0" ? "1" : "0";
         const typo = issued.slice(0, at) + other + issued.slice(at + 1);
-        assert.equal(spellingOf(kind, typo), "bad_checksum", typo);
+        assert.equal(checkSpelling(kind, typo), "bad_checksum", typo);
         const pair = issued.slice(at, at + 2);
         if (pair.length < 2 || pair[0] === pair[1]) continue;
         const swapped = issued.slice(0, at) + pair[1] + pair[0] + issued.slice(at + 2);
-        assert.equal(spellingOf(kind, swapped), "bad_checksum", swapped);
+        assert.equal(checkSpelling(kind, swapped), "bad_checksum", swapped);
       }
     }
     const madeUp = Array.from(
       { length: 10_000 },
       () => `svc_sk_${randomBytes(32).toString("hex")}`,
     );
-    assert.ok(madeUp.every((text) => spellingOf("apiKey", text) === "bad_checksum"));
+    assert.ok(madeUp.every((text) => checkSpelling("apiKey", text) === "bad_checksum"));
   });
 
   test("an API key is svc_sk_ and 64 hex digits, a client ID svc_client_ and 32", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);
-    assert.equal(spellingOf("apiKey", newApiKey()), "valid");
-    assert.equal(spellingOf("clientId", newClientId()), "valid");
+    assert.equal(checkSpelling("apiKey", newApiKey()), "valid");
+    assert.equal(checkSpelling("clientId", newClientId()), "valid");
   });
 
   test("an API key has 224 random bits and a client ID 96: each is as often 0 as 1", () => {
@@ -89,13 +89,13 @@ describe("credentials", () => {
   test("the last 8 digits are CRC-32 of all before: the examples of the docs", () => {
     // Computed with Python's zlib.crc32; the first has a leading zero.
     assert.equal(
-      spellingOf(
+      checkSpelling(
         "apiKey",
         "svc_sk_0123456789abcdef0123456789abcdef0123456789abcdef0123002005f1c354",
       ),
       "valid",
     );
-    assert.equal(spellingOf("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
+    assert.equal(checkSpelling("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
   });
 
   test("no two are alike", () => {
@@ -109,7 +109,7 @@ describe("credentials", () => {
 
   test("the digest is SHA-256 of the text", () => {
     assert.equal(
-      digestOf("abc").toString("hex"),
+      digestCredential("abc").toString("hex"),
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     );
   });

@@ -1,23 +1,31 @@
-// The two credentials of an account and its id: how they are spelled, made and looked up
-// (spec §5). Nothing here keeps or logs them.
+// Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5).
+// Nothing here stores or logs them.
 //
-// The last 8 hex digits are a checksum of everything before them, so that typos and junk are
-// refused without the database, and a scanner tells a leaked key from any other 64 hex digits.
+// The last 8 hex digits are a checksum of everything before them, so that the service refuses typos
+// without the database, and a scanner distinguishes a leaked key from any other 64 hex digits.
 // docs/credentials.md has the pattern and an example.
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { apiKeyPattern, clientIdPattern } from "executable-address/client";
+import type { KeyedQuery, Store } from "../store/store.ts";
+
+/** `create` creates and checks addresses, `read` lists them, `webhooks` manages endpoints. */
+export const scopes = ["create", "read", "webhooks"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Parses the scopes of a row of `api_keys`. */
+export const parseScopes = (text: string) => text.split(",") as Scope[];
 
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * A text is `valid` if this service could have issued it, known or not; it has a `bad_checksum` if
- * its form is right, but it is mistyped or made up; anything else is `malformed`.
+ * A text is `valid` if this service could have issued it, whether it did or not. It has a
+ * `bad_checksum` if it has the right form but is mistyped or made up. Anything else is `malformed`.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
-/** Characters of an API key that are kept for display: `svc_sk_` and 8 of its 64 digits. */
+/** Characters of an API key that are stored for display: `svc_sk_` and 8 of its 64 digits. */
 const prefixLength = 15;
 const checksumLength = 8;
 
@@ -26,29 +34,113 @@ const patterns: Record<CredentialKind, RegExp> = {
   clientId: clientIdPattern,
 };
 
-/** `svc_sk_` and 64 lower-case hex digits: 224 random bits, 32 of checksum. Shown once. */
+/**
+ * Generates an API key: `svc_sk_` and 64 lowercase hex digits, 224 random bits and 32 of checksum.
+ */
 export const newApiKey = () => withChecksum(`svc_sk_${randomBytes(28).toString("hex")}`);
 
-/** `svc_client_` and 32 lower-case hex digits: 96 random bits, 32 of checksum. Publishable. */
+/**
+ * Generates a client ID, which is public: `svc_client_` and 32 lowercase hex digits, 96 random bits
+ * and 32 of checksum.
+ */
 export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toString("hex")}`);
 
-/** `acc_` and 24 lower-case hex digits. */
+/** Generates an account ID: `acc_` and 24 lowercase hex digits. */
 export const newAccountId = () => `acc_${randomBytes(12).toString("hex")}`;
 
-export function spellingOf(kind: CredentialKind, text: string): Spelling {
+/** Checks the form and the checksum of a credential, without the database. */
+export function checkSpelling(kind: CredentialKind, text: string): Spelling {
   if (!patterns[kind].test(text)) return "malformed";
   return withChecksum(text.slice(0, -checksumLength)) === text ? "valid" : "bad_checksum";
 }
 
-/** The part of an API key a dashboard may show. */
+/** Returns the part of an API key that the dashboard shows. */
 export const apiKeyPrefix = (apiKey: string) => apiKey.slice(0, prefixLength);
 
 /**
- * SHA-256 of the credential's text, 32 bytes: what is stored and searched. No salt and no slow
- * hash are needed: there are 2^96 possible credentials at least, all equally likely.
+ * Returns the SHA-256 of the credential's text, 32 bytes, which is what the database stores. A salt
+ * or a slow hash is not needed, because there are at least 2^96 equally likely credentials.
  */
-export const digestOf = (credential: string): Buffer => hash("sha256", credential, "buffer");
+export const digestCredential = (credential: string): Buffer =>
+  hash("sha256", credential, "buffer");
 
-/** CRC-32 (ISO 3309, as in zlib and PNG) of the text so far, prefix included, in 8 hex digits. */
+/** Appends the CRC-32 (ISO 3309, as in zlib and PNG) of `text`, in 8 hex digits. */
 const withChecksum = (text: string) =>
   text + crc32(text).toString(16).padStart(checksumLength, "0");
+
+type KeyHolder = {
+  accountId: string;
+  /** The number of the key in its account. Each number has a rate limit of its own. */
+  number: number;
+  scopes: Scope[];
+  /** Unix milliseconds, or null if the key does not expire. */
+  expiresAtMs: number | null;
+};
+
+/**
+ * Finds the account of a credential. Each request reads the primary, never a cache, so that a
+ * rotated key stops working immediately on every server (spec §5, rule 5).
+ */
+export type Holders = {
+  /**
+   * Finds the account, number, scopes, and expiry of an API key.
+   *
+   * @param digest SHA-256 of the credential's text, 32 bytes
+   * @throws {UnavailableError}
+   */
+  findApiKey(digest: Uint8Array): Promise<KeyHolder | undefined>;
+
+  /** Finds the account of a client ID, its settings, and its origins. */
+  findClientId(digest: Uint8Array): Promise<ClientIdHolder | undefined>;
+};
+
+const keyColumns = `account_id as "accountId", number, scopes, expires_at as "expiresAtMs"`;
+
+const apiKeyQuery: KeyedQuery = {
+  name: "find-api-keys",
+  sqlite: `select ${keyColumns} from api_keys where digest = ?`,
+  postgres: `select digest as key, ${keyColumns} from api_keys where digest = any($1::bytea[])`,
+};
+
+const clientColumns = `c.account_id as "accountId", c.bound, c.may_name as "mayName", o.origin`;
+
+const clientIdQuery: KeyedQuery = {
+  name: "find-client-ids",
+  sqlite: `select ${clientColumns} from client_ids c
+    left join origins o on o.account_id = c.account_id where c.digest = ? order by o.origin`,
+  postgres: `select c.digest as key, ${clientColumns} from client_ids c
+    left join origins o on o.account_id = c.account_id
+    where c.digest = any($1::bytea[]) order by o.origin collate "C"`,
+};
+
+type ClientIdRow = { accountId: string; bound: number; mayName: number; origin: string | null };
+
+type ClientIdHolder = {
+  accountId: string;
+  /** The client ID creates only addresses that a server of the account signed. */
+  isBound: boolean;
+  /** Addresses that it creates may have a reference. */
+  mayName: boolean;
+  /** Sorted. */
+  origins: string[];
+};
+
+export function openHolders({ readerOf }: Pick<Store, "readerOf">): Holders {
+  const apiKeys = readerOf<Omit<KeyHolder, "scopes"> & { scopes: string }>(apiKeyQuery);
+  const clientIds = readerOf<ClientIdRow>(clientIdQuery);
+  return {
+    async findApiKey(digest) {
+      const [row] = await apiKeys(digest);
+      if (!row) return undefined;
+      const { accountId, number, scopes, expiresAtMs } = row;
+      return { accountId, number, scopes: parseScopes(scopes), expiresAtMs };
+    },
+    async findClientId(digest) {
+      const rows = await clientIds(digest);
+      if (!rows[0]) return undefined;
+      const { accountId, bound, mayName } = rows[0];
+      const origins = rows.flatMap(({ origin }) => (origin === null ? [] : [origin]));
+      return { accountId, isBound: bound === 1, mayName: mayName === 1, origins };
+    },
+  };
+}

@@ -4,8 +4,14 @@ import fc from "fast-check";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres } from "../testing/postgres.ts";
-import { type Limiter, memoryLimiter, type Policy, policies, withLocalFallback } from "./limits.ts";
-import { postgresLimiter } from "./limits-postgres.ts";
+import {
+  type Limiter,
+  memoryLimiter,
+  type Policy,
+  policies,
+  postgresLimiter,
+  withLocalFallback,
+} from "./limits.ts";
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let store: Store;
@@ -190,7 +196,7 @@ describe("two servers on one PostgreSQL", () => {
 test("a limiter whose statement leaves a key out judges nothing by it", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
-    message: "the limiter's statement left a key unanswered",
+    message: "the limiter's statement returned no row for a key",
   });
 });
 

@@ -1,27 +1,33 @@
-// How fast a credential may be used (spec §8), by the generic cell rate algorithm: one number per
-// key, the time at which its burst would be whole again. Every limiter passes limits.test.ts.
+// Rate limits of credentials and clients (spec §8), by the generic cell rate algorithm. It stores
+// one number for each key: the time at which the full burst is available again. With SQLite, which
+// has one server, limits are in memory; servers on one PostgreSQL share them. limits.test.ts runs
+// against both limiters.
 
+import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
+import { together } from "../flow/together.ts";
+import { within } from "../flow/wait.ts";
+import type { Store } from "../store/store.ts";
 import type { CredentialKind } from "./credentials.ts";
 
-/** One request each `intervalMs` for ever, and `burst` at once after a rest. */
+/** Allows one request in each `intervalMs`, and `burst` requests at once after a rest. */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
-/** Reads and checks by an API key are counted apart, so that reading stops no create. */
+/** Reads and checks by an API key have their own limit, so that they do not use up creates. */
 export const readPolicy: Policy = { name: "api-key-read", intervalMs: 20, burst: 100 };
 
-/** Keeping endpoints is seldom: each change is a row of the audit log, which is never shortened. */
+/** Low, because each change of an endpoint adds a row to the audit log, which is never pruned. */
 export const webhookPolicy: Policy = { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 };
 
-/** spec §8: 50 requests a second and bursts of 100; 10 a second and bursts of 20. */
+/** From spec §8: 50 requests per second and bursts of 100; 10 per second and bursts of 20. */
 export const policies: Record<CredentialKind, Policy> = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
 };
 
 /**
- * `remaining` requests would be admitted now; the burst is whole again in `resetMs`; after a
- * refusal the next request is admitted in `retryMs`, which is 0 when this one was admitted.
+ * `remaining`: requests that would be admitted now. `resetMs`: time until the full burst is
+ * available. `retryMs`: time until the next request is admitted, or 0 if this one was.
  */
 export type LimitVerdict = {
   admitted: boolean;
@@ -32,15 +38,19 @@ export type LimitVerdict = {
 
 export type Limiter = {
   /**
-   * Admits or refuses one request of `key` now, by the limiter's own clock.
-   * In any window of t ms at most burst + t / intervalMs + 1 are admitted; requests that come no
-   * faster than one each intervalMs are always admitted; a refused one spends nothing.
+   * Admits or refuses one request of `key` now, by the limiter's own clock. In any window of t ms,
+   * it admits at most burst + t / intervalMs + 1 requests. It always admits requests that arrive no
+   * faster than one in each intervalMs. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
 
-/** @param dueInMs from now until the burst is whole, this request included if it was admitted */
-export function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
+/**
+ * Derives the verdict on one request.
+ *
+ * @param dueInMs time until the full burst is available, including this request if it was admitted
+ */
+function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
   return {
     admitted,
@@ -51,8 +61,8 @@ export function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): L
 }
 
 /**
- * So many a day, all at once after a day of rest and then evenly: in no 24 hours more than twice as
- * many.
+ * Returns the policy that allows `count` requests per day: all at once after a day of rest, then
+ * evenly. In any 24 hours, it admits at most twice as many.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
@@ -63,8 +73,9 @@ export const perDay = (name: string, count: number): Policy => ({
 const keysBeforeSweep = 10_000;
 
 /**
- * A limiter for one process.
- * @param clock milliseconds; never goes back
+ * Returns a limiter for one process.
+ *
+ * @param clock in milliseconds; never goes back
  */
 export function memoryLimiter(clock: () => number = () => performance.now()): Limiter {
   const wholeAtMs = new Map<string, number>();
@@ -89,9 +100,10 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 }
 
 /**
- * `shared` while it answers, otherwise a limiter of this process alone: a fault of the limiter
- * loosens the limit to once per server, and never refuses a request.
- * @param onFault told of every request that was judged locally
+ * Returns a limiter that uses `shared`, or `local` if `shared` fails. A fault of the shared limiter
+ * never refuses a request; meanwhile, the limit applies to each server separately.
+ *
+ * @param onFault is called for each request that was judged locally
  */
 export function withLocalFallback(
   shared: Limiter,
@@ -108,4 +120,108 @@ export function withLocalFallback(
       }
     },
   };
+}
+
+type LimitedRequest = { key: string; policy: Policy };
+type LimitRow = { key: string; whole_at: string; at: string; admitted: number };
+
+type LimiterStore = Pick<Store, "db" | "prepared">;
+
+const groupSizeMax = 1024;
+const answerTimeoutMs = 1000;
+const sweepIntervalMs = 600_000;
+
+/**
+ * Returns the limiter that servers on one PostgreSQL share: one row for each key, judged by the
+ * database's clock. Requests that arrive together are judged by one statement. The table is
+ * unlogged, so it does not wait for the disk, and a crash of the database resets all limits.
+ *
+ * @param nowMicros replaces the database's clock in tests
+ */
+export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
+  let sweptAtMs = performance.now();
+  const judge = async (requests: LimitedRequest[]): Promise<LimitVerdict[]> => {
+    const rows = await within(
+      answerTimeoutMs,
+      spend(store, countByKey(requests), nowMicros?.()),
+      late,
+    );
+    if (performance.now() - sweptAtMs > sweepIntervalMs) {
+      sweptAtMs = performance.now();
+      await sweep(store.db);
+    }
+    return judgeByRows(requests, rows);
+  };
+  const spendTogether = together(judge, { sizeMax: groupSizeMax });
+  return { take: (key, policy) => spendTogether({ key, policy }) };
+}
+
+function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: number })[] {
+  const counts = new Map<string, LimitedRequest & { count: number }>();
+  for (const { key, policy } of requests) {
+    const entry = counts.get(key);
+    if (entry) entry.count++;
+    else counts.set(key, { key, policy, count: 1 });
+  }
+  return [...counts.values()];
+}
+
+/**
+ * Admits as many requests of each key as its limit allows. Rows are locked in the order of their
+ * keys, so that two servers never deadlock. A `whole_at` that is later than a full burst plus ten
+ * seconds can only come from a clock that was set back, and counts as an empty burst.
+ */
+async function spend(
+  { prepared }: LimiterStore,
+  asked: (LimitedRequest & { count: number })[],
+  nowMicros: number | undefined,
+): Promise<Map<string, LimitRow>> {
+  const keys = asked.map(({ key }) => key);
+  const counts = asked.map(({ count, policy }) => Math.min(count, policy.burst));
+  const intervals = asked.map(({ policy }) => policy.intervalMs * 1000);
+  const bursts = asked.map(({ policy }) => policy.burst);
+  const values = [nowMicros ?? null, keys, counts, intervals, bursts];
+  const rows = await prepared!({ name: "spend-limits", text: spendLimits, values });
+  return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
+}
+
+/** Prepared, because planning takes longer than execution. */
+const spendLimits = `
+  with clock as (select coalesce($1::bigint,
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
+  insert into limits as held (key, whole_at, at, admitted, interval_us, burst)
+  select key, now + count * interval_us, now, count, interval_us, burst
+    from clock, unnest($2::text[], $3::int[], $4::bigint[], $5::int[])
+      as asked (key, count, interval_us, burst)
+    order by key
+  on conflict (key) do update set (whole_at, at, admitted, interval_us, burst) = (
+    select base + admitted * excluded.interval_us, excluded.at, admitted,
+        excluded.interval_us, excluded.burst
+      from (select case
+          when held.whole_at > excluded.at + excluded.burst * excluded.interval_us + 10000000
+          then excluded.at + excluded.burst * excluded.interval_us
+          else greatest(held.whole_at, excluded.at) end as base) as b,
+        lateral (select greatest(0, least(excluded.admitted,
+          (excluded.at + excluded.burst * excluded.interval_us - base)
+            / excluded.interval_us))::int as admitted) as a)
+  returning key, whole_at, at, admitted`;
+
+/** Judges each request: the first requests of a key are the admitted ones. */
+function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
+  const seen = new Map<string, number>();
+  return requests.map(({ key, policy }) => {
+    const row = rows.get(key);
+    if (!row) throw new Error("the limiter's statement returned no row for a key");
+    const before = seen.get(key) ?? 0;
+    seen.set(key, before + 1);
+    const dueInMs = (Number(row.whole_at) - Number(row.at)) / 1000;
+    return toVerdict(before < row.admitted, dueInMs, policy);
+  });
+}
+
+const late = () => new Error(`the limiter's store did not respond within ${answerTimeoutMs} ms`);
+
+async function sweep(db: Store["db"]): Promise<void> {
+  await sql`delete from limits
+    where whole_at < (extract(epoch from clock_timestamp()) * 1000000)::bigint`.execute(db);
 }

@@ -2,9 +2,8 @@
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
-import { type Holders, openHolders } from "./holders.ts";
-import { type Limiter, memoryLimiter, withLocalFallback } from "./limits.ts";
-import { postgresLimiter } from "./limits-postgres.ts";
+import { type Holders, openHolders } from "./credentials.ts";
+import { type Limiter, memoryLimiter, postgresLimiter, withLocalFallback } from "./limits.ts";
 import { findOrDrawSecret } from "./secret.ts";
 import { openSignIn, type SignIn } from "./sign-in/sign-in.ts";
 import { countUsage, type Usage } from "./usage.ts";

@@ -66,7 +66,7 @@ declare module "../store/tables.ts" {
     };
     /** Drawn at the first start, shared by all servers. */
     secrets: { name: string; value: string };
-    /** PostgreSQL alone; microseconds. See limits-postgres.ts. */
+    /** Only on PostgreSQL, in microseconds. See limits.ts. */
     limits: { key: string; whole_at: number; at: number; admitted: number };
     /** `id` is the account's. */
     auth_users: { id: string; email: string; name: string };

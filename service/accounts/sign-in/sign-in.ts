@@ -1,9 +1,9 @@
-// Who sits at the dashboard: sign-up, sign-in, sessions and passwords. The one file that knows
-// better-auth; whatever keeps the promises of SignIn can take its place.
+// Signs users of the dashboard up and in, and changes their passwords, with better-auth. Only this
+// file and sessions.ts know it, so another library could replace it.
 //
-// Only its functions are used, never its own HTTP routes: they would answer session tokens in
-// bodies and have many paths nobody here needs. Its writes are single statements: a transaction
-// held open over them would fail in SQLite whenever a create commits in between.
+// Only its functions are used, never its HTTP routes, which would return session tokens in bodies
+// and have many paths that the dashboard does not need. Its writes are single statements, because a
+// transaction around them would fail on SQLite whenever a create commits in between.
 
 import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
@@ -20,34 +20,36 @@ import {
   SignInError,
   type SignInErrorCode,
 } from "./errors.ts";
-import { refuseGuessable } from "./password.ts";
-import { withSessionDigests } from "./session-digests.ts";
+import { withSessionDigests } from "./sessions.ts";
 
-/** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
+/** The browser's `Cookie` header, and `Set-Cookie` values for the response. */
 type Cookies = { cookie?: string | undefined };
 type SetCookies = { setCookies: string[] };
 type Login = { email: string; password: string };
 
 export type SignIn = {
-  /** @throws {SignInError} `signup_closed`, `user_already_exists`, or what is wrong with them */
+  /**
+   * @throws {SignInError} `signup_closed`, `user_already_exists`, or the fault of the email or
+   *   password
+   */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
-  /** @throws {SignInError} `invalid_email_or_password`, whichever it was */
+  /** @throws {SignInError} `invalid_email_or_password`, without saying which one is wrong */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** Ends the session of these cookies, if there is one. */
   signOut(cookies: Cookies, actor: Actor): Promise<SetCookies>;
-  /** Every other session of the account ends. @throws {SignInError} `invalid_password` */
+  /** Ends every other session of the account. @throws {SignInError} `invalid_password` */
   changePassword(
     cookies: Cookies,
     change: { currentPassword: string; newPassword: string },
     actor: Actor,
   ): Promise<SetCookies>;
-  /** Every session of the account ends. @throws {SignInError} `invalid_token` */
+  /** Ends every session of the account. @throws {SignInError} `invalid_token` */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
-  /** Reads the store each time: a session that ended is ended everywhere. */
+  /** Reads the store each time, so that an ended session ends on every server. */
   findSession(
     cookies: Cookies,
   ): Promise<(SetCookies & { account: Account; sessionId: string }) | undefined>;
-  /** A token for one resetPassword within a day; also for an account that never had a password. */
+  /** Makes a token for one resetPassword within a day, also if the account never had a password. */
   makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
 };
 
@@ -196,7 +198,7 @@ function passwords({
 const isUser = async (db: Kysely<Tables>, email: string) =>
   (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
-/** A crash between the two writes of a sign-up leaves a user without an account: made here. */
+/** Makes the account if a crash between the two writes of a sign-up left a user without one. */
 const ensureAccount = async (
   db: Kysely<Tables>,
   user: { id: string; email: string },
@@ -211,7 +213,7 @@ async function configure(
   secret: string,
 ) {
   const isSecure = new URL(url).protocol === "https:";
-  // Named for us: a browser shares cookies among all ports of a host.
+  // The name is ours because a browser shares cookies among all ports of a host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
@@ -231,7 +233,7 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // Or it would put `__Secure-` in front of the names below, which promises less.
+      // Otherwise it prefixes the names below with `__Secure-`, a weaker guarantee.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -243,7 +245,7 @@ async function configure(
       },
       ipAddress: { disableIpTracking: true },
     },
-    // Attempts are limited before it is asked, see attempts.ts.
+    // attempts.ts limits attempts before they reach better-auth.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -253,10 +255,10 @@ async function configure(
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 
-/** Better-auth's resetPassword looks for it under this name. */
+/** better-auth's resetPassword searches for the token under this name. */
 const resetIdentifier = (token: string) => `reset-password:${token}`;
 
-/** A person tells sessions in their list apart by this. */
+/** Users distinguish the sessions in their list by the user agent. */
 const agentHeaders = ({ userAgent }: Actor) =>
   new Headers(userAgent === undefined ? {} : { "user-agent": userAgent });
 
@@ -264,7 +266,7 @@ function cookieHeaders(cookie: string | undefined): Headers {
   return new Headers(cookie === undefined ? {} : { cookie });
 }
 
-/** Puts better-auth's refusals in our words; any other error is a fault and passes through. */
+/** Converts better-auth's refusals to ours; any other error is a fault and passes through. */
 async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -277,18 +279,56 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Deletes sessions and tokens that ended: they open nothing, and would pile up. */
+/** Deletes expired sessions and tokens, which would accumulate. */
 async function forgetExpired(db: Kysely<Tables>): Promise<void> {
   const now = toIso(Date.now());
   await sql`delete from auth_sessions where "expiresAt" < ${now}`.execute(db);
   await sql`delete from auth_tokens where "expiresAt" < ${now}`.execute(db);
 }
 
-/** Gives an account that an operator made its user of the same id, without a password. */
+/** Makes the user, without a password, of an account that an operator created. */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
   const now = toIso(Date.now());
   await sql`insert into auth_users
       ("id", "name", "email", "emailVerified", "createdAt", "updatedAt")
     values (${accountId}, ${email}, ${email}, false, ${now}, ${now})
     on conflict do nothing`.execute(db);
+}
+
+/** 3 of 4 means more than 10^8 guesses; sign-in allows a few thousand per day. */
+const scoreMin = 3;
+/** The estimate's time grows faster than the length, and it blocks the event loop. */
+const estimatedCharactersMax = 40;
+
+let estimator: Promise<Estimator> | undefined;
+
+/**
+ * Refuses passwords that attackers guess early, by an estimate of the guesses that lists of common
+ * passwords, keyboard patterns, dates, and repetitions would take.
+ *
+ * @throws {SignInError} `password_guessable`, also if the password is made from the `email`
+ */
+async function refuseGuessable(password: string, email: string): Promise<void> {
+  estimator ??= loadEstimator();
+  const { check } = await estimator;
+  const isShort = password.length < passwordCharactersMin;
+  // better-auth refuses a password that is too short or too long, with a message of its own.
+  if (isShort || password.length > passwordCharactersMax) return;
+  const { score } = check(password.slice(0, estimatedCharactersMax), [
+    email,
+    ...email.split(/[^a-z]+/i),
+  ]);
+  if (score < scoreMin) throw new SignInError("password_guessable");
+}
+
+type Estimator = { check(password: string, own: string[]): { score: number } };
+
+/** Loads half a megabyte of word lists, when the first password is chosen. */
+async function loadEstimator(): Promise<Estimator> {
+  const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
+    import("@zxcvbn-ts/core"),
+    import("@zxcvbn-ts/language-common"),
+  ]);
+  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
+  return { check: (password, own) => zxcvbn.check(password, own.filter(Boolean)) };
 }

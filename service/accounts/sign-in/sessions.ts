@@ -1,0 +1,138 @@
+// Lists and ends sessions of an account, and stores their tokens as digests. Each request reads its
+// session from the store (sign-in.ts), so an ended session ends immediately on every server.
+
+import { getAdapter } from "better-auth/db/adapter";
+import { type Kysely, sql } from "kysely";
+import type { Tables } from "../../store/tables.ts";
+import { type Actor, appendAudit } from "../audit.ts";
+import { digestCredential } from "../credentials.ts";
+
+/** Times are in Unix milliseconds; `userAgent` is null if the browser sent none. */
+export type Session = {
+  id: string;
+  createdAtMs: number;
+  /** Renewed by use, about once a day. */
+  renewedAtMs: number;
+  expiresAtMs: number;
+  userAgent: string | null;
+};
+
+const sessionsMax = 100;
+
+type Time = string | number | Date;
+type SessionRow = {
+  id: string;
+  created: Time;
+  renewed: Time;
+  expires: Time;
+  userAgent: string | null;
+};
+
+/** Lists the open sessions, newest first, at most 100. */
+export async function listSessions(
+  db: Kysely<Tables>,
+  accountId: string,
+  nowMs: number,
+): Promise<Session[]> {
+  const { rows } = await sql<SessionRow>`
+    select "id", "createdAt" as created, "updatedAt" as renewed, "expiresAt" as expires,
+      "userAgent" as "userAgent"
+    from auth_sessions where "userId" = ${accountId}
+    order by "createdAt" desc limit ${sessionsMax}`.execute(db);
+  const atMs = (time: Time) => new Date(time).getTime();
+  return rows
+    .map(({ id, created, renewed, expires, userAgent }) => ({
+      id,
+      createdAtMs: atMs(created),
+      renewedAtMs: atMs(renewed),
+      expiresAtMs: atMs(expires),
+      userAgent: userAgent || null,
+    }))
+    .filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+}
+
+/** Ends a session. @returns whether the account had it */
+export async function endSession(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+  actor: Actor,
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const { numAffectedRows } = await sql`
+      delete from auth_sessions where "id" = ${id} and "userId" = ${accountId}`.execute(
+      transaction,
+    );
+    if (!numAffectedRows) return false;
+    await appendAudit(transaction, accountId, "session_ended", actor);
+    return true;
+  });
+}
+
+type Options = Parameters<typeof getAdapter>[0];
+type Adapter = Awaited<ReturnType<typeof getAdapter>>;
+type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
+
+/**
+ * Returns `options` with an adapter that stores digests of session tokens, so that neither the
+ * database nor its backup opens a session, although it contains the secret that signs cookies.
+ * better-auth itself writes and searches tokens, so its adapter is wrapped: a token is replaced by
+ * its digest in each query, and restored in each result.
+ */
+export async function withSessionDigests<Given extends Options>(options: Given) {
+  const adapter = byDigest(await getAdapter(options));
+  return { ...options, database: () => adapter };
+}
+
+function byDigest(adapter: Adapter): Adapter {
+  return {
+    ...adapter,
+    transaction: (work) => adapter.transaction((inner) => work(byDigest(inner as Adapter))),
+    async create(call) {
+      if (call.model !== "session") return adapter.create(call);
+      const { token } = call.data as unknown as { token: string };
+      const data = { ...call.data, token: storedToken(token) };
+      const made: object = await adapter.create({ ...call, data });
+      return { ...made, token } as never;
+    },
+    async findOne(call) {
+      const { where, restore } = searchByDigest(call);
+      return restore(await adapter.findOne({ ...call, where })) as never;
+    },
+    async findMany(call) {
+      const { where, restore } = searchByDigest(call);
+      return (await adapter.findMany({ ...call, where })).map(restore) as never;
+    },
+    async update(call) {
+      const { where, restore } = searchByDigest(call);
+      return restore(await adapter.update({ ...call, where })) as never;
+    },
+    updateMany: (call) => adapter.updateMany({ ...call, where: searchByDigest(call).where }),
+    delete: (call) => adapter.delete({ ...call, where: searchByDigest(call).where }),
+    deleteMany: (call) => adapter.deleteMany({ ...call, where: searchByDigest(call).where }),
+  };
+}
+
+/** The form in `auth_sessions`: 64 hex digits. */
+const storedToken = (token: string) => digestCredential(`session ${token}`).toString("hex");
+
+/** Returns the search by digest, and a function that restores the tokens in its results. */
+function searchByDigest({ model, where = [] }: { model: string; where?: Where | undefined }) {
+  const tokens = new Map<unknown, string>();
+  const digestFor = (token: unknown) => {
+    const digest = storedToken(String(token));
+    tokens.set(digest, String(token));
+    return digest;
+  };
+  const isToken = (field: string) => model === "session" && field === "token";
+  const digests = where.map((each) => {
+    if (!isToken(each.field)) return each;
+    const { value } = each;
+    return { ...each, value: Array.isArray(value) ? value.map(digestFor) : digestFor(value) };
+  }) as Where;
+  const restore = <Found>(found: Found): Found => {
+    const token = tokens.get((found as { token?: unknown } | null)?.token);
+    return token === undefined ? found : { ...found, token };
+  };
+  return { where: digests, restore };
+}
