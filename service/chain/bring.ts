@@ -1,14 +1,17 @@
-// Makes a chain ready: deploys the deterministic deployer, the factory and the small contracts
-// beside it where they are missing.
+// Makes a chain ready: estimates and deploys the deterministic deployer, the factory, and the
+// periphery contracts that are missing.
 
 import { readFileSync } from "node:fs";
 import {
   deterministicDeployer,
   factoryAddress,
   factoryCodeHash,
+  factoryCreationCode,
+  factorySalt,
   periphery,
 } from "executable-address-contracts";
 import {
+  assertDeployerDeployable,
   bringDeployer,
   deployFactory,
   deployOnce,
@@ -22,11 +25,11 @@ import {
   defineChain,
   type Hex,
   http,
-  keccak256,
   type Transport,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { getChainId, getCode } from "viem/actions";
+import { estimateGas, getBalance, getChainId, getCode } from "viem/actions";
+import { concat, keccak256 } from "viem/utils";
 import { forkFault, missingPeriphery, peripheryNames } from "./check.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 
@@ -147,4 +150,58 @@ export function readBringKey(file: string | undefined): Hex {
   if (/^[0-9a-f]{64}$/i.test(digits)) return `0x${digits}`;
   const wanted = "a private key, 64 hex digits with or without 0x";
   throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
+}
+
+/** A transaction to send: the `gas` that it uses, the `wei` that it transfers, and its calldata. */
+export type EstimatedStep = { name: string; gas: bigint; wei: bigint; data: Hex };
+
+const noSalt: Hex = `0x${"00".repeat(32)}`;
+/** Gas of a plain transfer, the minimum of every transaction. */
+const transferGas = 21_000n;
+
+/**
+ * Estimates each transaction that {@link bring} would send now from the address `from`. Returns an
+ * empty list if nothing is missing.
+ *
+ * @throws an error whose message says why the chain cannot be made ready
+ */
+export async function estimateBring(
+  reader: Client,
+  rpc: ChainRpc,
+  from: Hex,
+): Promise<EstimatedStep[]> {
+  const fault = await forkFault(rpc);
+  if (fault) throw new Error(fault);
+  const steps: EstimatedStep[] = [];
+  const { address, code, sender, fundingWei } = deterministicDeployer;
+  const deployerCode = await getCode(reader, { address });
+  if (deployerCode && deployerCode !== code) {
+    throw new Error(`${address} has other code than the deployer's: this chain is unsuited`);
+  }
+  if (!deployerCode) {
+    await assertDeployerDeployable(reader);
+    const missing = fundingWei - (await getBalance(reader, { address: sender }));
+    if (missing > 0n) {
+      steps.push({ name: "deployer", gas: transferGas, wei: missing, data: "0x" });
+    }
+  }
+  const deploy = async (name: string, creationCode: Hex, salt: Hex = noSalt) => {
+    const data = concat([salt, creationCode]);
+    const gas = await estimateGas(reader, {
+      ...{ account: from, to: address, data, prepare: false },
+      // The simulation adds the deployer if it is missing, because the factory refuses any other.
+      ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
+    }).catch((error: BaseError) => {
+      const reason = error.details || error.shortMessage;
+      throw new Error(`the deployment of ${name} cannot be estimated: ${reason}`);
+    });
+    steps.push({ name, gas, wei: 0n, data });
+  };
+  const factoryCode = await getCode(reader, { address: factoryAddress });
+  if (!factoryCode) await deploy("factory", factoryCreationCode, factorySalt);
+  else if (keccak256(factoryCode) !== factoryCodeHash) {
+    throw new Error(`the code at ${factoryAddress} is not the factory's: this chain is unsuited`);
+  }
+  for (const name of await missingPeriphery(rpc)) await deploy(name, periphery[name].bytecode);
+  return steps;
 }

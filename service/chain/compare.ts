@@ -1,10 +1,10 @@
-// Compares a chain's endpoints with each other for an operator: how far each is, on what it says
-// something else than enough others do, and what it refuses. They are asked for what the executor
-// acts on, of a block that all have.
+// Compares a chain's endpoints for an operator: the newest block of each, the methods on which it
+// differs from a quorum, the methods that it refuses, and its other abilities. The calls are those
+// on which the executor relies, at a block that all endpoints have.
 
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
-import { type Abilities, readAbilities } from "./abilities.ts";
+import { numberToHex } from "viem/utils";
 import { type Endpoint, type EndpointChain, httpEndpoint } from "./rpc/endpoint.ts";
 import {
   type Answer,
@@ -149,3 +149,53 @@ function comparable(method: string, answer: Answer): string | undefined {
 
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
   readAnswers([answers], place, blockOf)[0];
+
+/**
+ * Calls beyond those that every node answers, for proofs, statuses of the past, and simulations.
+ */
+type Abilities = {
+  /** The greatest of the tried depths at which it shows state, or null if it shows none. */
+  archiveBlocks: number | null;
+  /** Answers `eth_getProof`. */
+  proves: boolean;
+  /** Runs `eth_call` on state that the caller overrides. */
+  overrides: boolean;
+};
+
+/** Nodes without an archive keep 128 blocks, or about a day of them. */
+const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
+
+/** Returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */
+const returnsOne: Hex = "0x60015f5260205ff3";
+const nobody: Hex = "0x00000000000000000000000000000000005eed01";
+
+/** @param head the endpoint's newest block, or undefined if it did not answer */
+async function readAbilities(
+  endpoint: Endpoint,
+  head: number | undefined,
+  address: Hex,
+): Promise<Abilities> {
+  const none = { archiveBlocks: null, proves: false, overrides: false };
+  if (head === undefined) return none;
+  const depths = depthsTried.filter((depth) => depth <= head);
+  if (depths.length === 0) depths.push(head);
+  const calls: Call[] = [
+    { method: "eth_getProof", params: [address, [], "latest"] },
+    { method: "eth_call", params: [{ to: nobody }, "latest", { [nobody]: { code: returnsOne } }] },
+    ...depths.map((depth) => ({
+      method: "eth_getBalance",
+      params: [address, toQuantity(head - depth)],
+    })),
+  ];
+  const answers = await endpoint.ask(calls).catch(() => undefined);
+  if (!answers) return none;
+  const [proof, run, ...old] = answers.map((answer) =>
+    "result" in answer ? answer.result : undefined,
+  );
+  const shown = depths.find((_, index) => typeof old[index] === "string");
+  return {
+    archiveBlocks: shown ?? null,
+    proves: Array.isArray((proof as { accountProof?: unknown } | null | undefined)?.accountProof),
+    overrides: run === numberToHex(1, { size: 32 }),
+  };
+}

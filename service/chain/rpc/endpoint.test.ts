@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { httpEndpoint, openEndpoint } from "./endpoint.ts";
+import { httpEndpoint, openEndpoint, type Response, type Transport } from "./endpoint.ts";
 import type { Answer } from "./json-rpc.ts";
 import { openPace } from "./pace.ts";
-import type { Response, Transport } from "./transport.ts";
 
 type Call = { id: number; method: string };
 

@@ -1,23 +1,23 @@
-// One JSON-RPC endpoint, which adapts to what its provider allows: a batch that is refused for its
-// size is halved; after a 429 fewer calls per second are sent, and none until its Retry-After has
-// passed. Each call has an outcome of its own.
+// Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits:
+// it halves a batch that is refused for its size, and after a 429 it sends fewer calls per second,
+// and none until the Retry-After has passed. Each call has an outcome of its own.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { type OpenCall, type Provider, sendBatch } from "./batch.ts";
+import { readRetryAfterSeconds } from "executable-address/client";
 import { type Answer, type Call, ChainUnavailable } from "./json-rpc.ts";
+import { classifyError } from "./node-errors.ts";
 import { type Allowance, openPace, type Pace } from "./pace.ts";
-import { httpTransport, type Transport } from "./transport.ts";
 
 export type Endpoint = {
   /** Logs and metrics use it. It is never a URL, which may contain a key. */
   name: string;
   /**
    * Returns one answer per call, in order.
-   * @param timeoutMs of one request, if not the endpoint's own
-   * @throws {ChainUnavailable} if the endpoint could not be asked, or did not answer in time
+   * @param timeoutMs replaces the endpoint's own limit for one request
+   * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
   ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
-  /** Returns what its provider allows now. */
+  /** Returns the provider's current limits. */
   readAllowance?(): Allowance;
 };
 
@@ -40,16 +40,18 @@ const fewCalls = 8;
 
 type KnownProvider = { chainId: number; name: string; pace: Pace };
 
-/** By chain and URL: whoever asks a provider in this process shares what is learned of it. */
+/** By chain and URL. All users of a provider in this process share its limits. */
 const providers = new Map<string, KnownProvider>();
 
-/** Returns what each provider of a chain's endpoints allows this process. */
+/** Returns the limits of each provider of this process. */
 export const readProviders = () =>
   [...providers.values()].map(({ chainId, name, pace }) => ({ chainId, name, ...pace.read() }));
 
 /**
- * @param name how logs and metrics call it
- * @param chain if absent, nothing is shared with other endpoints of this URL
+ * Opens the endpoint at `url`.
+ *
+ * @param name appears in logs and metrics
+ * @param chain if absent, the endpoint shares no limits with others of this URL
  */
 export function httpEndpoint(
   name: string,
@@ -110,10 +112,209 @@ async function askAll(
   return answers;
 }
 
-/** `isReached`: it was asked and did not answer in time. */
+/** `isReached`: the endpoint received the request but did not answer in time. */
 function unavailable(name: string, error: unknown): ChainUnavailable {
   if (error instanceof ChainUnavailable) return error;
   const isReached = error instanceof Error && error.name === "TimeoutError";
   const message = error instanceof Error ? error.message : String(error);
   return new ChainUnavailable(`${name}: ${message}`, { isReached });
+}
+
+/** An endpoint's name for logs, how it is reached, and what it allows. */
+type Provider = { name: string; transport: Transport; pace: Pace };
+
+/** A call without an answer; `index` is its position among the answers. */
+type OpenCall = { call: Call; index: number; attempts: number };
+
+/** Attempts of one call before a fault of the node or a limit becomes its answer. */
+const attemptsMax = 4;
+/** Their callers request less after the first failure, whatever its text. */
+const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
+
+/**
+ * Sends `batch` and writes its answers to `answers`.
+ *
+ * @returns the calls to send again
+ * @throws {ChainUnavailable} if the endpoint as a whole failed
+ */
+async function sendBatch(
+  provider: Provider,
+  batch: OpenCall[],
+  answers: Answer[],
+  timeoutMs: number,
+): Promise<OpenCall[]> {
+  const { name, pace, transport } = provider;
+  if (batch.length === 0) return [];
+  const calls = batch.map(({ call }) => call);
+  const { status, body, ...times } = await transport(calls, timeoutMs);
+  if (status === 429) {
+    const seconds = readRetryAfterSeconds(times.retryAfter, times.date);
+    const isOfLogs = calls.some(({ method }) => method === "eth_getLogs");
+    pace.limited(isOfLogs ? "eth_getLogs" : undefined, seconds && seconds * 1000);
+    const error = { code: 429, message: `${name} answered 429` };
+    return retryLater(provider, batch, { error }, answers);
+  }
+  const isRefused = status === 413 || (status === 400 && batch.length > 1);
+  if (isRefused && batch.length > 1) {
+    pace.tooMuch(batch.length);
+    return batch;
+  }
+  if (status < 200 || status > 299) {
+    throw new ChainUnavailable(`${name} answered ${status}`, { isReached: true });
+  }
+  return readBatch(provider, batch, body, answers);
+}
+
+/** Reads answers to a batch in any order, to some of its calls, or one error for all of them. */
+function readBatch(
+  provider: Provider,
+  batch: OpenCall[],
+  body: unknown,
+  answers: Answer[],
+): OpenCall[] {
+  const { name, pace } = provider;
+  const items = (Array.isArray(body) ? body : [body]) as (Partial<Reply> | null)[];
+  const found = new Map<number, Answer>();
+  for (const item of items) {
+    const answer = readAnswer(item);
+    const id = readId(item?.id);
+    if (id !== undefined && answer) found.set(id, answer);
+  }
+  if (found.size === 0) {
+    const fault = items.map(readAnswer).find((answer) => answer && "error" in answer);
+    if (batch.length === 1 && fault) return settle(provider, batch, () => fault, answers);
+    if (batch.length === 1 || !fault) {
+      throw unanswered(name, batch[0]!);
+    }
+    const isLimited = "error" in fault && classifyError("", fault.error) === "rate_limited";
+    if (isLimited) pace.limited();
+    else pace.tooMuch(batch.length);
+    return batch.map((each) => ({ ...each, attempts: each.attempts + 0.5 }));
+  }
+  pace.succeeded(new Set(batch.map(({ call }) => call.method)));
+  return settle(provider, batch, (index) => found.get(index), answers);
+}
+
+function settle(
+  provider: Provider,
+  batch: OpenCall[],
+  answerTo: (index: number) => Answer | undefined,
+  answers: Answer[],
+): OpenCall[] {
+  const limited = new Set<string>();
+  const left = batch.flatMap((each, index) => {
+    const answer = answerTo(index) ?? missing;
+    const { method } = each.call;
+    const kind = "error" in answer ? classifyError(method, answer.error) : undefined;
+    if (kind === "rate_limited") limited.add(method);
+    if (answer === missing || kind === "rate_limited" || kind === "transient") {
+      return retryLater(provider, [each], answer, answers);
+    }
+    answers[each.index] = answer;
+    return [];
+  });
+  for (const method of limited) provider.pace.limited(method);
+  return left;
+}
+
+function retryLater(
+  { name }: Provider,
+  batch: OpenCall[],
+  last: Answer,
+  answers: Answer[],
+): OpenCall[] {
+  const isSpent = ({ attempts, call }: OpenCall) =>
+    attempts + 1 >= attemptsMax || triedOnce.has(call.method);
+  const spent = batch.filter(isSpent);
+  const unheard = spent.find(({ call }) => last === missing && !triedOnce.has(call.method));
+  if (unheard) throw unanswered(name, unheard);
+  for (const { index } of spent) answers[index] = last;
+  return batch
+    .filter((each) => !isSpent(each))
+    .map((each) => ({ ...each, attempts: each.attempts + 1 }));
+}
+
+type Reply = { id: unknown; result: unknown; error: { code: number; message: string } };
+
+const missing: Answer = { error: { code: 0, message: "no answer" } };
+
+/** Reads an ID, which some gateways return as a string. */
+function readId(id: unknown): number | undefined {
+  if (typeof id === "number") return id;
+  return typeof id === "string" && /^\d{1,9}$/.test(id) ? Number(id) : undefined;
+}
+
+function readAnswer(item: Partial<Reply> | null | undefined): Answer | undefined {
+  if (item?.error) {
+    const { code, message, ...rest } = item.error;
+    return { error: { ...rest, code: Number(code), message: String(message) } };
+  }
+  return item && "result" in item ? { result: item.result } : undefined;
+}
+
+const unanswered = (name: string, { call: { method } }: OpenCall) =>
+  new ChainUnavailable(`${name} left ${method} unanswered`);
+
+/** `body` is undefined unless the status is 2xx. */
+export type Response = {
+  status: number;
+  retryAfter: string;
+  date: string;
+  body: unknown;
+};
+
+/**
+ * Sends `calls` in one request, with their positions as IDs. Throws if there is no response within
+ * `timeoutMs`. Simulations replace only this function, so that they run everything above it.
+ */
+export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;
+
+/** Sends user and password of `url` in a header (RFC 7617), because `fetch` refuses such a URL. */
+function httpTransport(url: string): Transport {
+  const bare = new URL(url);
+  const { username, password } = bare;
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
+  [bare.username, bare.password] = ["", ""];
+  return (calls, timeoutMs) => post(bare.href, authorization, calls, timeoutMs);
+}
+
+async function post(
+  url: string,
+  authorization: string | undefined,
+  calls: readonly Call[],
+  timeoutMs: number,
+): Promise<Response> {
+  const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(authorization && { authorization }),
+    },
+    body: JSON.stringify(body.length === 1 ? body[0] : body),
+    // AbortSignal refuses a fraction of a millisecond, which some clocks return.
+    signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
+  });
+  const { status, ok, headers } = response;
+  const [retryAfter, date] = [headers.get("retry-after") ?? "", headers.get("date") ?? ""];
+  if (ok) return { status, retryAfter, date, body: JSON.parse(await readText(response)) };
+  await response.body?.cancel();
+  return { status, retryAfter, date, body: undefined };
+}
+
+/** More than any answer to our batches. Without a limit, one response could use all memory. */
+const responseBytesMax = 32 * 2 ** 20;
+
+async function readText({ body }: globalThis.Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > responseBytesMax) {
+      throw new ChainUnavailable(`a response above ${responseBytesMax} bytes`, { isReached: true });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }

@@ -3,8 +3,10 @@
 // The pace of the chain's blocks decides when to look again: a chain whose blocks come evenly is
 // asked when the next one is expected, any other at each poll.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { backoff } from "../../flow/wait.ts";
 import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts";
 
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
@@ -177,4 +179,102 @@ export function openBlockPace(pollMs: number): BlockPace {
       return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
     },
   };
+}
+
+export type HeadWaits = {
+  /**
+   * Waits `ms`. If a subscription is alive and has reported no block since the last wait began,
+   * continues to wait until it reports one, or for `quietMs` in total. Resolves immediately if
+   * stopped.
+   */
+  wait(ms: number): Promise<void>;
+};
+
+export type HeadWaitOptions = {
+  stopping: AbortSignal;
+  quietMs: number;
+  /** A subscription that is silent for this time is opened again. */
+  silentMs?: number;
+  /** The delay before a closed socket is opened again. It doubles up to a minute. */
+  retryMs?: number;
+};
+
+const retryMsMax = 60_000;
+
+/**
+ * Follows new blocks by WebSocket (eth_subscribe newHeads). A message only ends a wait early, and
+ * lets waits be longer while messages arrive; its content is never used. Without a live socket,
+ * waits have their ordinary length.
+ *
+ * @param urls `wss://` or `ws://`, or none
+ */
+export function followHeads(urls: readonly string[], options: HeadWaitOptions): HeadWaits {
+  const { stopping, quietMs } = options;
+  let isNews = false;
+  let wake = () => {};
+  const onHead = () => {
+    isNews = true;
+    wake();
+  };
+  const followed = urls.map((url) => follow(url, onHead, options));
+  const rest = async (ms: number) => {
+    const waking = new AbortController();
+    wake = () => waking.abort();
+    await sleep(ms, undefined, { signal: AbortSignal.any([stopping, waking.signal]) }).catch(
+      () => {},
+    );
+    wake = () => {};
+  };
+  return {
+    async wait(ms) {
+      await sleep(ms, undefined, { signal: stopping }).catch(() => {});
+      const isQuiet = !isNews && followed.some((each) => each.isAlive());
+      if (isQuiet && quietMs > ms && !stopping.aborted) await rest(quietMs - ms);
+      isNews = false;
+    },
+  };
+}
+
+/** Keeps one subscription open. It is alive if it has reported a block within `silentMs`. */
+function follow(url: string, onHead: () => void, options: HeadWaitOptions) {
+  const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  const isAlive = () => performance.now() - reportedAtMs < silentMs;
+
+  const open = () => {
+    if (stopping.aborted) return;
+    const socket = new WebSocket(url);
+    const silence = setTimeout(() => socket.close(), silentMs).unref();
+    const stop = () => socket.close();
+    stopping.addEventListener("abort", stop, { once: true });
+    socket.onopen = () => {
+      const params = ["newHeads"];
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params }));
+    };
+    socket.onmessage = ({ data }) => {
+      if (!isHead(data)) return;
+      reportedAtMs = performance.now();
+      failures = 0;
+      silence.refresh();
+      onHead();
+    };
+    socket.onerror = () => {};
+    socket.onclose = () => {
+      clearTimeout(silence);
+      stopping.removeEventListener("abort", stop);
+      reportedAtMs = Number.NEGATIVE_INFINITY;
+      setTimeout(open, backoff(++failures, retryMs, retryMsMax)).unref();
+    };
+  };
+  open();
+  return { isAlive };
+}
+
+function isHead(data: unknown): boolean {
+  try {
+    return (JSON.parse(String(data)) as { method?: unknown }).method === "eth_subscription";
+  } catch {
+    return false;
+  }
 }

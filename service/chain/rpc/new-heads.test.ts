@@ -4,12 +4,12 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTestClient, http } from "viem";
 import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
-import { followHeads, type HeadsOptions } from "./new-heads.ts";
+import { followHeads, type HeadWaitOptions } from "./heads.ts";
 
 const long = 60_000;
 
 /** A chain, a way to its WebSocket that can be cut, and waits that follow it. */
-async function start(context: TestContext, more: Partial<HeadsOptions> = {}) {
+async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) {
   const stopping = new AbortController();
   const anvil = await startAnvil();
   const client = createTestClient({

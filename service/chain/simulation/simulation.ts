@@ -4,20 +4,25 @@
 // asked. Requests for the same address within one block share a simulation, and only a few run at
 // the same time, since each may cost the node seconds.
 
-import { encodeExecution, type Hex, toHex } from "executable-address";
-import type { BalanceChange, Simulation } from "executable-address/client";
-import { type BlockReference, type StatusSubject, stateOf } from "executable-address/status";
-import { isAddressEqual, size, sliceHex } from "viem/utils";
+import { encodeExecution, type Hex, type Intent, toHex, zeroAddress } from "executable-address";
+import type { BalanceChange, Role, Simulation } from "executable-address/client";
+import {
+  type BlockReference,
+  type StatusSubject,
+  stateOf,
+  transferTopic,
+} from "executable-address/status";
+import { getAddress, hexToBigInt, isAddressEqual, isHex, size, sliceHex } from "viem/utils";
 import { recalled } from "../../flow/together.ts";
 import { openGate, within } from "../../flow/wait.ts";
 import type { Token } from "../chains.ts";
-import { callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
-import { ChainUnavailable, isRefusal, unread } from "../rpc/json-rpc.ts";
+import { askAt, callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { ChainUnavailable, isRefusal, type Log, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "../status/past.ts";
 import { readHoldings } from "../status/probe.ts";
 import { findFunding } from "./funding.ts";
-import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";
-import { type AskedPair, discover, pairsToAsk, rolesOf } from "./pairs.ts";
+import { callGas, type Measured, meterCode, type Pair, pairsMax, parseMeter } from "./meter.ts";
 import { explainFailure } from "./revert.ts";
 
 /** A chain to simulate on, and the tokens whose symbols are known there. */
@@ -74,7 +79,7 @@ const overReasons: Partial<Record<Simulation["state"], string>> = {
   recovered: "the address expired, and its money was returned",
 };
 
-type Run = { pairs: AskedPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
+type Run = { pairs: ReadPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
 
 /** Undefined where the node answers that it cannot: out of gas, too long, or no such call. */
 async function measure(
@@ -86,7 +91,7 @@ async function measure(
   const { rpc, factory, chainId } = chain;
   const data = toHex(encodeExecution(subject.intent));
   const found = await discover(rpc, block, { to: factory, data }, overrides);
-  const { pairs, leftOut } = pairsToAsk(subject, chain.tokens, found?.pairs ?? []);
+  const { pairs, leftOut } = choosePairs(subject, chain.tokens, found?.pairs ?? []);
   let answered: Hex;
   try {
     answered = await callAt(rpc, block, { data: meterCode(pairs, factory, data) }, overrides);
@@ -123,7 +128,7 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
     } else if (before !== after) {
       const { symbol = null, decimals = null } =
         chain.tokens.find((t) => t.address === token) ?? {};
-      const roles = rolesOf(subject, account);
+      const roles = findRoles(subject, account);
       changes.push({ account, roles, token, symbol, decimals, change: String(after - before) });
     }
   });
@@ -167,4 +172,133 @@ export function openSimulations(
   const read = (subject: StatusSubject) => chain.rpc.heads.at((block) => at(block, subject));
   const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
   return (subject) => within(waitMsMax, read(subject), late).catch(unread);
+}
+
+/** `isGuess`: the token may not exist, so a missing answer means nothing. */
+type ReadPair = Pair & { isGuess: boolean };
+
+/**
+ * Chooses the balances that a simulation reads, the most informative first, because their number is
+ * limited.
+ *
+ * @param moved pairs that the run's own logs name
+ * @returns at most {@link pairsMax} different pairs, and the number of those left out
+ */
+function choosePairs(
+  { address, intent }: StatusSubject,
+  listed: readonly Token[],
+  moved: readonly Pair[],
+): { pairs: ReadPair[]; leftOut: number } {
+  const targets = intent.calls.map(({ target }) => target);
+  const parties = [address, intent.recovery, ...targets];
+  const named = findNamed(intent);
+  const tokens = [intent.token, ...listed.map((token) => token.address)];
+  const isKnown = ({ token }: Pair) => token === zeroAddress || tokens.includes(token);
+  const wanted: ReadPair[] = [
+    ...both(parties, intent.token),
+    ...moved.filter(isKnown),
+    ...both(named, intent.token),
+    ...moved.filter((pair) => !isKnown(pair)),
+    ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
+  ].map((pair) => ({ ...pair, isGuess: false }));
+  // A contract that accepts deposits may be a token of shares in them, with other events.
+  const guesses = targets
+    .filter((target) => !tokens.includes(target))
+    .map((token) => ({ account: address, token, isGuess: true }));
+  const unique = new Map<string, ReadPair>();
+  for (const pair of [...wanted, ...guesses]) {
+    const key = `${pair.account}${pair.token}`;
+    // Tokens are minted from and burnt to the zero address, which has no balance of them.
+    if (!unique.has(key) && pair.account !== zeroAddress) unique.set(key, pair);
+  }
+  const pairs = [...unique.values()].slice(0, pairsMax);
+  const left = [...unique.values()].slice(pairsMax);
+  return { pairs, leftOut: left.filter(({ isGuess }) => !isGuess).length };
+}
+
+const both = (accounts: readonly Hex[], token: Hex): Pair[] =>
+  accounts.flatMap((account) => [
+    { account, token },
+    { account, token: zeroAddress },
+  ]);
+
+/** Returns the roles of `account` (EIP-55) in the intent. */
+function findRoles({ address, intent }: StatusSubject, account: Hex): Role[] {
+  const roles: Role[] = [];
+  if (account === address) roles.push("vault");
+  if (account === intent.recovery) roles.push("recovery");
+  if (intent.calls.some(({ target }) => target === account)) roles.push("target");
+  if (findNamed(intent).includes(account)) roles.push("named");
+  return roles;
+}
+
+/** Finds every address in the arguments, including those in arrays and tuples. */
+function findNamed({ calls }: Intent): Hex[] {
+  const found = new Set<Hex>();
+  for (const { args } of calls) {
+    for (const arg of args) {
+      for (const [text] of arg.matchAll(/(?<![0-9a-zA-Z])0x[0-9a-fA-F]{40}(?![0-9a-zA-Z])/g)) {
+        found.add(getAddress(text.toLowerCase()));
+      }
+    }
+  }
+  return [...found];
+}
+
+type Discovered = {
+  gasUsed: number;
+  /** Each pair once, the largest claimed transfer first. */
+  pairs: Pair[];
+};
+
+const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
+
+type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
+
+/**
+ * Finds the balances that a call may change, in the logs of an eth_simulateV1. They show the
+ * accounts and tokens, not the amounts, and native coin as logs of 0xeeee… geth 1.14.9, Nethermind
+ * 1.28, reth, Nitro, Erigon 3.1, and anvil have that method.
+ *
+ * @returns undefined if the node does not have the method, or the call does not succeed there
+ */
+async function discover(
+  rpc: ChainRpc,
+  block: BlockReference,
+  call: { to: Hex; data: Hex },
+  stateOverrides: StateOverrides = {},
+): Promise<Discovered | undefined> {
+  const calls = [{ to: call.to, input: call.data, gas: `0x${callGas.toString(16)}` }];
+  const payload = { blockStateCalls: [{ stateOverrides, calls }], traceTransfers: true };
+  try {
+    const answer = await askAt(rpc, block, (at) => ({
+      method: "eth_simulateV1",
+      params: [payload, at],
+    }));
+    const [done] = (answer as { calls: Call[] }[])[0]!.calls;
+    if (Number(done!.status) !== 1) return undefined;
+    return { gasUsed: Number(done!.gasUsed), pairs: findPairs(done!.logs ?? []) };
+  } catch (error) {
+    // Some nodes that do not know the method return malformed answers.
+    if (isRefusal(error) || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+function findPairs(logs: readonly Log[]): Pair[] {
+  const found = new Map<string, { pair: Pair; claimed: bigint }>();
+  for (const { address, topics, data } of logs) {
+    if (topics[0] !== transferTopic || topics.length < 3) continue;
+    const token = address.toLowerCase() === nativeLogger ? zeroAddress : getAddress(address);
+    const claimed = isHex(data) && size(data) === 32 ? hexToBigInt(data) : 1n;
+    for (const topic of topics.slice(1, 3)) {
+      const account = getAddress(sliceHex(topic, 12, 32));
+      const key = `${account}${token}`;
+      const known = found.get(key) ?? { pair: { account, token }, claimed: 0n };
+      known.claimed += claimed;
+      found.set(key, known);
+    }
+  }
+  const byClaim = [...found.values()].sort((a, b) => (a.claimed < b.claimed ? 1 : -1));
+  return byClaim.map(({ pair }) => pair);
 }
