@@ -1,8 +1,8 @@
-// Brings a database to the tables this version needs, also if several servers start at once.
+// Creates the tables that this version needs, also if several servers start simultaneously.
 //
-// Each room that has tables has one file, tables.ts. Databases exist with the statements in it, so
-// they stay as they are, and a change is a migration of its own beside them. A database that other
-// statements made is refused at the start.
+// Each room with tables has one file, tables.ts. Its statements never change, because databases
+// have been created with them; a change is a migration of its own. A database that other statements
+// created is refused at the start.
 
 import { hash } from "node:crypto";
 import { type Kysely, sql } from "kysely";
@@ -10,14 +10,15 @@ import type { Dialect, TableStatement } from "./dialect.ts";
 import { saveFunctions } from "./save-functions.ts";
 import { statements, type Tables } from "./tables.ts";
 
-/** Each room's statements make its tables. They run in the order of the rooms. */
+/** The statements that create each room's tables. They run in the order of the rooms. */
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each file that has not run, the store's own before those of `rooms`, each in a transaction
- * of its own. Inserting its name is the lock: a second server waits there until the first has
- * committed, then finds it done.
- * @throws where another version of the service made the tables
+ * Runs each file that has not run, the store's own before those of `rooms`, each in its own
+ * transaction. The insert of its name is the lock: a second server waits until the first has
+ * committed, and then finds it done.
+ *
+ * @throws if another version of the service created the tables
  */
 export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms): Promise<void> {
   await createMigrationsTable(db);
@@ -31,8 +32,8 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
   const unknown = applied.find(({ name }) => !known.has(name));
   if (unknown) {
     throw new Error(
-      `the database was made by another version of the service (${unknown.name}): ` +
-        "start on an empty one",
+      `the database was created by another version of the service (${unknown.name}): ` +
+        "start with an empty one",
     );
   }
   for (const { name, statements } of migrations) {
@@ -63,6 +64,6 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // PostgreSQL may fail the slower of two that create at once; the second time it is there.
+  // PostgreSQL may fail the slower of two simultaneous creates; the table exists the second time.
   await create.execute(db).catch(() => create.execute(db));
 }

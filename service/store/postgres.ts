@@ -1,11 +1,12 @@
-// The store in PostgreSQL: many servers, one truth.
+// The store in PostgreSQL, which several servers share.
 //
-// Requests that arrive together share a round trip each way: one `= ANY` read, one call of
-// `save_records` or `save_named_records`, whose single statement is its own transaction.
+// Requests that arrive together share a round trip: one `= ANY` read, or one call of `save_records`
+// or `save_named_records`, whose single statement is its own transaction. They have a connection
+// pool of their own, so that lists and background work cannot use up their connections.
 //
 // PostgreSQL may be stuck: a lock, a disk, or a network that drops packets. Each wait is limited
-// twice. The client's limit answers the request. The server's limit ends the statement, which would
-// otherwise keep its locks after the client is gone.
+// twice. The client's limit answers the request. The server's limit ends the statement or the
+// transaction, which would otherwise keep its locks after the client is gone.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -30,15 +31,23 @@ import type { Tables } from "./tables.ts";
 
 /** Records saved by one statement. */
 const groupSizeMax = 512;
-/** Keys of one read, and reads of a kind under way: this server works while PostgreSQL does. */
+/** Keys of one read, and simultaneous reads of a kind, so that both sides work at the same time. */
 const readSizeMax = 32;
 const readsRunningMax = 2;
-const connectionsMax = 10;
+/** Connections of creates, look-ups, credentials, and rate limits. */
+const hotConnectionsMax = 6;
+/** Connections of all other work, such as lists, the executor, and webhooks. */
+const connectionsMax = 8;
 const connectMsMax = 3_000;
-/** Of any statement, on the server; a client waits a little longer for the server's error. */
+/** The time for any statement, and for a transaction to wait for its client's next one. */
 const statementMsMax = 10_000;
-const clientMsMax = statementMsMax + 500;
-/** PostgreSQL cancels a statement that waits longer for a lock: its transaction saved nothing. */
+/** Creating an index of a large table takes longer than any statement of the running service. */
+const migrationMsMax = 3_600_000;
+/** A client waits a little longer than the server, for the server's error. */
+const errorMsMax = 500;
+/**
+ * PostgreSQL cancels a statement that waits longer for a lock, and its transaction saves nothing.
+ */
 const lockMsMax = 3_000;
 /**
  * A create or look-up is answered within this time, including its wait for the group before it. A
@@ -49,27 +58,17 @@ const int8Oid = 20;
 /** SQLSTATEs of a statement that waited too long, for a lock or in all. */
 const timeouts = new Set(["55P03", "57014"]);
 
-/** @param url `postgres://…`; the role may create tables */
+/**
+ * Opens the store.
+ *
+ * @param url `postgres://…`; the role must be able to create tables
+ */
 export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
-  const pool = connect(url);
-  const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({
-      pool: {
-        options: pool.options,
-        connect: () => connectForKysely(pool),
-        end: () => pool.end(),
-      },
-    }),
-  });
-  try {
-    await assertDurable(pool);
-    await migrate(db, "postgres", rooms);
-  } catch (error) {
-    await db.destroy();
-    throw error;
-  }
+  await migrateOnce(url, rooms);
+  const pool = connect(url, { connectionsMax: hotConnectionsMax });
+  const db = openKysely(connect(url, { connectionsMax }));
 
-  // Apart, so that a lock on the table of references fails no create without one.
+  // Separate groups, so that a lock on the table of references delays no create without one.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -97,23 +96,53 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     },
     async close() {
       await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
-      await db.destroy();
+      await Promise.all([db.destroy(), pool.end()]);
     },
   };
 }
 
-function connect(url: string): pg.Pool {
+/** Migrates on a connection whose statements may take an hour, and closes it. */
+async function migrateOnce(url: string, rooms: Rooms): Promise<void> {
+  const pool = connect(url, { connectionsMax: 1, msMax: migrationMsMax });
+  const db = openKysely(pool);
+  try {
+    await assertDurable(pool);
+    await migrate(db, "postgres", rooms);
+  } finally {
+    await db.destroy();
+  }
+}
+
+function openKysely(pool: pg.Pool): Kysely<Tables> {
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: {
+        options: pool.options,
+        connect: () => connectForKysely(pool),
+        end: () => pool.end(),
+      },
+    }),
+  });
+}
+
+type PoolOptions = {
+  connectionsMax: number;
+  /** The time for a statement, and for a transaction to wait for its next statement. */
+  msMax?: number;
+};
+
+function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: connectMsMax,
-    query_timeout: clientMsMax,
+    query_timeout: msMax + errorMsMax,
     application_name: "executable-address",
-    // Anything less than a warning stays away: a notice on a write then says it may not be durable.
+    // Without notices below a warning, any notice on a write says that it may not be durable.
     options:
-      `-c client_min_messages=warning -c lock_timeout=${lockMsMax} ` +
-      `-c statement_timeout=${statementMsMax}`,
-    // Our integers are milliseconds and counts, all below 2^53.
+      `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
+      `-c idle_in_transaction_session_timeout=${msMax}`,
+    // All integers are milliseconds or counts below 2^53.
     types: {
       getTypeParser: ((oid: number, format?: "text") =>
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
@@ -128,9 +157,9 @@ function connect(url: string): pg.Pool {
 }
 
 /**
- * Connects so that a PostgreSQL that does not answer is unavailable, not a fault of the query. A
- * client whose statement is not answered may still be busy with it: it runs no other, such as a
- * rollback that would wait as long again, and it is closed.
+ * Connects so that a query fails as unavailable if PostgreSQL does not respond. A connection
+ * without a response may still be busy with its statement, so it runs no other, such as a rollback
+ * that would wait as long again, and is closed.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -148,17 +177,17 @@ async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
       return available(Promise.reject(error));
     }
   };
-  // Kysely opens no cursor here, which the other form of `query` would be for.
+  // Kysely uses the other form of `query` only for cursors, which the service does not open.
   const typed = query as unknown as PostgresPoolClient["query"];
   return { query: typed, release: () => client.release(fault !== undefined) };
 }
 
-/** Refuses a server that answers a commit before it is on disk. */
+/** Refuses a server that confirms a commit before it is on disk. */
 async function assertDurable(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ synchronous_commit: string }>("show synchronous_commit");
   if (rows[0]?.synchronous_commit !== "off") return;
   throw new Error(
-    "synchronous_commit is off on this PostgreSQL, which loses acknowledged rows; wanted on",
+    "synchronous_commit is off on this PostgreSQL, which loses acknowledged rows; expected on",
   );
 }
 
@@ -211,7 +240,7 @@ function recordColumns(rows: NewRecord[]): unknown[][] {
   ];
 }
 
-/** A create that was not saved; `place` from 1 in its group. */
+/** A create that was not saved; `place` is its position in the group, from 1. */
 type Exceptional = {
   place: number;
   outcome: "exists" | "held" | "other_terms";
@@ -221,8 +250,8 @@ type Exceptional = {
 /**
  * Calls a function of save-functions.ts: one statement, one transaction, one round trip.
  *
- * @throws {UnavailableError} if it failed, or if PostgreSQL gave up waiting for its standby: the
- *   rows may be lost with the primary, and nobody can tell
+ * @throws {UnavailableError} if it failed, or if PostgreSQL stopped waiting for its standby,
+ *   because the rows may be lost with the primary
  */
 async function save(
   pool: pg.Pool,
@@ -231,7 +260,7 @@ async function save(
   const client = await available(pool.connect());
   let warning: string | undefined;
   const onNotice = (notice: { message?: string | undefined }) => {
-    warning = notice.message ?? "a warning without words";
+    warning = notice.message ?? "a warning without a message";
   };
   client.on("notice", onNotice);
   let isBroken = true;
@@ -243,14 +272,14 @@ async function save(
     return rows;
   } finally {
     client.off("notice", onNotice);
-    client.release(isBroken); // one that timed out may still be at its statement
+    client.release(isBroken); // a timed-out statement may still be running
   }
 }
 
-/** Ends with the requests that wait for it. The types of pg lack this option of a query. */
+/** Limits a query to the time of the requests that wait for it. pg's types lack this option. */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
-/** One round trip for all keys of a group. */
+/** Reads all keys of a group in one round trip. */
 function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
   return together<Uint8Array, Row[]>(
     async (keys) => {
@@ -271,7 +300,7 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
     () => new UnavailableError(`PostgreSQL: no answer within ${answerMsMax} ms`),
   );
 
-/** Whatever a query fails with, its answer is not known: nothing may be acknowledged. */
+/** Converts any failure of a query: its outcome is unknown, so nothing may be acknowledged. */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {
     return await query;

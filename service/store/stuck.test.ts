@@ -5,9 +5,11 @@ import { createHash } from "node:crypto";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
 import pg from "pg";
 import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
 /** Less than this, the time for an answer, is 5 s and what a busy machine adds. */
@@ -129,6 +131,67 @@ describe("503 within seconds", { concurrency: true }, () => {
     await operator.query("rollback");
     assert.equal(await store.findTerms(named.address), undefined);
     assert.equal(await store.saveRecord(named), "saved");
+  });
+});
+
+describe("while other work uses PostgreSQL", { concurrency: true }, () => {
+  test("creates and look-ups do not wait for the connections of lists", async (t) => {
+    const store = await openStore({ dataDirectory: "", databaseUrl: await postgres.newDatabase() });
+    t.after(() => store.close());
+    await store.saveRecord(newRow(1));
+    const lists = Array.from({ length: 30 }, () => sql`select pg_sleep(1)`.execute(store.db));
+    const beganMs = performance.now();
+    await Promise.all([
+      store.saveRecord(newRow(2)),
+      store.saveRecord({ ...newRow(3), reference: "order-3" }),
+      store.findTerms(newRow(1).address),
+      store.findRecord(Buffer.alloc(20)),
+    ]);
+    const tookMs = performance.now() - beganMs;
+    const isBusy = await Promise.race([Promise.allSettled(lists), Promise.resolve("busy")]);
+    assert.equal(isBusy, "busy", `the lists ended within ${tookMs} ms`);
+    await Promise.allSettled(lists);
+  });
+
+  test("a transaction that stops between statements loses its locks", async (t) => {
+    const databaseUrl = await postgres.newDatabase();
+    const config = { dataDirectory: "", databaseUrl };
+    const [stopped, other] = await Promise.all([openStore(config), openStore(config)]);
+    t.after(() => Promise.all([stopped.close(), other.close()]));
+    const lock = sql`lock table records in access exclusive mode`;
+    const isLocked = Promise.withResolvers<void>();
+    const isSaved = Promise.withResolvers<void>();
+    const transaction = stopped.db.transaction().execute(async (db) => {
+      await lock.execute(db);
+      isLocked.resolve();
+      await isSaved.promise;
+      await lock.execute(db);
+    });
+    await isLocked.promise;
+    await assertRefused(other.saveRecord(newRow(1)));
+    const repeat = () =>
+      other.saveRecord(newRow(1)).then(
+        () => true,
+        () => false,
+      );
+    while (!(await repeat())) await sleep(100);
+    isSaved.resolve();
+    await assert.rejects(transaction, unavailable);
+    assert.deepEqual(await stopped.findTerms(newRow(1).address), newRow(1).terms);
+  });
+
+  test("a migration may take longer than a statement, and a second server waits", async (t) => {
+    const databaseUrl = await postgres.newDatabase();
+    // The limit of other statements is 10 s.
+    const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
+    const stores = await Promise.all([
+      openPostgres(databaseUrl, rooms),
+      openPostgres(databaseUrl, rooms),
+    ]);
+    t.after(() => Promise.all(stores.map((store) => store.close())));
+    const applied = await stores[1].db.selectFrom("migrations").select("name").execute();
+    assert.equal(applied.filter(({ name }) => name.startsWith("slow-")).length, 1);
+    await assert.rejects(sql`select pg_sleep(12)`.execute(stores[0].db), unavailable);
   });
 });
 
