@@ -10,7 +10,7 @@ import {
 } from "executable-address/status";
 import type { EventType, PaymentNews, ServiceEvent } from "executable-address/webhook";
 import { toIso } from "../flow/days.ts";
-import type { Named } from "../store/references.ts";
+import type { Named } from "../store/owners.ts";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import {
   isTakenBack,

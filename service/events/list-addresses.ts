@@ -8,15 +8,17 @@ import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
 import { foldReference } from "../store/columns.ts";
-import { createdAt, owners, recordsFor } from "../store/owned.ts";
 import {
   byClientId,
   type CreatedBy,
+  createdAt,
   joinReference,
   type Named,
+  owners,
   readNamed,
+  recordsFor,
   references,
-} from "../store/references.ts";
+} from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 
 type AddressFilter = {

@@ -6,7 +6,7 @@
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { groupsOf, statementRows } from "../flow/groups.ts";
-import { findShared, firstOwners, laterOwners } from "../store/owned.ts";
+import { findShared, firstOwners, laterOwners } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**

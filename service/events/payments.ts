@@ -7,7 +7,7 @@ import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { groupsOf, statementRows } from "../flow/groups.ts";
 import type { Payment } from "../follow/parts.ts";
-import { findAsked } from "../store/held.ts";
+import { findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** Rows of an address, of small payments and of others each. */
@@ -32,7 +32,7 @@ export async function keepPayments(
     fromHex(each),
   );
   if (addresses.length === 0) return;
-  const asked = await findAsked(transaction, chainId, addresses);
+  const asked = await findRequested(transaction, chainId, addresses);
   const kept = await transaction
     .selectFrom("payments")
     .select(["address", "block_number", "log_index", "is_small"])

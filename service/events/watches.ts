@@ -9,9 +9,8 @@ import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { inGroups, roundRobin, statementRows } from "../flow/groups.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
-import { findNewestSeq, unexpired } from "../store/created.ts";
-import { joinRecord } from "../store/owned.ts";
-import { byClientId, joinReference, type Named, readNamed } from "../store/references.ts";
+import { findNewestSeq, unexpired } from "../store/find-records.ts";
+import { byClientId, joinRecord, joinReference, type Named, readNamed } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 import {
   type Change,

@@ -9,7 +9,7 @@ import { readChains } from "../chain/chains.ts";
 import { dateOf } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
-import { findNewestSeq } from "../store/created.ts";
+import { findNewestSeq } from "../store/find-records.ts";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { readLookedUntil } from "./ledger/detected.ts";

@@ -19,12 +19,12 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
   const findJob = jobFinder(db);
   const wake = openWake(db, log);
   return {
-    async progressOf(status: AddressStatus): Promise<ExecutorProgress | null> {
+    async readProgress(status: AddressStatus): Promise<ExecutorProgress | null> {
       const job = await findJob(status);
       const present = (await wake(status, job)) ? await findJob(status) : job;
       return present?.progress ?? null;
     },
-    gasSpentFor: (accountId: string) => findAccountGas(db, accountId),
+    readGasSpent: (accountId: string) => findAccountGas(db, accountId),
   };
 }
 
@@ -84,7 +84,7 @@ function readRows(db: Kysely<Tables>, requests: JobAddress[]) {
 
 function toNews(row: Row): JobNews {
   return {
-    progress: progressOf(row),
+    progress: toProgress(row),
     state: row.state,
     reason: row.reason,
     detectedBlock: row.detected_block,
@@ -92,7 +92,7 @@ function toNews(row: Row): JobNews {
   };
 }
 
-function progressOf({ state, reason, failures, kind, hash }: Row): ExecutorProgress | null {
+function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgress | null {
   if (state === "idle") return null;
   return {
     purpose: kind === "execute" || kind === "recover" ? kind : null,

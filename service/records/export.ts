@@ -3,7 +3,7 @@
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
-import { findCreated, findNewestSeq, readClock } from "../store/created.ts";
+import { findCreated, findNewestSeq, readClock } from "../store/find-records.ts";
 import { keccak, mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 

@@ -10,7 +10,7 @@ import { buildApp } from "../http/app.ts";
 import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";
 import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
-import { eventLimitsOf } from "./workers/limits.ts";
+import { divideEventLimits } from "./workers/limits.ts";
 
 /** Resolves when it listens. @param draining aborts when the process is told to stop */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
@@ -33,7 +33,7 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     securityContact: config.securityContact,
     trustedProxies: config.trustedProxies,
     limits: config.limits,
-    eventLimits: eventLimitsOf(config),
+    eventLimits: divideEventLimits(config),
     metrics,
     log,
     now: Date.now,

@@ -171,7 +171,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     for (const failure of failures) assert.match(failure, /^UnavailableError: /);
     const [first, last] = [failures[0]!, failures.at(-1)!];
     assert.match(first, /not committed: SQLITE_/);
-    assert.match(last, /no write is acknowledged since/);
+    assert.match(last, /writes are refused until a restart, after/);
 
     const store = await openStore(config);
     assert.ok(lines.length > 10);
@@ -183,13 +183,16 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("not ready where SQLite's file is gone", async () => {
+  test("is not ready if the SQLite file is missing", async () => {
     const dataDirectory = mkdtempSync(join(directory, "gone-"));
     const store = await openStore({ dataDirectory });
     await store.check();
     const file = join(dataDirectory, "service.db");
     rmSync(file);
-    await assert.rejects(store.check(), { name: "UnavailableError", message: `${file} is gone` });
+    await assert.rejects(store.check(), {
+      name: "UnavailableError",
+      message: `${file} is missing`,
+    });
     await store.close();
   });
 

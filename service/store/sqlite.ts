@@ -1,10 +1,10 @@
-// The store in one SQLite file: one server, and operators' commands beside it.
+// The store in one SQLite file, for one server and operators' commands beside it.
 //
-// The thread that answers requests reads credentials, and terms where a status is asked for. New
-// records are committed by a thread of their own (write-worker.ts), those looked up are read by
-// another (read-worker.ts), Kysely's statements are run by a third (statement-worker.ts), and a
-// fourth copies the log into the file (checkpoint-worker.ts). Each starts when it is first needed
-// and has its own connection; those that write wait for each other alone.
+// The main thread reads credentials, and terms for statuses. Four other threads do the rest: one
+// commits new records (write-worker.ts), one reads records for look-ups (read-worker.ts), one runs
+// Kysely's statements (statement-worker.ts), and one copies the write-ahead log into the file
+// (checkpoint-worker.ts). Each starts when it is first needed and has its own connection. Only the
+// writers wait for each other.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,15 +12,19 @@ import type Database from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { migrate, type Rooms } from "./migrate.ts";
-import { connect } from "./sqlite/connect.ts";
+import { notServed } from "./record.ts";
+import { connect, makePrivateFile } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
-import { makePrivateFile } from "./sqlite/private-file.ts";
-import { recordReader } from "./sqlite/record-reader.ts";
-import { recordWriter } from "./sqlite/record-writer.ts";
+import type { ReadAnswer } from "./sqlite/read-worker.ts";
 import { startThread } from "./sqlite/thread.ts";
+import type { WriteAnswer } from "./sqlite/write-worker.ts";
 import {
+  type CorruptError,
   type KeyedQuery,
   type KeyedReader,
+  type NewRecord,
+  otherTerms,
+  type SaveOutcome,
   type Store,
   termsByAddress,
   UnavailableError,
@@ -28,18 +32,26 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * A group of this size is read at once, so that the first creates of a turn reach the writing
- * thread while the others are still worked on: with all of a turn together, each of the two
- * threads would wait for the other.
+ * A group of this size is read immediately, so that the first creates of a turn reach the writing
+ * thread while the main thread works on the others. With larger groups, the two threads would wait
+ * for each other.
  */
-const groupSizeMax = 16;
+const keysPerGroupMax = 16;
+/** A group of this size leaves immediately: the reading thread starts while requests arrive. */
+const lookupsPerGroupMax = 32;
+/** The reading thread works on one group while the next waits in its queue. */
+const lookupGroupsMax = 2;
+/** A group of this size leaves immediately: the writing thread starts while requests arrive. */
+const createsPerGroupMax = 16;
 
-/** The path of the SQLite database. */
+/** Returns the path of the SQLite database. */
 export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
 
 /**
- * @param file created where it is not there; its directory must be
- * @param checkpoints false where another process is the server and does them (operators' commands)
+ * Opens the store.
+ *
+ * @param file is created if it is missing; its directory must exist
+ * @param checkpoints false for operators' commands, because the server does the checkpoints
  */
 export async function openSqlite(file: string, rooms: Rooms, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
@@ -81,7 +93,7 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
       writer.assertAcknowledging();
       await reader.find(Buffer.alloc(20));
       if (fault) throw fault;
-      if (!existsSync(file)) throw new UnavailableError(`${file} is gone`);
+      if (!existsSync(file)) throw new UnavailableError(`${file} is missing`);
     },
     async close() {
       await Promise.all(reads.map((read) => read.idle()));
@@ -94,15 +106,140 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
   };
 }
 
-/** Migrates in this thread, which answers no request yet, so no other has to start first. */
+/** Migrates in the main thread, which answers no requests yet, so no thread has to start first. */
 async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
 }
 
-/** Reads all keys of a group in one transaction, which takes the locks of the file once. */
+/** Reads all keys of a group in one transaction, which locks the file once. */
 function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
   const statement = hot.prepare<[Uint8Array], Row>(sqlite);
   const readAll = hot.transaction((keys: Uint8Array[]) => keys.map((key) => statement.all(key)));
-  return together<Uint8Array, Row[]>(readAll, { sizeMax: groupSizeMax });
+  return together<Uint8Array, Row[]>(readAll, { sizeMax: keysPerGroupMax });
+}
+
+type RecordReader = {
+  /**
+   * Returns the record of an address (20 bytes) as JSON, verified.
+   *
+   * @throws {UnavailableError}
+   * @throws {CorruptError}
+   */
+  find(address: Uint8Array): Promise<string | undefined>;
+  /** Finishes the reads that were started. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Opens the reading thread. Addresses are sent in groups. The thread makes an eighth more look-ups
+ * per second possible (bench/http.ts), and a slow disk delays only look-ups.
+ */
+export function recordReader(file: string): RecordReader {
+  const module = new URL("./sqlite/read-worker.ts", import.meta.url);
+  const thread = startThread<ArrayBuffer, ReadAnswer>(module, { file, name: "reading" });
+  const findAll = async (addresses: Uint8Array[]) => {
+    const bytes = new Uint8Array(20 * addresses.length);
+    for (const [at, address] of addresses.entries()) bytes.set(address, 20 * at);
+    const answer = await thread.ask(bytes.buffer, [bytes.buffer]);
+    if ("failure" in answer) {
+      throw new UnavailableError(`not read: ${answer.failure}`, { cause: answer.message });
+    }
+    return answer.found.map((found, at) => {
+      if (found === null) return undefined;
+      return typeof found === "string"
+        ? found
+        : notServed(addresses[at]!, new Error(found.corrupt));
+    });
+  };
+  const find = together<Uint8Array, string | undefined>(findAll, {
+    sizeMax: lookupsPerGroupMax,
+    runningMax: lookupGroupsMax,
+  });
+  return {
+    find,
+    async stop() {
+      await find.idle();
+      await thread.stop();
+    },
+  };
+}
+
+type RecordWriter = {
+  /**
+   * Resolves once the outcome is durable.
+   * @throws {UnavailableError}
+   * @throws {CorruptError}
+   */
+  save(row: NewRecord): Promise<SaveOutcome>;
+  /** Makes every save fail from now on, including those in progress. */
+  stopAcknowledging(error: unknown): void;
+  /** @throws {UnavailableError} after a fault that requires a restart */
+  assertAcknowledging(): void;
+  /** Finishes the saves that were started. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Opens the writing thread. Records are sent in groups, several groups may be under way, and
+ * outcomes arrive in the order of the groups. The thread commits all groups that have reached it in
+ * one transaction.
+ */
+function recordWriter(file: string): RecordWriter {
+  let failure: unknown;
+
+  const stopAcknowledging = (error: unknown) => {
+    failure ??= error;
+  };
+  const assertAcknowledging = () => {
+    if (failure)
+      throw unavailable(`writes are refused until a restart, after: ${failure}`, failure);
+  };
+  const readOutcomes = (rows: NewRecord[], answer: WriteAnswer): (SaveOutcome | CorruptError)[] => {
+    if ("failure" in answer) {
+      if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
+      throw unavailable(`not committed: ${answer.failure}`, answer.message);
+    }
+    assertAcknowledging();
+    const outcomes: (SaveOutcome | CorruptError)[] = rows.map(() => "saved");
+    for (const { index, why } of answer.exceptions) {
+      outcomes[index] = why === "other_terms" ? otherTerms(rows[index]!.address) : why;
+    }
+    return outcomes;
+  };
+  const module = new URL("./sqlite/write-worker.ts", import.meta.url);
+  const thread = startThread<NewRecord[], WriteAnswer>(module, {
+    ...{ file, name: "writing" },
+    onEnd: stopAcknowledging,
+  });
+  const send = async (rows: NewRecord[]) => {
+    assertAcknowledging();
+    return readOutcomes(rows, await thread.ask(rows));
+  };
+  const save = together<NewRecord, SaveOutcome>(send, {
+    sizeMax: createsPerGroupMax,
+    runningMax: Number.POSITIVE_INFINITY,
+  });
+
+  return {
+    save,
+    stopAcknowledging,
+    assertAcknowledging,
+    async stop() {
+      await save.idle();
+      await thread.stop();
+    },
+  };
+}
+
+const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
+
+/**
+ * Returns whether writes must stop until a restart has read the file again: after a failed fsync,
+ * the kernel may report the next one as successful although pages were lost. A full disk rolls back
+ * cleanly.
+ */
+function isFatal(code: string): boolean {
+  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no room for the index of the log
+  return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }

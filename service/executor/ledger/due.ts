@@ -4,7 +4,7 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import { inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
-import { findHeld, type Held } from "../../store/held.ts";
+import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
@@ -46,7 +46,7 @@ const slowAccountsMax = 10;
 const walkMax = 1000;
 
 async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
-  const found = await findHeld(
+  const found = await findRecords(
     db,
     rows.map(({ address }) => toHex(address)),
   );
@@ -125,7 +125,7 @@ function byMerit(a: Row, b: Row): number {
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
 }
 
-function toJob(row: Row, record: Held): Job {
+function toJob(row: Row, record: UnverifiedRecord): Job {
   return {
     address: record.address,
     terms: toHex(record.terms),

@@ -352,13 +352,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           accountId: "acc",
           createdAtMs: 1,
         });
-        const held = await ledger.findHeld([address(300_000), address(300_001)]);
+        const held = await ledger.findRecords([address(300_000), address(300_001)]);
         const creator = { accountId: "acc", isClientId: false, expirationSeconds: 0 };
         assert.deepEqual(
           held.map((each) => ({ ...each, terms: Uint8Array.from(each.terms) })),
           [{ ...creator, address: address(300_000), terms }],
         );
-        assert.deepEqual(await ledger.findHeld([]), []);
+        assert.deepEqual(await ledger.findRecords([]), []);
       });
 
       test("a look that is kept wakes what rests, and nothing that is in hand", async () => {

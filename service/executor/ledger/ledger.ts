@@ -6,9 +6,14 @@
 import type { Kysely } from "kysely";
 import { isBlockAwaited, passClosed } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
-import * as created from "../../store/created.ts";
 import type { Dialect } from "../../store/dialect.ts";
-import { findHeld, matchAddresses } from "../../store/held.ts";
+import {
+  findCreated,
+  findNewestSeq,
+  findOldestCreation,
+  findRecords,
+  matchAddresses,
+} from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
 import * as detected from "./detected.ts";
 import * as due from "./due.ts";
@@ -31,11 +36,11 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     findAnchor: findAnchor.bind(null, db),
     savePayments: detected.savePayments.bind(null, db),
     forgetAbove: detected.forgetAbove.bind(null, db),
-    findOldestCreation: created.findOldestCreation.bind(null, db),
-    findNewestSeq: created.findNewestSeq.bind(null, db),
+    findOldestCreation: findOldestCreation.bind(null, db),
+    findNewestSeq: findNewestSeq.bind(null, db),
     readLookedUntil: detected.readLookedUntil.bind(null, db),
-    findCreated: created.findCreated.bind(null, db),
-    findHeld: findHeld.bind(null, db),
+    findCreated: findCreated.bind(null, db),
+    findRecords: findRecords.bind(null, db),
     saveLook: detected.saveLook.bind(null, db),
     passClosed: passClosed.bind(null, db),
     isBlockAwaited: isBlockAwaited.bind(null, db),

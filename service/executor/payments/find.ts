@@ -19,7 +19,7 @@ import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { FollowMemory, Turn } from "../../follow/parts.ts";
-import type { Created } from "../../store/created.ts";
+import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../ledger/jobs.ts";
@@ -227,7 +227,7 @@ async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<voi
 
 /** Reads the vaults and the amounts of their intents. Corrupt records are omitted. */
 async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
-  const held = await parts.ledger.findHeld(fresh.map(({ address }) => address));
+  const held = await parts.ledger.findRecords(fresh.map(({ address }) => address));
   return held.flatMap(({ address, terms }) => {
     try {
       const { token, amount } = decodeRecord(fromHex(address), terms, parts);

@@ -318,7 +318,7 @@ async function describeCall(
   const vaults = to === parts.factory ? readVaults(data, parts.factory) : undefined;
   if (!vaults || vaults.addresses.length === 0) return { kind: "fill", shares: [] };
   const { kind, addresses } = vaults;
-  const held = await parts.ledger.findHeld(addresses);
+  const held = await parts.ledger.findRecords(addresses);
   const payers = new Map(held.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};

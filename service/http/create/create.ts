@@ -18,7 +18,7 @@ import { perDay } from "../../accounts/limits.ts";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import type { Chains } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record.ts";
-import { findHolder } from "../../store/references.ts";
+import { findHolder } from "../../store/owners.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody, Refusal } from "../errors.ts";

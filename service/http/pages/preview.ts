@@ -6,7 +6,7 @@ import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../accounts/names.ts";
 import { within } from "../../flow/wait.ts";
-import { findCreators } from "../../store/held.ts";
+import { findCreators } from "../../store/find-records.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
 import { askerOf, labelsOf } from "./labels.ts";

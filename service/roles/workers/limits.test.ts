@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfig } from "../../config.ts";
 import { defaultEventLimits } from "../../http/limits.ts";
-import { eventLimitsOf } from "./limits.ts";
+import { divideEventLimits } from "./limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";
 
 test("one worker has all the room for event streams, of three each has a third", () => {
-  assert.deepEqual(eventLimitsOf(readConfig({})), defaultEventLimits);
-  assert.deepEqual(eventLimitsOf(readConfig({ WORKERS: "3", DATABASE_URL })), {
+  assert.deepEqual(divideEventLimits(readConfig({})), defaultEventLimits);
+  assert.deepEqual(divideEventLimits(readConfig({ WORKERS: "3", DATABASE_URL })), {
     ...defaultEventLimits,
     streamsMax: 3_333,
     streamsPerAddressMax: 666,

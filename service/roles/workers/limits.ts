@@ -5,7 +5,7 @@
 import type { Config } from "../../config.ts";
 import { defaultEventLimits, type EventLimits } from "../../http/limits.ts";
 
-export function eventLimitsOf(config: Config): EventLimits {
+export function divideEventLimits(config: Config): EventLimits {
   const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...rest } = defaultEventLimits;
   return {
     ...rest,

@@ -1,5 +1,6 @@
-// A connection to the SQLite file, as every thread and command here opens it.
+// Opens connections to the SQLite file, for every thread and command, and waits for its write lock.
 
+import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 
 type ConnectOptions = {
@@ -9,17 +10,17 @@ type ConnectOptions = {
   cacheMiB?: number;
 };
 
-/** Its commits survive a power cut: better-sqlite3 itself opens WAL at NORMAL. */
+/** Opens a connection whose commits survive a power failure. By default, WAL syncs only NORMAL. */
 export function connect(
   file: string,
   { busyMsMax = 5000, cacheMiB = 64 }: ConnectOptions = {},
 ): Database.Database {
-  const database = new Database(file, { timeout: 5000 }); // to enter WAL takes the lock
+  const database = new Database(file, { timeout: 5000 }); // entering WAL mode takes the lock
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");
   database.pragma("fullfsync = on"); // where fsync alone stops at the disk's cache (macOS)
   database.pragma("foreign_keys = on");
-  database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does it
+  database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does checkpoints
   database.pragma("journal_size_limit = 268435456"); // bytes: back to it after a long read
   database.pragma(`cache_size = -${cacheMiB * 1024}`); // KiB
   database.pragma(`busy_timeout = ${busyMsMax}`);
@@ -29,4 +30,44 @@ export function connect(
   throw new Error(
     `${file}: journal_mode ${journal}, synchronous ${synchronous}; wanted wal and 2 (full)`,
   );
+}
+
+/**
+ * Creates `file`, empty and readable only by its owner, if it is missing, because the database
+ * contains digests of credentials and the session secret. SQLite gives its `-wal` and `-shm` files
+ * the same mode. An existing file is not opened, because closing it would release every lock that
+ * this process has on it.
+ */
+export function makePrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+const lockWaitMsMax = 5000;
+const retryMs = 1;
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+/** Blocks the thread. */
+export function sleep(ms: number): void {
+  if (ms > 0) Atomics.wait(clock, 0, 0, ms);
+}
+
+/**
+ * Calls `act` again for up to 5 s while others have the write lock, and returns its result.
+ * SQLite's own wait sleeps longer each time, up to 100 ms, and oversleeps the moment the lock is
+ * free.
+ */
+export function retryWhileLocked<Result>(act: () => Result): Result {
+  for (let waitedMs = 0; ; waitedMs += retryMs) {
+    try {
+      return act();
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (!code?.startsWith("SQLITE_BUSY") || waitedMs >= lockWaitMsMax) throw error;
+    }
+    sleep(retryMs);
+  }
 }

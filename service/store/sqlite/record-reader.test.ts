@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import { recordReader } from "./record-reader.ts";
+import { recordReader } from "../sqlite.ts";
 
 test("UnavailableError with SQLite's code where a look-up fails", async () => {
   const directory = mkdtempSync(join(tmpdir(), "reader-"));

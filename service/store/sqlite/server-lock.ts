@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { makePrivateFile } from "./private-file.ts";
+import { makePrivateFile } from "./connect.ts";
 
 /** Another process holds the directory. */
 export class InUseError extends Error {

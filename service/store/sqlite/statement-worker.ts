@@ -2,8 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { connect } from "./connect.ts";
-import { patiently, sleep } from "./patience.ts";
+import { connect, retryWhileLocked, sleep } from "./connect.ts";
 
 export type BoundStatement = { sql: string; parameters: unknown[] };
 
@@ -42,7 +41,7 @@ function run({ sql, parameters }: BoundStatement): StatementOutcome {
 
 function answer(statement: BoundStatement): StatementOutcome {
   try {
-    return patiently(() => run(statement));
+    return retryWhileLocked(() => run(statement));
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) return { error };
     return { code: error.code, message: error.message };

@@ -7,8 +7,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import Database from "better-sqlite3";
 import { deriveColumns, foldReference } from "../columns.ts";
 import type { NewRecord, SaveOutcome } from "../store.ts";
-import { connect } from "./connect.ts";
-import { patiently } from "./patience.ts";
+import { connect, retryWhileLocked } from "./connect.ts";
 
 /**
  * `exceptions`: the rows of the group that were not saved, by their index, and why; `failure`:
@@ -102,7 +101,7 @@ const commit = database.transaction((groups: NewRecord[][]) => groups.map(saveGr
 
 function answer(groups: NewRecord[][]): WriteAnswer[] {
   try {
-    return patiently(() => commit(groups)).map((exceptions) => ({ exceptions }));
+    return retryWhileLocked(() => commit(groups)).map((exceptions) => ({ exceptions }));
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
     const { code, message } = error;

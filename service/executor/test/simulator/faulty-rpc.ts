@@ -1,10 +1,14 @@
 // An endpoint that is not always itself. Faults come in spells, each of its own kind, and are
 // injected at the transport: batches, paces and retries above it are the real ones.
 
-import { type Endpoint, openEndpoint } from "../../../chain/rpc/endpoint.ts";
+import {
+  type Endpoint,
+  openEndpoint,
+  type Response,
+  type Transport,
+} from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { openPace } from "../../../chain/rpc/pace.ts";
-import type { Response, Transport } from "../../../chain/rpc/transport.ts";
 import type { ChainModel } from "./chain-model.ts";
 import { answer, falsified, simulationMs } from "./node-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";

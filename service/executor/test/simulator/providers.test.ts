@@ -4,9 +4,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import type { Endpoint, Response } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
-import type { Response } from "../../../chain/rpc/transport.ts";
 import type { ExecutorEvent } from "../../events.ts";
 import type { Tuning } from "../../pass.ts";
 import { decodeRaw, priceOf } from "./chain-model.ts";

@@ -29,7 +29,7 @@ export async function executor({ store, size, crowd }: World): Promise<Operation
       await ledger.releaseLease({ ...fence, epoch: fence.epoch + 1 });
     },
     "desk: 500 statuses at once": () =>
-      Promise.all(many.slice(0, 500).map((address) => desk.progressOf(statusOf(address)))),
+      Promise.all(many.slice(0, 500).map((address) => desk.readProgress(statusOf(address)))),
   };
 }
 
@@ -124,7 +124,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
     "executor: spending": async () => {
       await ledger.readSpending(chainId, 1);
       await ledger.readAccountSpending(chainId, 1);
-      await desk.gasSpentFor("acc_1");
+      await desk.readGasSpent("acc_1");
     },
   };
 }
@@ -137,7 +137,7 @@ function records({ ledger, fence }: Hands): Operations {
     },
     "executor: new records looked at": async () => {
       const created = await ledger.findCreated(0, 500);
-      await ledger.findHeld(created.slice(0, 450).map(({ address }) => address));
+      await ledger.findRecords(created.slice(0, 450).map(({ address }) => address));
       await ledger.readLookedUntil(chainId);
       const block = { number: 1, timestamp: 1 };
       const hints = created.slice(0, 100).map(({ address }) => {
@@ -146,7 +146,7 @@ function records({ ledger, fence }: Hands): Operations {
       await ledger.saveLook(fence, hints, 1);
     },
     "executor: many held, largest": () =>
-      ledger.findHeld(hexOf(someAddresses(largeCount, "large"))),
+      ledger.findRecords(hexOf(someAddresses(largeCount, "large"))),
     "executor: the oldest record": () => ledger.findOldestCreation(),
   };
 }

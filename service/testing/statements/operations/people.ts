@@ -13,7 +13,7 @@ import {
   removeOrigin,
   setOrigins,
 } from "../../../accounts/origins/origin-list.ts";
-import { endSession, listSessions } from "../../../accounts/sessions.ts";
+import { endSession, listSessions } from "../../../accounts/sign-in/sessions.ts";
 import { listUsage } from "../../../accounts/usage.ts";
 import { accounts, began } from "../account.ts";
 import { actor, type Operations, type World } from "./world.ts";

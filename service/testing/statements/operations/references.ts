@@ -2,8 +2,8 @@
 
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
-import { findCreated, findNewestSeq } from "../../../store/created.ts";
-import { findHolder } from "../../../store/references.ts";
+import { findCreated, findNewestSeq } from "../../../store/find-records.ts";
+import { findHolder } from "../../../store/owners.ts";
 import type { NewRecord } from "../../../store/store.ts";
 import { accounts } from "../account.ts";
 import { actor, type Operations, someAddresses, type World } from "./world.ts";

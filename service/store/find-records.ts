@@ -1,0 +1,191 @@
+// Finds records by address, and in the order in which they became visible, for rooms that have
+// tables of their own about addresses.
+
+import { fromHex, type Hex, toHex } from "executable-address";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { inGroups, statementRows } from "../flow/groups.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Tables } from "./tables.ts";
+
+/**
+ * Addresses per statement. On SQLite, other statements wait for it. With 10,000, PostgreSQL would
+ * choose to scan all records.
+ */
+const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
+/**
+ * Addresses that are sorted without a pause. Some blocks of a busy chain have tens of thousands of
+ * recipients, and other work runs between the groups.
+ */
+const sortedMax = 4_000;
+
+/**
+ * Returns the `addresses` that have a record, with one index search for each. The set is one
+ * parameter in both dialects, so the statement is prepared once.
+ *
+ * @param addresses lowercase, each once
+ */
+export function matchAddresses(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  addresses: readonly Hex[],
+): Promise<Hex[]> {
+  // Neighbors in the index share pages, so the search follows its order.
+  return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
+}
+
+function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[]): Promise<Hex[]> {
+  return inGroups(sorted, probesMax[dialect], async (some) => {
+    // `cross join` prevents SQLite from scanning the records and searching the set.
+    const { rows } = await sql<{ address: Buffer }>`select r.address
+      from ${writeSet(dialect, some)} cross join records r where r.address = wanted.a`.execute(db);
+    return rows.map((row) => toHex(row.address));
+  });
+}
+
+/** Returns SQL of the table `wanted` with one column `a`. */
+function writeSet(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
+  return dialect === "postgres"
+    ? sql`unnest(${toBuffers(addresses)}::bytea[]) as wanted(a)`
+    : sql`(select unhex(value) as a from json_each(${writeJson(addresses)})) as wanted`;
+}
+
+const toBuffers = (addresses: readonly Hex[]) =>
+  addresses.map((address) => Buffer.from(fromHex(address)));
+
+function writeJson(addresses: readonly Hex[]): string {
+  return JSON.stringify(addresses.map((address) => address.slice(2)));
+}
+
+/** The account that created the address first. Its calls can run until `expirationSeconds`. */
+export type FirstCreator = {
+  address: Hex;
+  accountId: string;
+  isClientId: boolean;
+  expirationSeconds: number;
+};
+
+/** The `terms` are not verified: {@link decodeRecord} verifies them. */
+export type UnverifiedRecord = FirstCreator & { terms: Uint8Array };
+
+/** Finds the records of `addresses` (lowercase), in any order. */
+export async function findRecords(
+  db: Kysely<Tables>,
+  addresses: readonly Hex[],
+): Promise<UnverifiedRecord[]> {
+  const rows = await inGroups(addresses, statementRows.withTerms, (some) =>
+    db
+      .selectFrom("records")
+      .select(["address", "terms", "account_id", "by_client_id", "expires_at"])
+      .where("address", "in", toBytes(some))
+      .execute(),
+  );
+  return rows.map((row) => ({ ...toCreator(row), terms: row.terms }));
+}
+
+/** Finds the first creators of `addresses` (lowercase), by address. */
+export async function findCreators(
+  db: Kysely<Tables>,
+  addresses: readonly Hex[],
+): Promise<Map<Hex, FirstCreator>> {
+  const rows = await inGroups(addresses, statementRows.short, (some) =>
+    db
+      .selectFrom("records")
+      .select(["address", "account_id", "by_client_id", "expires_at"])
+      .where("address", "in", toBytes(some))
+      .execute(),
+  );
+  return new Map(rows.map(toCreator).map((creator) => [creator.address, creator]));
+}
+
+const toBytes = (addresses: readonly Hex[]) => addresses.map((address) => fromHex(address));
+
+const toCreator = (row: {
+  address: Uint8Array;
+  account_id: string;
+  by_client_id: number;
+  expires_at: number;
+}): FirstCreator => ({
+  address: toHex(row.address),
+  accountId: row.account_id,
+  isClientId: row.by_client_id === 1,
+  expirationSeconds: row.expires_at,
+});
+
+/** Finds the token and amount that `addresses` on this chain request, by lowercase address. */
+export async function findRequested(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Uint8Array[],
+): Promise<Map<Hex, { token: Hex; amount: string }>> {
+  const rows = await db
+    .selectFrom("records")
+    .select(["address", "token", "amount"])
+    .where("address", "in", addresses)
+    .where("chain_id", "=", chainId)
+    .execute();
+  return new Map(
+    rows.map(({ address, token, amount }) => [toHex(address), { token: toHex(token), amount }]),
+  );
+}
+
+/** A new record; `createdAt` is in Unix milliseconds. */
+export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };
+
+/**
+ * Finds up to `limit` records after `seq`, in the order in which they became visible; 0 is before
+ * the first. A reader that continues from the last `seq` reads each record once. On PostgreSQL,
+ * inserts draw their numbers under a lock (save-functions.ts), because otherwise a lower number
+ * could be committed after a higher one was read.
+ */
+export async function findCreated(
+  db: Kysely<Tables>,
+  seq: number,
+  limit: number,
+): Promise<Created[]> {
+  const rows = await db
+    .selectFrom("records")
+    .select(["seq", "address", "chain_id", "created_at"])
+    .where("seq", ">", seq)
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    seq: row.seq,
+    address: toHex(row.address),
+    chainId: row.chain_id,
+    createdAt: row.created_at,
+  }));
+}
+
+/** Returns the `seq` of the newest record, or 0 if there is none. */
+export async function findNewestSeq(db: Kysely<Tables>): Promise<number> {
+  const all = db.selectFrom("records").select("seq").where("seq", ">", 0);
+  return (await all.orderBy("seq", "desc").limit(1).executeTakeFirst())?.seq ?? 0;
+}
+
+/**
+ * Returns SQL of `seq`, `account_id`, and `address` of the chain's records above `seq`, up to
+ * `end`, that expire after `expiredSeconds`.
+ */
+export const unexpired = (chainId: number, seq: number, end: number, expiredSeconds: number) =>
+  sql`select seq, account_id, address from records
+    where seq > ${seq} and seq <= ${end} and chain_id = ${chainId}
+      and expires_at > ${expiredSeconds}`;
+
+/** Returns the time at which the first record was created, in Unix seconds, if there is one. */
+export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
+  const [first] = await findCreated(db, 0, 1);
+  return first && Math.floor(first.createdAt / 1000);
+}
+
+/** Reads the clock that all servers on this database share, in Unix milliseconds. */
+export async function readClock(db: Kysely<Tables>, dialect: Dialect): Promise<number> {
+  const now =
+    dialect === "postgres"
+      ? sql`extract(epoch from clock_timestamp())`
+      : sql`unixepoch('now', 'subsec')`;
+  const { rows } = await sql<{ ms: number }>`select cast(${now} * 1000 as bigint) as ms`.execute(
+    db,
+  );
+  return Number(rows[0]!.ms);
+}

@@ -1,0 +1,121 @@
+// Finds which accounts created an address, and under which references. The record contains its
+// first owner; a separate table contains later ones. Only the store knows these tables. Other rooms
+// put the parts of SQL below into their own statements, so that a query of tables of both stays one
+// statement.
+//
+// Only the account sees its references, such as order numbers. Those from pages (client IDs) are
+// separate from those from servers (API keys), because a client ID is public, and its claims must
+// not pass for the server's. References are saved with their records (save-functions.ts,
+// sqlite/write-worker.ts).
+
+import { fromHex, type Hex, toHex } from "executable-address";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Tables } from "./tables.ts";
+
+type Sql = RawBuilder<unknown>;
+
+/**
+ * Returns SQL that joins the record of an address as `r`, and the columns that {@link createdAt}
+ * and {@link madeByClientId} read.
+ *
+ * @param account SQL of the account that created the address
+ */
+export const joinRecord = (account: Sql, address: Sql) =>
+  sql`join records r on r.address = ${address}
+    left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
+
+/** Returns SQL of all records as `r`, joined like {@link joinRecord}. */
+export const recordsFor = (account: Sql) => sql`records r
+    left join later_owners l on l.account_id = ${account} and l.address = r.address`;
+
+/** Returns SQL of the time at which the account created the address; needs {@link joinRecord}. */
+export const createdAt = (account: Sql) =>
+  sql<number>`case when r.account_id = ${account} then r.created_at else l.created_at end`;
+
+/** Returns SQL that is 1 if a client ID created the address; needs {@link joinRecord}. */
+const madeByClientId = (account: Sql) =>
+  sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
+
+/** A view of every account that created an address: `account_id`, `address`, and `created_at`. */
+export const owners = sql`owners`;
+
+const isAmong = (chainId: number, addresses: readonly Hex[]) =>
+  sql`r.address in (${sql.join(addresses.map((address) => sql`${fromHex(address)}`))})
+    and r.chain_id = ${chainId}`;
+
+/** Returns SQL of the first owners of the `addresses` on this chain, with their `token`. */
+export const firstOwners = (chainId: number, addresses: readonly Hex[]) =>
+  sql`select r.account_id, r.address, r.created_at, r.token from records r
+    where ${isAmong(chainId, addresses)}`;
+
+/** Finds the `addresses` that several accounts created. */
+export async function findShared(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Hex[],
+): Promise<Hex[]> {
+  const { rows } = await sql<{ address: Buffer }>`select r.address from records r
+    where ${isAmong(chainId, addresses)}
+      and exists (select 1 from later_owners l where l.address = r.address)`.execute(db);
+  return rows.map(({ address }) => toHex(address));
+}
+
+/** Returns SQL of the first `most` later owners of an address, like {@link firstOwners}. */
+export const laterOwners = (address: Hex, most: number) =>
+  sql`select o.account_id, o.address, o.created_at, r.token
+    from (select * from later_owners where address = ${fromHex(address)}
+      order by created_at limit ${most}) o
+    join records r on r.address = o.address where r.address = ${fromHex(address)}`;
+
+/** The kind of credential that created an address or set its reference. */
+export type CreatedBy = "api_key" | "client_id";
+
+/**
+ * An account's reference of an address: `reference` if an API key set it, `claimedReference` if a
+ * client ID claims it. At most one of them is not null.
+ */
+export type Named = {
+  reference: string | null;
+  claimedReference: string | null;
+  createdBy: CreatedBy;
+};
+
+/** Reads a row with its {@link joinReference} and {@link byClientId}. */
+export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
+  return row.by_client_id === 1
+    ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
+    : { reference: row.reference, claimedReference: null, createdBy: "api_key" };
+}
+
+/** The table of all references: `account_id`, `address`, `reference`, and `created_at`. */
+export const references = sql`address_references`;
+
+/** Returns SQL that joins the account's reference of an address, if any, as `n`. */
+export const joinReference = (account: Sql, address: Sql) =>
+  sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
+
+/**
+ * Returns SQL that is 1 if a client ID named the address, or made it and nobody named it.
+ *
+ * @param account of a row with its `joinRecord` and {@link joinReference}
+ */
+export const byClientId = (account: Sql) =>
+  sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
+
+/** Finds the address (20 bytes) to which the account's API keys gave this reference first. */
+export async function findHolder(
+  db: Kysely<Tables>,
+  accountId: string,
+  reference: string,
+): Promise<Buffer | undefined> {
+  const holder = await db
+    .selectFrom("address_references")
+    .select("address")
+    .where("account_id", "=", accountId)
+    .where("reference", "=", reference)
+    .where("by_client_id", "=", 0)
+    // SQLite uses the partial unique index only if this is not a parameter.
+    .where(sql<boolean>`is_again = 0`)
+    .executeTakeFirst();
+  return holder && Buffer.from(holder.address);
+}
