@@ -3,6 +3,7 @@
 // other accounts, so that each costs a page.
 
 import { type RawBuilder, sql } from "kysely";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Has `size` rows; what `later` has was created by `many` before; those of `large` are largest. */
@@ -205,14 +206,34 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
+/** Finds the numbers of the rows of `many` whose addresses a statement has as parameters. */
+export function findNumbers(values: readonly unknown[]): number[] {
+  const addresses = values.flatMap((value) => {
+    if (value instanceof Uint8Array) return [Buffer.from(value)];
+    const digits = typeof value === "string" ? value.match(/\b[0-9a-f]{40}\b/g) : null;
+    return (digits ?? []).map((each) => Buffer.from(each, "hex"));
+  });
+  return addresses
+    .filter((bytes) => bytes.length === 20 && addressOf(bytes.readUIntBE(14, 6)).equals(bytes))
+    .map((bytes) => bytes.readUIntBE(14, 6));
+}
+
+type FillOptions = {
+  /** Seconds over which the rows are scattered. */
+  span?: number;
+  /** Numbers of further rows of `many`, beyond the first `size`. */
+  also?: readonly number[];
+};
+
 /**
+ * Fills a database with the rows of all accounts.
+ *
  * @param size rows of `many` in each table
- * @param span seconds over which they are scattered
  */
 export async function fill(
   { db, dialect }: Pick<Store, "db" | "dialect">,
   size: number,
-  span = size,
+  { span = size, also = [] }: FillOptions = {},
 ): Promise<void> {
   const isPostgres = dialect === "postgres";
   const put = async (count: number, of: (rows: Rows) => Sql[]) => {
@@ -223,7 +244,13 @@ export async function fill(
     }
   };
   for (const [count, of] of fixed()) await put(count, (rows) => [of(rows)]);
-  await put(size, (rows) => [...statements(rows, "many"), ...lasting(rows)]);
+  const ofMany = (rows: Rows) => [...statements(rows, "many"), ...lasting(rows)];
+  await put(size, ofMany);
+  for (const some of groupsOf(also, 500)) {
+    const values = sql.join(some.map((number) => sql`(${int(number)})`));
+    const numbers = sql`(select column1 as i from (values ${values}) as given) n`;
+    for (const each of ofMany({ numbers, span, isPostgres })) await each.execute(db);
+  }
   await put(largeCount, (rows) => statements(rows, "large"));
   for (const account_id of Object.values(accounts)) {
     await db.insertInto("event_positions").values({ account_id, position: size }).execute();
