@@ -11,7 +11,7 @@ type Answer = {
   headers?: Record<string, Header | Reference>;
   content?: Record<string, { schema: Schema; example?: unknown }>;
 };
-type Operation = { responses: Record<string, Answer | Reference> };
+type Operation = { tags: string[]; responses: Record<string, Answer | Reference> };
 type Method = "get" | "post" | "delete";
 type Document = {
   paths: Record<string, Partial<Record<Method, Operation>>>;

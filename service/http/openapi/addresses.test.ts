@@ -1,0 +1,245 @@
+// Responses about single addresses and the service are as spec/openapi.json describes them.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Hex } from "executable-address";
+import type { AddressStatus } from "executable-address/status";
+import { headMsMax } from "../../chain/rpc/heads.ts";
+import { CorruptError, UnavailableError } from "../../store/store.ts";
+import { newIntent, startApp, type TestApp, testChains } from "../../testing/app.ts";
+import { startWorld, type World } from "../../testing/chain/world.ts";
+import { document, judge, judgeStatus } from "../../testing/openapi.ts";
+import {
+  checkAnswers,
+  intentPaths,
+  manyHeaders,
+  newClientId,
+  origin,
+  strange,
+} from "../../testing/openapi-answers.ts";
+import { bodyBytesMax } from "../app.ts";
+
+const call = { function: "visit()", args: [] };
+/** These take nothing from the request that could be wrong. */
+const constant = ["/chains", "/openapi.json"];
+/** A path about an address that anyone can read. */
+const isPublic = (path: string) => path.includes("{address}") && !path.endsWith("/mine");
+let world: World;
+let service: TestApp;
+let answers: ReturnType<typeof checkAnswers>;
+
+before(async () => {
+  world = await startWorld(1);
+  service = await startApp({ chains: { ...testChains, rpcOf: () => world.chain.rpc } });
+  answers = checkAnswers(service);
+});
+after(async () => {
+  await service.close();
+  await world.stop();
+});
+
+describe("responses about addresses and the service", () => {
+  test("returns 401 or 403 without a credential for this request", async () => {
+    const { apiKey } = await service.newKey();
+    const clientId = await newClientId(service);
+    const authorization = `Bearer ${apiKey}`;
+    const refused: [number, string, Record<string, string>][] = [
+      [401, "unauthorized", {}],
+      [401, "unauthorized", { authorization: `Bearer svc_sk_${"0".repeat(64)}` }],
+      [400, "invalid_request", { authorization, "x-client-id": clientId }],
+      [403, "api_key_in_browser", { authorization, origin }],
+      [403, "origin_required", { "x-client-id": clientId }],
+      [403, "origin_not_allowed", { "x-client-id": clientId, origin: "https://evil.example.com" }],
+    ];
+    for (const [status, code, headers] of refused) {
+      const request = { method: "POST", headers, payload: "{}" } as const;
+      for (const path of intentPaths) {
+        const response = await answers.expect(status, path, request);
+        assert.equal(response.json().error.code, code);
+      }
+    }
+  });
+
+  test("returns 400, 413, 415, 429, and 431 for invalid creates and checks", async () => {
+    const fields = Object.keys(newIntent());
+    const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
+    for (const path of intentPaths) {
+      const post = (status: number, more: Parameters<typeof answers.create>[1]) =>
+        answers.create(status, more, service, path);
+      await post(400, { payload: "{" });
+      await post(400, { payload: wrong });
+      const { apiKey } = await service.newKey();
+      await answers.expect(400, path, {
+        method: "POST",
+        url: `/v1${path}?refrence=order-42`,
+        headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+        payload: JSON.stringify(newIntent()),
+      });
+      await post(413, { payload: Buffer.alloc(bodyBytesMax + 1) });
+      await post(415, { headers: { "content-type": "text/plain" } });
+      await post(431, { headers: manyHeaders });
+    }
+    const clientId = await newClientId(service);
+    const headers = { "x-client-id": clientId, origin, "content-type": "application/json" };
+    const request = { method: "POST", url: "/v1/address/create", headers, payload: "{}" } as const;
+    for (const path of intentPaths) {
+      await answers.expectLimit(path, { ...request, url: `/v1${path}` });
+    }
+  });
+
+  test("returns 200 for a create by either credential, 200 and 304 for a look-up", async () => {
+    const created = await answers.create(200);
+    const clientId = await newClientId(service);
+    const headers = { "x-client-id": clientId, origin };
+    await answers.expect(200, "/address/create", {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      payload: JSON.stringify(newIntent()),
+    });
+    answers.subject.address = created.json().address;
+    const { etag } = (await answers.expect(200, "/address/{address}", {})).headers;
+    await answers.expect(304, "/address/{address}", { headers: { "if-none-match": String(etag) } });
+    await answers.expect(200, "/address/{address}", { method: "HEAD" });
+    await answers.expect(200, "/chains", {});
+    assert.deepEqual((await answers.expect(200, "/openapi.json", {})).json(), document);
+  });
+
+  test("returns 409 if another address of the account has the reference", async () => {
+    const { apiKey } = await service.newKey();
+    const create = (status: number) =>
+      answers.expect(status, "/address/create", {
+        method: "POST",
+        url: "/v1/address/create?reference=order-42",
+        headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+        payload: JSON.stringify(newIntent()),
+      });
+    await create(200);
+    await create(409);
+  });
+
+  test("returns 200 for a check, 503 without a chain, and 500 after a fault", async () => {
+    const check = (status: number, to = service) =>
+      answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
+    const { intent } = await world.newRecord({ token: newIntent().token });
+    // The listed token gets the code of the chain's own, which is at another address.
+    await world.client.setCode({
+      address: intent.token,
+      bytecode: (await world.client.getCode({ address: world.token }))!,
+    });
+    const { findings } = (await check(200)).json();
+    assert.ok(findings.length > 0);
+    const cut = await startApp();
+    await check(503, cut);
+    cut.parts.accounts.limiter.take = () => Promise.reject(new Error("lost"));
+    await check(500, cut);
+    await cut.close();
+  });
+
+  test("returns 200 for a status in each state, and 503 without its chain", async () => {
+    const record = await answers.save(await world.newRecord());
+    const until = async (isThere: (status: AddressStatus) => boolean) => {
+      // A status is shared until the next head is read.
+      for (;;) {
+        const status = (await answers.expect(200, "/address/{address}/status", {})).json();
+        if (isThere(status)) return;
+      }
+    };
+    await until(({ state }) => state === "unfunded");
+    await world.pay(record.address, 100n);
+    await until(({ state }) => state === "funded");
+    await world.execute(record);
+    await world.pay(record.address, 5n);
+    await until(({ execution, recoverable }) => execution !== null && recoverable.length > 0);
+    await world.recover(record, [world.token]);
+    await until(({ recoveries }) => recoveries.length > 0);
+    const cut = await startApp();
+    await answers.save(await world.newRecord(), cut);
+    await answers.expect(503, "/address/{address}/status", {}, cut);
+    await cut.close();
+  });
+
+  test("returns 200 for a simulation with each outcome, and 503 without its chain", async () => {
+    const simulated = async () =>
+      (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;
+    await answers.save(await world.newRecord());
+    assert.equal(await simulated(), "succeeds");
+    await answers.save(await world.newRecord({ calls: [{ ...call, target: strange as Hex }] }));
+    assert.equal(await simulated(), "fails");
+    const done = await answers.save(await world.newRecord());
+    await world.pay(done.address, 100n);
+    await world.execute(done);
+    // A client may make thirty requests at once, and the head is read again after this time.
+    while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
+    const cut = await startApp();
+    await answers.save(await world.newRecord(), cut);
+    await answers.expect(503, "/address/{address}/simulation", {}, cut);
+    await cut.close();
+  });
+
+  test("returns 200 and 304 for a proof, and 400 or 503 for another block", async () => {
+    const { address: its } = await answers.save(await world.newRecord());
+    await answers.expect(200, "/address/{address}/proof", {});
+    await world.pay(its, 100n);
+    const at = (block: unknown) => ({ url: `/v1/address/${its}/proof?block=${block}` });
+    const last = at((await world.client.getBlock()).number);
+    const { etag } = (await answers.expect(200, "/address/{address}/proof", last)).headers;
+    const headers = { "if-none-match": String(etag) };
+    await answers.expect(304, "/address/{address}/proof", { ...last, headers });
+    const refused = (await answers.expect(400, "/address/{address}/proof", at("safe"))).json();
+    assert.match(refused.error.message, /^block: expected "latest".* found "safe"$/);
+    const unknown = { url: `/v1/address/${its}/proof?blok=finalized` };
+    const { issues } = (await answers.expect(400, "/address/{address}/proof", unknown)).json()
+      .error;
+    assert.equal(issues[0].code, "unrecognized_keys");
+    await answers.expect(503, "/address/{address}/proof", at(999_999));
+  });
+
+  test("returns 200 for a stream of events that begins with the current status", async () => {
+    await answers.save(await world.newRecord());
+    const base = await service.app.listen({ host: "127.0.0.1", port: 0 });
+    const response = await fetch(`${base}/v1/address/${answers.subject.address}/events`);
+    const headers = Object.fromEntries(response.headers);
+    judge({ statusCode: response.status, headers, body: "" }, "/address/{address}/events", "get");
+    answers.seen.add("get /address/{address}/events 200");
+    let text = "";
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes("event: status") && text.endsWith("\n\n")) break;
+    }
+    judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
+  });
+
+  test("returns 400, 404, and 431 for each path with an address", async () => {
+    for (const path of Object.keys(document.paths)) {
+      if (!isPublic(path)) continue;
+      await answers.expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
+      await answers.expect(404, path, { url: `/v1${path.replace("{address}", strange)}` });
+      await answers.expect(431, path, { headers: manyHeaders });
+    }
+    for (const path of constant) await answers.expect(431, path, { headers: manyHeaders });
+  });
+
+  test("returns 500 if a record is corrupt, and 503 if the store does not respond", async () => {
+    const failing = await startApp();
+    const { store } = failing.parts;
+    const paths = Object.keys(document.paths).filter(isPublic);
+    store.findTerms = async () => new Uint8Array(32);
+    store.findRecord = () => Promise.reject(new CorruptError("not served"));
+    store.saveRecord = () => Promise.reject(new Error("a fault"));
+    for (const path of paths) await answers.expect(500, path, {}, failing);
+    await answers.create(500, {}, failing);
+    store.findTerms = () => Promise.reject(new UnavailableError("away"));
+    store.findRecord = store.findTerms as never;
+    store.saveRecord = store.findTerms as never;
+    for (const path of paths) await answers.expect(503, path, {}, failing);
+    await answers.create(503, {}, failing);
+    await failing.close();
+  });
+
+  test("were seen with each documented status", () => {
+    // These answers are constants in memory, so they cannot fail.
+    for (const path of constant) answers.seen.add(`get ${path} 500`);
+    answers.assertAllSeen(["addresses", "service"]);
+  });
+});
