@@ -113,7 +113,7 @@ const mayImport: Record<string, readonly string[]> = {
 };
 
 /** The dashboard's pages import only types of the API's responses. */
-const answers = "service/http/dashboard/answers.ts";
+const answers = "service/http/answers.ts";
 
 const packages: Record<string, string> = {
   "executable-address": "address",

@@ -8,6 +8,7 @@ import {
   isAddress,
   parseJson as parseJsonText,
 } from "executable-address";
+import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
@@ -204,3 +205,27 @@ function inexactNumbers(text: string): Issue[] {
   });
   return issues;
 }
+
+/** The body of a new webhook endpoint, for the API, its OpenAPI document, and the dashboard. */
+export const endpointInput = z.strictObject({
+  url: z.string().max(500).describe("An `https` URL whose every address is public."),
+  types: z
+    .array(z.string().max(100).meta({ enum: eventTypes }))
+    .max(20)
+    .default([])
+    .describe("The event types to send; empty or absent means all."),
+});
+
+/** The body of a replay: one event or a time span. */
+export const replayInput = z.union([
+  z.strictObject({ eventId: z.string().max(100).describe("One event.") }),
+  z
+    .strictObject({
+      from: z.iso.datetime({ offset: true }).describe("Inclusive."),
+      until: z.iso.datetime({ offset: true }).describe("Exclusive."),
+    })
+    .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
+      path: ["until"],
+      message: "expected a time after `from`",
+    }),
+]);

@@ -1,30 +1,32 @@
-// Bounds of what one server does at once, and of what it keeps.
+// The limits of one server: requests in progress, connections, streams, and caches.
 
 export type Limits = {
-  /** How far `expirationTimestamp` lies ahead of now. */
+  /** The time from now to `expirationTimestamp`. */
   expirySecondsMin: number;
   expirySecondsMax: number;
-  /** Requests of a kind under way at once; one more is refused with 503 at once. */
+  /** Requests of a kind in progress. Another one is refused immediately with 503. */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
-  /** Creates of one account; 0 for no bound. */
+  /** Creates of one account per day; 0 means no limit. */
   addressesPerAccountDay: number;
-  /** Calls of simulations to a chain's endpoints in a minute, of all servers on one PostgreSQL. */
+  /** Calls per minute of simulations to a chain's endpoints, by all servers on one PostgreSQL. */
   simulationCallsPerMinute: number;
-  /** A request's head ends so long after its first byte, or after the request before it. */
+  /** The time for a request's head, from its first byte or from the end of the previous request. */
   headersMsMax: number;
-  /** Open at once, idle ones included; above it the longest idle one is closed. */
+  /**
+   * Open connections, including idle ones. Above it, the connection that is idle longest closes.
+   */
   connectionsMax: number;
-  /** Bytes of verified answers that are kept for look-ups. */
+  /** Bytes of verified records that are cached for look-ups. */
   lookupCacheBytesMax: number;
 };
 
-/** Open files kept for databases, chains, logs and Node itself. */
+/** Open files reserved for databases, chains, logs, and Node itself. */
 const filesReserved = 256;
 
 type Report = { userLimits: { open_files: { soft: number | string } } };
 
-/** The connections that this process may have open, by its limit of open files. */
+/** Derives the number of connections from the process's limit of open files. */
 function connectionsAllowed(): number {
   const { soft } = (process.report.getReport() as Report).userLimits.open_files;
   const files = typeof soft === "number" ? soft : 20_000;
@@ -43,33 +45,33 @@ export const defaultLimits: Limits = {
   lookupCacheBytesMax: 32 * 2 ** 20,
 };
 
-/** Bounds and paces of the event streams of one server. */
+/** Limits and intervals of the event streams of one server. */
 export type EventLimits = {
   streamsMax: number;
   streamsPerAddressMax: number;
   /** A client is one IPv4 address, or 64 bits of IPv6. */
   streamsPerClientMax: number;
-  /** It is below the minute after which proxies take a silent connection for dead. */
+  /** Less than the minute after which proxies close a silent connection. */
   heartbeatMs: number;
-  /** How long an address is still followed for streams that may come back to it. */
+  /** How long an address is followed after its last stream, because a client may reconnect. */
   lingerMs: number;
 };
 
 /**
- * Streams get half of all connections at most, since none of them is ever closed to make room; and
- * a client an eighth of that.
+ * Limits streams to half of all connections, because no stream is closed to make room for another,
+ * and each client to an eighth of that.
  */
 export function eventLimitsWithin(
   connectionsMax: number,
   limits: Partial<EventLimits> = {},
 ): EventLimits {
-  const asked = { ...defaultEventLimits, ...limits };
-  const streamsMax = Math.min(asked.streamsMax, Math.ceil(connectionsMax / 2));
-  const ofClient = Math.max(1, Math.floor(connectionsMax / 16));
+  const wanted = { ...defaultEventLimits, ...limits };
+  const streamsMax = Math.min(wanted.streamsMax, Math.ceil(connectionsMax / 2));
+  const perClient = Math.max(1, Math.floor(connectionsMax / 16));
   return {
-    ...asked,
+    ...wanted,
     streamsMax,
-    streamsPerClientMax: Math.min(asked.streamsPerClientMax, ofClient),
+    streamsPerClientMax: Math.min(wanted.streamsPerClientMax, perClient),
   };
 }
 
@@ -80,3 +82,17 @@ export const defaultEventLimits: EventLimits = {
   heartbeatMs: 15_000,
   lingerMs: 30_000,
 };
+
+/** Divides the limits of event streams among the worker processes. */
+export function divideEventLimits(config: { workers: number }): EventLimits {
+  const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...rest } = defaultEventLimits;
+  return {
+    ...rest,
+    streamsMax: divide(streamsMax, config),
+    streamsPerAddressMax: divide(streamsPerAddressMax, config),
+    streamsPerClientMax: divide(streamsPerClientMax, config),
+  };
+}
+
+const divide = (bound: number, { workers }: { workers: number }) =>
+  Math.max(1, Math.floor(bound / workers));

@@ -6,7 +6,7 @@ import { factoryAddress } from "executable-address-contracts";
 import type { Client } from "viem";
 import { estimateMaxPriorityFeePerGas, getBalance, getBlock } from "viem/actions";
 import { formatEther, formatGwei, serializeTransaction } from "viem/utils";
-import { type EstimatedStep, estimateBring } from "../chain/bring-estimate.ts";
+import { type EstimatedStep, estimateBring } from "../chain/bring.ts";
 import type { Chain } from "../chain/chains.ts";
 import { checkChain } from "../chain/check.ts";
 import { compareEndpoints } from "../chain/compare.ts";

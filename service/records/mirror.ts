@@ -1,22 +1,31 @@
-// A static copy of the records that any web server can serve: a file for each look-up, and one with
-// a line for each record. A record proves itself, so its server need not be trusted. A note beside
-// it says how far the copy is.
+// Writes and reads mirrors: static copies of the records that any web server can serve, with a file
+// for each look-up and a list with a line for each record. A record proves itself, so the server
+// does not have to be trusted. A note beside the files says how far the copy is.
 
+import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fromHex, type Hex, toHex } from "executable-address";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fromHex, type Hex, type Intent, toHex } from "executable-address";
 import type { Store } from "../store/store.ts";
-import { batchSize, type Read, readEach, readRecords } from "./export.ts";
+import {
+  batchSize,
+  importRecords,
+  lineBytesMax,
+  type Read,
+  readEach,
+  readRecords,
+} from "./export.ts";
 
-/** The mirror's own note of how far it has all records; readers do not need it. */
+/** The writer's note of the last record copied. Readers do not need it. */
 const noteFile = ".mirror.json";
 
 /** A line for each record, in a file that only grows. */
-export const listFile = "records.jsonl";
+const listFile = "records.jsonl";
 
 /**
  * `corrupt`: addresses up to `seq` whose records did not prove themselves, to be tried again.
- * `bytes`: the list's length then. What a crash left behind it, perhaps half a line, is cut off.
+ * `bytes`: the list's length at that point. Anything that a crash left after it is truncated.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -130,4 +139,107 @@ export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
 export async function writeNote(file: string, note: unknown): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);
+}
+
+/** Bytes of one read. With the pause after each, a lying mirror costs at most 2 MiB per second. */
+const readBytesMax = 4 * lineBytesMax;
+const pauseMs = 2_000;
+const readMsMax = 30_000;
+
+/** The owner of mirrored records, for budgets. No account has this ID, so no event is sent. */
+const owner = "mirror";
+
+export type MirrorParts = {
+  store: Store;
+  /** Stores the offset up to which each mirror was read. */
+  dataDirectory: string;
+  isWanted: (intent: Intent) => boolean;
+  /** Is called for each fault of a mirror, such as a line that proves no record. */
+  onFault: (mirror: string, fault: string) => void;
+};
+
+/**
+ * Imports the records of mirrors and continues as they grow, so that an executor needs no database
+ * of the service. A record proves itself: a mirror can omit records, but cannot invent one. A
+ * silent mirror does not delay others.
+ */
+export function followMirrors(mirrors: readonly string[], parts: MirrorParts) {
+  const stopping = new AbortController();
+  const loops = mirrors.map((mirror) => follow(mirror, parts, stopping.signal));
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+async function follow(mirror: string, parts: MirrorParts, stopping: AbortSignal): Promise<void> {
+  const name = createHash("sha256").update(mirror).digest("hex").slice(0, 16);
+  const file = join(parts.dataDirectory, `mirror-${name}.json`);
+  while (!stopping.aborted) {
+    try {
+      await mkdir(parts.dataDirectory, { recursive: true });
+      const { offset } = await readNote(file, { offset: 0 });
+      const next = await readOn(mirror, offset, parts, stopping);
+      if (next !== offset) await writeNote(file, { offset: next });
+    } catch (error) {
+      const { message, cause } = error as Error;
+      const fault = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      if (!stopping.aborted) parts.onFault(mirror, fault);
+    }
+    await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {});
+  }
+}
+
+/** Saves what the lines behind `offset` prove. @returns the offset of the line to go on with */
+async function readOn(
+  mirror: string,
+  offset: number,
+  { store, isWanted, onFault }: MirrorParts,
+  stopping: AbortSignal,
+): Promise<number> {
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(readMsMax)]);
+  const read = await readBytes(`${mirror}/${listFile}`, offset, signal);
+  if (read === "replaced") return 0;
+  // The last line may be incomplete. A line that fills the whole read is not a record.
+  const end = read.length < readBytesMax ? 0 : read.length;
+  const lines = read.subarray(0, read.lastIndexOf(10) + 1 || end);
+  await importRecords(store, owner, [lines], (fault) => onFault(mirror, fault), isWanted);
+  return offset + lines.length;
+}
+
+/** Reads up to {@link readBytesMax} bytes from `offset`, also if the server ignores ranges. */
+async function readBytes(
+  url: string,
+  offset: number,
+  signal: AbortSignal,
+): Promise<Buffer | "replaced"> {
+  const headers = { Range: `bytes=${offset}-`, "Accept-Encoding": "identity" };
+  const response = await fetch(url, { headers, signal });
+  const found = /^bytes (?:([0-9]+)-[0-9]+|\*)\/([0-9]+)$/.exec(
+    response.headers.get("content-range") ?? "",
+  );
+  const isPart = response.status === 206 && Number(found?.[1]) === offset;
+  const length = response.headers.get("content-length");
+  const size = response.status === 200 ? Number(length ?? Number.NaN) : Number(found?.[2]);
+  if (response.status === 416 || size <= offset) {
+    await response.body?.cancel();
+    return size < offset ? "replaced" : Buffer.alloc(0);
+  }
+  if ((!isPart && response.status !== 200) || response.headers.has("content-encoding")) {
+    await response.body?.cancel();
+    throw new Error(`${url}: expected 200 or the requested range, found ${response.status}`);
+  }
+  let skip = isPart ? 0 : offset;
+  let wanted = readBytesMax;
+  const kept: Uint8Array[] = [];
+  for await (const chunk of response.body ?? []) {
+    const part = chunk.subarray(Math.min(skip, chunk.length)).subarray(0, wanted);
+    skip -= Math.min(skip, chunk.length);
+    wanted -= part.length;
+    kept.push(part);
+    if (wanted === 0) break;
+  }
+  return Buffer.concat(kept);
 }

@@ -7,10 +7,10 @@ import type { Config } from "../config.ts";
 import { openDesk } from "../executor/desk.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { buildApp } from "../http/app.ts";
+import { divideEventLimits } from "../http/limits.ts";
 import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";
 import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
-import { divideEventLimits } from "./workers/limits.ts";
 
 /** Resolves when it listens. @param draining aborts when the process is told to stop */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {

@@ -6,7 +6,7 @@ import { startObserver } from "../events/observe.ts";
 import { openIntentFilter } from "../executor/money/tips.ts";
 import { startExecutor } from "../executor/start.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
-import { followMirrors } from "../records/follow-mirrors.ts";
+import { followMirrors } from "../records/mirror.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { enqueue } from "../webhooks/deliveries/enqueue.ts";
 import { sender } from "../webhooks/send.ts";
@@ -64,7 +64,7 @@ function takeFromMirrors(
     store,
     dataDirectory,
     isWanted: openIntentFilter(chains.known, executorPays),
-    tell(mirror, fault) {
+    onFault(mirror, fault) {
       const kind = `${mirror} ${messageKind(fault)}`;
       logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
     },

@@ -1,9 +1,9 @@
 // Requests to the account's routes of the dashboard API in service/http/dashboard.
 
-import type * as Answers from "../../service/http/dashboard/answers.ts";
+import type * as Answers from "../../service/http/answers.ts";
 import { request } from "./request.ts";
 
-export type * from "../../service/http/dashboard/answers.ts";
+export type * from "../../service/http/answers.ts";
 
 /** By default, the service names the key, grants every scope, and sets no expiry. */
 export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: string | null };

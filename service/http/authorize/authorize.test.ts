@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { rotateApiKey } from "../../accounts/api-keys.ts";
-import { digestOf, newApiKey, newClientId } from "../../accounts/credentials.ts";
+import { digestCredential, newApiKey, newClientId } from "../../accounts/credentials.ts";
 import { memoryLimiter, type Policy, policies } from "../../accounts/limits.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origins/origin-list.ts";
 import { exchange, newIntent, startApp, type TestApp } from "../../testing/app.ts";
@@ -382,7 +382,7 @@ describe("a credential", () => {
     const { last_used_at: lastUsedAt } = await store.db
       .selectFrom("api_keys")
       .select("last_used_at")
-      .where("digest", "=", digestOf(apiKey))
+      .where("digest", "=", digestCredential(apiKey))
       .executeTakeFirstOrThrow();
     assert.ok(lastUsedAt! >= firstAnsweredAt && lastUsedAt! <= Date.now());
   });

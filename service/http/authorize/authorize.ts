@@ -3,8 +3,12 @@
 // once everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Scope } from "../../accounts/api-keys.ts";
-import { type CredentialKind, digestOf, spellingOf } from "../../accounts/credentials.ts";
+import {
+  type CredentialKind,
+  checkSpelling,
+  digestCredential,
+  type Scope,
+} from "../../accounts/credentials.ts";
 import { type Policy, policies, readPolicy, webhookPolicy } from "../../accounts/limits.ts";
 import { findAllowing } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
@@ -14,7 +18,7 @@ import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { headerValues } from "../routes.ts";
 
-/** The settings of a client ID (accounts/holders.ts); an API key may do both. */
+/** The settings of a client ID (accounts/credentials.ts); an API key may do both. */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /** `whose` limit is spent: each key has its own, of a place that a rotation does not change. */
 type Limited = Caller & { whose: string };
@@ -112,8 +116,8 @@ async function useApiKey(
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
   const key = bearer?.[1] ?? "";
   if (bearer && origins.length > 0) {
-    if (spellingOf("apiKey", key) === "valid")
-      parts.accounts.usage.seenInBrowser(digestOf(key), parts.now());
+    if (checkSpelling("apiKey", key) === "valid")
+      parts.accounts.usage.seenInBrowser(digestCredential(key), parts.now());
     throw new Refusal(
       "api_key_in_browser",
       "an API key is for servers only and this request has an Origin: rotate the key, and use " +
@@ -122,7 +126,7 @@ async function useApiKey(
   }
   if (!bearer) throw unauthorized("expected Authorization: Bearer and an API key");
   assertSpelled("apiKey", key);
-  const digest = digestOf(key);
+  const digest = digestCredential(key);
   const found = await lookUp(parts.accounts.holders.findApiKey(digest));
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
   const { accountId, number, scopes, expiresAtMs } = found;
@@ -142,7 +146,7 @@ async function useClientId(
   use: Use,
 ): Promise<Limited> {
   assertSpelled("clientId", clientId);
-  const digest = digestOf(clientId);
+  const digest = digestCredential(clientId);
   const found = await lookUp(parts.accounts.holders.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
   const { accountId, isBound, mayName } = found;
@@ -184,7 +188,7 @@ const wanted = {
 
 /** @throws {Refusal} 401 that says what is wrong with the spelling, and nothing of the text */
 function assertSpelled(kind: CredentialKind, text: string): void {
-  const spelling = spellingOf(kind, text);
+  const spelling = checkSpelling(kind, text);
   if (spelling === "malformed") throw unauthorized(wanted[kind]);
   if (spelling === "bad_checksum") {
     throw unauthorized(

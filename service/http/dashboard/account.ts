@@ -1,15 +1,20 @@
-// /dashboard/api: the account, the usage of its credentials, and the audit log.
+// /dashboard/api: the account, its sessions, the usage of its credentials, its money, and its audit
+// log.
 
+import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
 import { listAudit } from "../../accounts/audit.ts";
+import { endSession, listSessions } from "../../accounts/sign-in/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
-import { hourMs, toIso } from "../../flow/days.ts";
+import { countAsked, listMoney, readPace } from "../../events/money.ts";
+import { dateOf, dayOf, hourMs, toIso } from "../../flow/days.ts";
+import type * as Answers from "../answers.ts";
+import { foundText, Refusal } from "../errors.ts";
 import { integerInput, parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import type * as Answers from "./answers.ts";
-import { accountIdOf } from "./session.ts";
+import { readActor, requireAccountId } from "./session.ts";
 
 const activityPage = 50;
 
@@ -31,23 +36,85 @@ export function mountAccount(
   const { db } = parts.store;
 
   app.get("/account", async (request): Promise<Answers.SpendingAccount> => {
-    const gasSpent = await parts.desk.gasSpentFor(accountIdOf(request));
+    const gasSpent = await parts.desk.readGasSpent(requireAccountId(request));
     return { ...showAccount(request.account as Account), gasSpent };
   });
 
   app.get("/usage", async (request): Promise<{ hours: Answers.UsageHour[] }> => {
     const { hours } = parseInput(usageInput, request.query);
-    const found = await listUsage(db, accountIdOf(request), parts.now() - hours * hourMs);
+    const found = await listUsage(db, requireAccountId(request), parts.now() - hours * hourMs);
     return { hours: found.map(({ hourMs, ...counts }) => ({ hour: toIso(hourMs), ...counts })) };
   });
 
   app.get("/activity", async (request): Promise<Answers.Page<Answers.Activity>> => {
     const { cursor } = parseInput(activityInput, request.query);
     const page = { cursor, limit: activityPage };
-    const entries = await listAudit(db, accountIdOf(request), page);
+    const entries = await listAudit(db, requireAccountId(request), page);
     return {
       items: entries.map(({ atMs, event, ip, detail }) => ({ at: toIso(atMs), event, ip, detail })),
       next: entries.length === activityPage ? (entries.at(-1)?.id ?? null) : null,
     };
+  });
+}
+
+const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });
+
+type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
+
+/**
+ * GET /money: the amounts that the account requested, received, executed, and returned, by day and
+ * token. An account with many addresses is counted in several requests.
+ */
+export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
+  app.get("/money", async (request): Promise<Answers.Money> => {
+    const { days } = parseInput(moneyInput, request.query);
+    const accountId = requireAccountId(request);
+    const isMore = await countAsked(db, accountId, now());
+    const today = dayOf(now() / 1000);
+    const [rows, pace] = await Promise.all([
+      listMoney(db, accountId, today - days + 1),
+      readPace(db, accountId),
+    ]);
+    return {
+      items: rows.map(({ day, token, ...row }) => ({
+        day: dateOf(day),
+        token: formatAddress(token, keccak),
+        ...row,
+      })),
+      pace,
+      isMore,
+    };
+  });
+}
+
+const endInput = z.strictObject({ id: z.string().max(100) });
+
+/** Lists the sessions of the account, and ends one of them. */
+export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
+  const { db } = parts.store;
+
+  app.get("/sessions", async (request): Promise<{ items: Answers.Session[] }> => {
+    const sessions = await listSessions(db, requireAccountId(request), parts.now());
+    return {
+      items: sessions.map(({ id, createdAtMs, renewedAtMs, expiresAtMs, userAgent }) => ({
+        id,
+        createdAt: toIso(createdAtMs),
+        renewedAt: toIso(renewedAtMs),
+        expiresAt: toIso(expiresAtMs),
+        userAgent,
+        isThis: id === request.sessionId,
+      })),
+    };
+  });
+
+  app.delete("/sessions", async (request) => {
+    const { id } = parseInput(endInput, request.body);
+    const ended = await endSession(db, requireAccountId(request), id, readActor(request, parts));
+    if (!ended)
+      throw new Refusal(
+        "not_found",
+        `the account has no session ${foundText(id)}: it may have ended`,
+      );
+    return { id };
   });
 }

@@ -1,21 +1,23 @@
-// The account's addresses: the list of the API, which can also filter by how an address begins; and
-// the form for a new address, which checks and creates as the API does for the account's key.
+// The account's addresses on the dashboard: the API's list with a filter by prefix, the statuses of
+// a page, and the form for a new address, which checks and creates as the API does for an API key.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { limitLogs, messageKind } from "../../flow/log-limit.ts";
+import type { FoundStatus } from "../answers.ts";
 import type { CheckIntent } from "../create/check.ts";
-import type { CreateRecord } from "../create/create.ts";
-import { parseCreateQuery } from "../create/create.ts";
-import { foundText } from "../errors.ts";
+import { type CreateRecord, parseCreateQuery } from "../create/create.ts";
+import { foundText, toRefusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import { jsonType } from "../routes.ts";
-import { accountIdOf } from "./session.ts";
+import type { Statuses } from "../status/status.ts";
+import { requireAccountId } from "./session.ts";
 
-/** `address` is one, or how some begin, in any letter case. */
+/** `address` is an address or a prefix, in any letter case. */
 const pageInput = listInput.extend({
   address: z.string().max(100).transform(addressRange).optional(),
 });
@@ -28,25 +30,25 @@ export function mountAddresses(
   { check, create }: Intents,
 ): void {
   app.get("/addresses", async (request): Promise<AddressPage> => {
-    const { address: addresses, ...asked } = parseInput(pageInput, request.query);
-    return showPage(parts, accountIdOf(request), { ...asked, addresses }, request);
+    const { address: addresses, ...query } = parseInput(pageInput, request.query);
+    return showPage(parts, requireAccountId(request), { ...query, addresses }, request);
   });
 
   app.post("/check", async (request, reply) => {
     reply.header("content-type", jsonType);
-    return check(accountIdOf(request), request.body);
+    return check(requireAccountId(request), request.body);
   });
 
   app.post("/addresses", async (request, reply) => {
     const settings = { isClientId: false, isBound: false, mayName: true };
-    const by = { accountId: accountIdOf(request), ...settings };
+    const by = { accountId: requireAccountId(request), ...settings };
     const record = await create(request.body, { ...by, ...parseCreateQuery(request) });
     reply.header("content-type", jsonType);
     return record;
   });
 }
 
-/** The lowest and the highest address that begin with `text`. */
+/** Returns the lowest and the highest address that begin with `text`. */
 function addressRange(text: string): { from: Buffer; to: Buffer } {
   const digits = /^0x([0-9a-f]{0,40})$/i.exec(text)?.[1];
   if (digits === undefined) {
@@ -57,4 +59,43 @@ function addressRange(text: string): { from: Buffer; to: Buffer } {
     from: Buffer.from(digits.padEnd(40, "0"), "hex"),
     to: Buffer.from(digits.padEnd(40, "f"), "hex"),
   };
+}
+
+const statusesMax = 20;
+const statusesInput = z.strictObject({
+  addresses: z
+    .string()
+    .max(statusesMax * 43)
+    .transform((text) => [...new Set(text.split(","))])
+    .pipe(z.array(z.string()).min(1).max(statusesMax)),
+});
+
+/**
+ * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. They are read in one
+ * turn, so those on the same chain share its calls. Each can fail separately, for example if its
+ * chain does not respond or its record is corrupt.
+ */
+export function mountStatuses(
+  app: FastifyInstance,
+  { log }: Pick<Parts, "log">,
+  statuses: Statuses,
+): void {
+  const logLimited = limitLogs();
+  app.get("/statuses", async (request) => {
+    const { addresses } = parseInput(statusesInput, request.query);
+    const items = addresses.map(async (address): Promise<FoundStatus> => {
+      try {
+        return { address, status: await statuses.read(await statuses.readSubject(address)) };
+      } catch (error) {
+        const { code } = toRefusal(error);
+        if (code === "internal_error") {
+          logLimited(messageKind(String(error)), (leftOut) =>
+            log.error({ err: error, address, leftOut }, "a status failed"),
+          );
+        }
+        return { address, error: code };
+      }
+    });
+    return { items: await Promise.all(items) };
+  });
 }

@@ -1,5 +1,6 @@
-// /dashboard/api/credentials: the account's API keys, its client ID and its reference key. A secret
-// is in the answer that made it, and in no other.
+// /dashboard/api/credentials and /dashboard/api/origins: the account's API keys, client ID, and
+// reference key, and the origins that its client ID allows (spec/service.md §5, rules 6 to 10). A
+// secret appears only in the response that created it.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -9,18 +10,37 @@ import {
   apiKeysMax,
   revokeApiKey,
   rotateApiKey,
-  scopes,
   wholeKey,
 } from "../../accounts/api-keys.ts";
 import { allowReferences, bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
+import { scopes } from "../../accounts/credentials.ts";
 import { isPlainName, plainNames } from "../../accounts/names.ts";
+import {
+  type AllowedOrigin,
+  addOrigin,
+  listOrigins,
+  removeOrigin,
+} from "../../accounts/origins/origin-list.ts";
+import {
+  explainOrigin,
+  findAllowing,
+  judgeOrigin,
+  originsMax,
+} from "../../accounts/origins/origins.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
+import type {
+  Credentials,
+  EntryVerdict,
+  Made,
+  Origins,
+  OriginVerdict,
+  Verdicts,
+} from "../answers.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import type { Credentials, Made } from "./answers.ts";
-import { accountIdOf, actorOf } from "./session.ts";
+import { readActor, requireAccountId } from "./session.ts";
 
 const newKeyInput = z.strictObject({
   name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),
@@ -31,23 +51,26 @@ const newKeyInput = z.strictObject({
     .default([...scopes]),
   expiresAt: timeInput.nullable().default(null),
 });
-/** The credential that the page shows and is to be replaced. */
+/** Identifies the key to replace, as the page shows it. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
 const mayNameInput = z.strictObject({ mayName: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
-/** @throws {Refusal} 409 where another changed it meanwhile, so that nothing was done */
+/** @throws {Refusal} 409 if another request changed the credential first, so nothing was done */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;
-  throw new Refusal("conflict", "it was changed meanwhile: reload, and look again");
+  throw new Refusal("conflict", "the credential has changed: reload the page and try again");
 }
 
 export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;
 
   app.get("/credentials", async (request): Promise<Credentials> => {
-    const { apiKeys, clientId, referenceKey } = await findCredentials(db, accountIdOf(request));
+    const { apiKeys, clientId, referenceKey } = await findCredentials(
+      db,
+      requireAccountId(request),
+    );
     return {
       apiKeys: apiKeys.map((key) => ({
         ...{ prefix: key.prefix, name: key.name, scopes: key.scopes, ...times(key) },
@@ -67,45 +90,45 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
 
   app.post("/credentials/api-key", async (request): Promise<Made<"apiKey">> => {
     const { name, scopes, expiresAt } = parseInput(newKeyInput, request.body);
-    const actor = actorOf(request, parts);
+    const actor = readActor(request, parts);
     const input = { name, scopes: [...new Set(scopes)], expiresAtMs: expiresAt };
-    return unlessChanged(await addApiKey(db, accountIdOf(request), input, actor));
+    return unlessChanged(await addApiKey(db, requireAccountId(request), input, actor));
   });
 
   app.delete("/credentials/api-key", async (request) => {
     const { prefix } = parseInput(apiKeyInput, request.body);
-    const actor = actorOf(request, parts);
-    unlessChanged(await revokeApiKey(db, accountIdOf(request), prefix, actor));
+    const actor = readActor(request, parts);
+    unlessChanged(await revokeApiKey(db, requireAccountId(request), prefix, actor));
     return { prefix };
   });
 
   app.post("/credentials/api-key/rotate", async (request): Promise<Made<"apiKey">> => {
     const { prefix } = parseInput(apiKeyInput, request.body);
-    const actor = actorOf(request, parts);
-    return unlessChanged(await rotateApiKey(db, accountIdOf(request), prefix, actor));
+    const actor = readActor(request, parts);
+    return unlessChanged(await rotateApiKey(db, requireAccountId(request), prefix, actor));
   });
 
   app.post("/credentials/client-id/rotate", async (request): Promise<Made<"clientId">> => {
     const { clientId } = parseInput(clientIdInput, request.body);
-    const actor = actorOf(request, parts);
-    return unlessChanged(await rotateClientId(db, accountIdOf(request), clientId, actor));
+    const actor = readActor(request, parts);
+    return unlessChanged(await rotateClientId(db, requireAccountId(request), clientId, actor));
   });
 
   app.post("/credentials/client-id/bound", async (request) => {
     const { bound } = parseInput(boundInput, request.body);
-    await bindClientId(db, accountIdOf(request), bound, actorOf(request, parts));
+    await bindClientId(db, requireAccountId(request), bound, readActor(request, parts));
     return { bound };
   });
 
   app.post("/credentials/client-id/may-name", async (request) => {
     const { mayName } = parseInput(mayNameInput, request.body);
-    await allowReferences(db, accountIdOf(request), mayName, actorOf(request, parts));
+    await allowReferences(db, requireAccountId(request), mayName, readActor(request, parts));
     return { mayName };
   });
 
   app.post("/credentials/reference-key/rotate", async (request): Promise<Made<"referenceKey">> => {
-    const actor = actorOf(request, parts);
-    return unlessChanged(await rotateReferenceKey(db, accountIdOf(request), actor));
+    const actor = readActor(request, parts);
+    return unlessChanged(await rotateReferenceKey(db, requireAccountId(request), actor));
   });
 }
 
@@ -116,3 +139,85 @@ const times = (row: CredentialRow) => ({
   rotatedAt: toIsoOrNull(row.rotated_at),
   lastUsedAt: toIsoOrNull(row.last_used_at),
 });
+
+const originInput = z.strictObject({ origin: z.string().max(2000) });
+const verdictInput = z.strictObject({
+  entry: z.string().max(2000).optional(),
+  origin: z.string().max(2000).optional(),
+});
+
+/** Lists, adds, and removes allowed origins, and explains an entry before it is added. */
+export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
+  const { db } = parts.store;
+
+  app.get("/origins", async (request) =>
+    showOrigins(await listOrigins(db, requireAccountId(request))),
+  );
+
+  app.post("/origins", async (request) => {
+    const { origin } = parseInput(originInput, request.body);
+    return showOrigins(
+      await addOrigin(db, requireAccountId(request), origin, readActor(request, parts)),
+    );
+  });
+
+  app.delete("/origins", async (request) => {
+    const { origin } = parseInput(originInput, request.body);
+    return showOrigins(
+      await removeOrigin(db, requireAccountId(request), origin, readActor(request, parts)),
+    );
+  });
+
+  app.post("/origins/verdict", async (request): Promise<Verdicts> => {
+    const { entry, origin } = parseInput(verdictInput, request.body);
+    const origins = await listOrigins(db, requireAccountId(request));
+    const allowed = origins.map((row) => row.origin);
+    return {
+      entry: entry === undefined ? null : judgeEntry(entry, allowed),
+      origin: origin === undefined ? null : judgeRequest(origin, allowed),
+    };
+  });
+}
+
+const showOrigins = (origins: AllowedOrigin[]): Origins => ({
+  origins: origins.map((row) => ({ origin: row.origin, createdAt: toIso(row.createdAtMs) })),
+  max: originsMax,
+});
+
+function judgeEntry(entry: string, allowed: string[]): EntryVerdict {
+  const verdict = judgeOrigin(entry);
+  if (!("canonical" in verdict)) {
+    return {
+      ok: false,
+      canonical: null,
+      matches: [],
+      matchesNot: [],
+      message: verdict.message,
+    };
+  }
+  const { canonical } = verdict;
+  const isListed = allowed.includes(canonical);
+  const isFull = !isListed && allowed.length >= originsMax;
+  return {
+    ok: !isFull,
+    canonical,
+    ...explainOrigin(canonical),
+    message: isFull
+      ? `the list is full with ${allowed.length} of ${originsMax} origins: remove one first`
+      : isListed
+        ? "this origin is already allowed"
+        : "this origin can be added",
+  };
+}
+
+function judgeRequest(origin: string, allowed: string[]): OriginVerdict {
+  const allowedBy = findAllowing(origin, allowed) ?? null;
+  return {
+    ok: allowedBy !== null,
+    allowedBy,
+    message:
+      allowedBy === null
+        ? "a page with this origin is refused: origin_not_allowed"
+        : `a page with this origin is allowed by ${allowedBy}`,
+  };
+}

@@ -285,7 +285,7 @@ for (const [name, database] of Object.entries(databases)) {
       const entry = { entry: "https://excess.example" };
       const verdict = (await browser.post(`${api}/origins/verdict`, entry)).json().entry;
       assert.equal(verdict.ok, false);
-      assert.match(verdict.message, /^the list holds 20 of 20 already/);
+      assert.match(verdict.message, /^the list is full with 20 of 20/);
       const { origins, max } = (await browser.get(`${api}/origins`)).json();
       assert.deepEqual([origins.length, max], [originsMax, originsMax]);
       await browser.delete(`${api}/origins`, { origin: "https://shop0.example" });

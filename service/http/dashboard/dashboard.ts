@@ -5,6 +5,7 @@ import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { showChain } from "../about.ts";
+import type * as Answers from "../answers.ts";
 import { Refusal } from "../errors.ts";
 import { refuseFields } from "../input.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
@@ -12,12 +13,9 @@ import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
-import { mountAccount, showAccount } from "./account.ts";
-import { type Intents, mountAddresses } from "./addresses.ts";
-import type * as Answers from "./answers.ts";
-import { mountCredentials } from "./credentials.ts";
-import { mountMoney } from "./money.ts";
-import { mountOrigins } from "./origins.ts";
+import { mountAccount, mountMoney, mountSessions, showAccount } from "./account.ts";
+import { type Intents, mountAddresses, mountStatuses } from "./addresses.ts";
+import { mountCredentials, mountOrigins } from "./credentials.ts";
 import {
   findSession,
   limitSession,
@@ -25,9 +23,7 @@ import {
   privateAnswer,
   requireSession,
 } from "./session.ts";
-import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
-import { mountStatuses } from "./statuses.ts";
 import { chooseDepth, openWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;

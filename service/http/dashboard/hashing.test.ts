@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
-import { openHashing } from "./hashing.ts";
+import { openHashing } from "./sign-in.ts";
 
 /** Hashes that end when they are told to, in the order in which they began. */
 function openTurns(atOnce?: number) {

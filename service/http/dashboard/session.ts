@@ -20,8 +20,8 @@ declare module "fastify" {
 }
 
 /**
- * Refuses a write unless its one `Origin` is our own: no other site may act with a person's
- * cookies, nor sign a person in. On one's own machine `localhost` and `127.0.0.1` are one.
+ * Refuses a write unless its only `Origin` is the dashboard's, so that no other site acts with a
+ * user's cookies or signs a user in. On a local machine, `localhost` and `127.0.0.1` are equal.
  */
 export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -39,46 +39,46 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   };
 }
 
-/** Answers of the dashboard are private and must not be cached. */
+/** Marks responses of the dashboard as private, so that they are not cached. */
 export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.headers({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
   done();
 }
 
-/** Sets what the request's cookies tell, if they belong to a session. */
+/** Sets the request's account and session if its cookies belong to a session. */
 export function findSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);
     if (!session) return;
     request.account = session.account;
     request.sessionId = session.sessionId;
-    // A session in use is prolonged.
+    // better-auth extends a session in use.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
 }
 
-/** After findSession. @throws {SignInError} `unauthorized` where it found none */
+/** Runs after findSession. @throws {SignInError} `unauthorized` if there is no session */
 export async function requireSession({ account }: FastifyRequest): Promise<void> {
   if (!account) throw new SignInError("unauthorized");
 }
 
-/** One account's requests to the dashboard: 200 at once, then 10 a second. */
+/** Requests of one account to the dashboard: bursts of 200, then 10 per second. */
 const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
-/** After requireSession. @throws {Refusal} 429 `rate_limited` */
+/** Runs after requireSession. @throws {Refusal} 429 `rate_limited` */
 export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
   return (request: FastifyRequest) =>
-    spend(limiter, perAccount, accountIdOf(request), "too many requests");
+    spend(limiter, perAccount, requireAccountId(request), "too many requests");
 }
 
-/** The account of a request that a session or an API key let pass. */
-export const accountIdOf = ({ account, caller }: FastifyRequest): string =>
+/** Returns the account of a request that a session or an API key authorized. */
+export const requireAccountId = ({ account, caller }: FastifyRequest): string =>
   (account ?? caller)!.accountId;
 
-const userAgentMax = 200;
+const userAgentCharactersMax = 200;
 
-export const actorOf = (request: FastifyRequest, { now }: Pick<Parts, "now">): Actor => ({
+export const readActor = (request: FastifyRequest, { now }: Pick<Parts, "now">): Actor => ({
   ip: request.ip,
-  userAgent: request.headers["user-agent"]?.slice(0, userAgentMax),
+  userAgent: request.headers["user-agent"]?.slice(0, userAgentCharactersMax),
   atMs: now(),
 });

@@ -1,19 +1,21 @@
-// POST /auth/*: sign-up, sign-in, sign-out and passwords, for the dashboard's own pages.
+// POST /auth/*: sign-up, sign-in, sign-out, and passwords, for the dashboard's own pages. Hashing a
+// password is the most expensive request that a stranger can make, so hashes wait in a queue.
 
+import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
 import type { Leave } from "../../accounts/attempts.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
+import { Refusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { overLimit } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
-import { openHashing } from "./hashing.ts";
-import { actorOf } from "./session.ts";
+import { readActor } from "./session.ts";
 
 const deviceSeconds = 365 * 24 * 3600;
 
-/** Some clients send a `name` too; an account has none but its email. */
+/** Some clients also send a `name`; an account has only its email. */
 const loginInput = z.strictObject({
   email: z.string().max(320),
   password: z.string().max(1024),
@@ -31,7 +33,7 @@ const resetInput = z.strictObject({
 
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
-/** The limit comes before the queue for hashing, so a refused attempt hashes nothing. */
+/** Mounts the routes. Limits apply before the queue, so a refused attempt hashes nothing. */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
   const hashing = openHashing(() => parts.metrics.shed.inc({ route: "sign-in" }));
@@ -58,7 +60,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const leave = await attempts.trySignUp(request.ip);
     refuseUntil(leave.waitMs);
     refuseUntil(await attempts.tryNewAccount(request.ip));
-    const signUp = () => signIn.signUp(login, actorOf(request, parts));
+    const signUp = () => signIn.signUp(login, readActor(request, parts));
     return welcome(request, reply, await inTurn(leave, signUp));
   });
 
@@ -66,12 +68,12 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const login = parseInput(loginInput, request.body);
     const attempt = { email: login.email, ip: request.ip, deviceCookie: device.get(request) };
     const leave = await attempts.trySignIn(attempt);
-    const enter = () => signIn.signIn(login, actorOf(request, parts));
+    const enter = () => signIn.signIn(login, readActor(request, parts));
     return welcome(request, reply, await inTurn(leave, enter));
   });
 
   app.post("/sign-out", async (request, reply) => {
-    const { setCookies } = await signIn.signOut(request.headers, actorOf(request, parts));
+    const { setCookies } = await signIn.signOut(request.headers, readActor(request, parts));
     reply.header("set-cookie", setCookies);
     return {};
   });
@@ -84,7 +86,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const attempt = { email, ip: request.ip, deviceCookie: device.get(request) };
     const leave = await attempts.trySignIn(attempt);
     const change = { currentPassword, newPassword };
-    const actor = actorOf(request, parts);
+    const actor = readActor(request, parts);
     const { setCookies } = await inTurn(leave, () =>
       signIn.changePassword(request.headers, change, actor),
     );
@@ -95,7 +97,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   app.post("/reset-password", async (request) => {
     const reset = parseInput(resetInput, request.body);
     const leave = await attempts.trySignUp(request.ip);
-    await inTurn(leave, () => signIn.resetPassword(reset, actorOf(request, parts)));
+    await inTurn(leave, () => signIn.resetPassword(reset, readActor(request, parts)));
     return {};
   });
 }
@@ -104,7 +106,9 @@ function refuseUntil(waitMs: number): void {
   if (waitMs > 0) throw overLimit("too many attempts", waitMs);
 }
 
-/** The cookie by which attempts.ts knows a browser that has signed in before. */
+/**
+ * Sets and reads the cookie by which attempts.ts recognizes a browser that has signed in before.
+ */
 function deviceCookie(publicUrl: string) {
   const isSecure = new URL(publicUrl).protocol === "https:";
   const name = isSecure ? "__Host-eas-device" : "eas-device";
@@ -117,5 +121,80 @@ function deviceCookie(publicUrl: string) {
         .map((pair) => pair.trim())
         .find((pair) => pair.startsWith(`${name}=`))
         ?.slice(name.length + 1),
+  };
+}
+
+/** Node hashes on its four threads, which also read files and resolve names. */
+const threadsMax = 3;
+const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
+/** Each turn takes as long as one hash. */
+const knownPlaces: Places = { max: 64, eachMax: 4 };
+const strangersPlaces: Places = { max: 32, eachMax: 8 };
+const strangersEvery = 4;
+
+type Places = { max: number; eachMax: number };
+type Turn = () => void;
+
+type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) => Promise<Done>;
+
+/**
+ * Opens the queue for hashing passwords. It runs a few hashes at a time and leaves a core to the
+ * API. Browsers that have signed in before wait in a line of their own and go first, but every
+ * fourth turn is for strangers. In each line, accounts or networks take turns, and each has a few
+ * places only.
+ *
+ * @param onShed is called for each request that finds its line full
+ * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the line is full
+ */
+export function openHashing(onShed: () => void, runningMax = runningMaxByDefault): Hashing {
+  let [running, turns] = [0, 0];
+  const known = openLine(knownPlaces);
+  const strangers = openLine(strangersPlaces);
+  const takeNext = (): Turn | undefined => {
+    turns += 1;
+    const isStrangers = turns % strangersEvery === 0;
+    const [first, second] = isStrangers ? [strangers, known] : [known, strangers];
+    return first.takeNext() ?? second.takeNext();
+  };
+  return async ({ isKnown, turnOf }, run) => {
+    const line = isKnown ? known : strangers;
+    if (line.isFullFor(turnOf)) {
+      onShed();
+      const headers = { "retry-after": "1" };
+      throw new Refusal("service_unavailable", "too many sign-ins at once: try again in a second", {
+        headers,
+      });
+    }
+    if (running < runningMax) running += 1;
+    else await new Promise<void>((turn) => line.add(turnOf, turn));
+    try {
+      return await run();
+    } finally {
+      const next = takeNext();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
+
+/** The first entry of the map has the next turn, and then moves to the end. */
+function openLine({ max, eachMax }: Places) {
+  const waiting = new Map<string, Turn[]>();
+  let count = 0;
+  return {
+    isFullFor: (owner: string) => count >= max || (waiting.get(owner)?.length ?? 0) >= eachMax,
+    add(owner: string, turn: Turn): void {
+      count += 1;
+      waiting.set(owner, [...(waiting.get(owner) ?? []), turn]);
+    },
+    takeNext(): Turn | undefined {
+      for (const [owner, [turn, ...rest]] of waiting) {
+        count -= 1;
+        waiting.delete(owner);
+        if (rest.length > 0) waiting.set(owner, rest);
+        return turn;
+      }
+      return undefined;
+    },
   };
 }

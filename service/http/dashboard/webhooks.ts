@@ -29,12 +29,11 @@ import {
 } from "../../webhooks/endpoints.ts";
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput } from "../input.ts";
+import { endpointInput, parseInput, replayInput } from "../input.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { refuseIdempotencyKey } from "../routes.ts";
-import { endpointInput, replayInput } from "../webhooks.ts";
-import { accountIdOf, actorOf } from "./session.ts";
+import { readActor, requireAccountId } from "./session.ts";
 
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
@@ -65,7 +64,7 @@ export function chooseDepth({ store: { db }, chains }: WebhookParts): Handler {
   return async (request) => {
     const { chainId, confirmations } = parseInput(depthInput, request.body);
     if (!chains.find(chainId)) throw new Refusal("not_found", `no chain ${chainId} is known`);
-    await setConfirmations(db, accountIdOf(request), chainId, confirmations);
+    await setConfirmations(db, requireAccountId(request), chainId, confirmations);
     return { chainId, confirmations };
   };
 }
@@ -73,7 +72,7 @@ export function chooseDepth({ store: { db }, chains }: WebhookParts): Handler {
 function listed(parts: WebhookParts) {
   const { db } = parts.store;
   return async (request: FastifyRequest): Promise<TypeOf<typeof endpointPage>> => {
-    const accountId = accountIdOf(request);
+    const accountId = requireAccountId(request);
     const chosen = await listConfirmations(db, accountId);
     return {
       endpoints: (await listEndpoints(db, accountId)).map(shown),
@@ -97,7 +96,7 @@ function added(parts: WebhookParts) {
     const { url, types } = parseInput(endpointInput, request.body);
     const input = { url, types, targets };
     const { db } = parts.store;
-    const made = await addEndpoint(db, accountIdOf(request), input, actorOf(request, parts));
+    const made = await addEndpoint(db, requireAccountId(request), input, readActor(request, parts));
     return { ...shown(made), secret: made.secret };
   };
 }
@@ -107,25 +106,25 @@ function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
   const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
   const endpointOf = async (request: FastifyRequest): Promise<Endpoint> =>
-    required(await findEndpoint(db, accountIdOf(request), idOf(request)));
+    required(await findEndpoint(db, requireAccountId(request), idOf(request)));
 
   const pause =
     (isPaused: boolean): Handler =>
     async (request) => {
-      const [id, actor] = [idOf(request), actorOf(request, parts)];
-      return shown(required(await setPaused(db, accountIdOf(request), id, isPaused, actor)));
+      const [id, actor] = [idOf(request), readActor(request, parts)];
+      return shown(required(await setPaused(db, requireAccountId(request), id, isPaused, actor)));
     };
 
   const rotate: Handler = async (request) => {
-    const [id, actor] = [idOf(request), actorOf(request, parts)];
-    return required(await rotateSecret(db, accountIdOf(request), id, actor));
+    const [id, actor] = [idOf(request), readActor(request, parts)];
+    return required(await rotateSecret(db, requireAccountId(request), id, actor));
   };
 
   const test: Handler = async (request) => {
     const { id, state } = await endpointOf(request);
     if (state !== "active")
       throw new Refusal("conflict", `the endpoint is ${state}: resume it first`);
-    await spend(parts.accounts.limiter, perTest, accountIdOf(request), "too many tests");
+    await spend(parts.accounts.limiter, perTest, requireAccountId(request), "too many tests");
     return { deliveryId: await sendTest(db, id, parts.now()) };
   };
 
@@ -136,13 +135,19 @@ function endpointHandlers(parts: WebhookParts) {
       "eventId" in asked
         ? asked
         : { fromMs: Date.parse(asked.from), untilMs: Date.parse(asked.until) };
-    const { replayed, nextMs } = await replay(db, accountIdOf(request), id, which, parts.now());
+    const { replayed, nextMs } = await replay(
+      db,
+      requireAccountId(request),
+      id,
+      which,
+      parts.now(),
+    );
     return { replayed, next: toIsoOrNull(nextMs) };
   };
 
   const remove: Handler = async (request) => {
-    const [id, actor] = [idOf(request), actorOf(request, parts)];
-    required(await removeEndpoint(db, accountIdOf(request), id, actor));
+    const [id, actor] = [idOf(request), readActor(request, parts)];
+    required(await removeEndpoint(db, requireAccountId(request), id, actor));
     return { id };
   };
 

@@ -25,10 +25,10 @@ import {
 } from "executable-address/shapes";
 import type { z } from "zod";
 import { createInput } from "../create/create.ts";
+import { endpointInput, replayInput } from "../input.ts";
 import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";
-import { endpointInput, replayInput } from "../webhooks.ts";
 import type { Headers, RefusalName } from "./responses.ts";
 
 type Method = "GET" | "POST" | "DELETE";

@@ -70,7 +70,7 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async read(subject) {
       const status = await statusReader(subject.intent.chainId).read(subject);
-      return complete(status, desk.progressOf(status));
+      return complete(status, desk.readProgress(status));
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);

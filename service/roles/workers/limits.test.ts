@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfig } from "../../config.ts";
-import { defaultEventLimits } from "../../http/limits.ts";
-import { divideEventLimits } from "./limits.ts";
+import { defaultEventLimits, divideEventLimits } from "../../http/limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";
 

@@ -57,7 +57,7 @@ const signedIn = object({
 export type SignedIn = TypeOf<typeof signedIn>;
 
 const wei = matching(/^(0|[1-9][0-9]*)$/);
-/** The settled transactions of one day of a chain's clock, in wei. */
+/** The settled transactions of an account on one day of a chain's clock, in wei. */
 const gasDay = object({
   chainId,
   /** Such as `2026-11-22`. */
@@ -73,6 +73,8 @@ const gasDay = object({
   /** The part of `wei` for executions that tips were supposed to pay. */
   failedTipsWei: wei,
 });
+
+export type GasDay = TypeOf<typeof gasDay>;
 
 const spendingAccount = object({
   ...account.properties,
