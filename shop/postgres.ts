@@ -1,4 +1,4 @@
-// A shop's memory in PostgreSQL: any number of servers can store events in it and process them. A
+// A shop's memory in PostgreSQL: any number of servers can store events in it and handle them. A
 // row claims an address, so only one of its events is processed at a time, by one server. Time is
 // the database's, because the servers' clocks can differ by more than a claim allows.
 
