@@ -253,13 +253,6 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("control: with a larger limit, the same intents cost more", async (context) => {
-    const cheat = "acc_c4ea7000000000000000000c";
-    const lost = await lostBy(context, [cheat], { perDayMax: 0n });
-    assert.ok(lost > 10n ** 15n, `${lost} wei`);
-    context.diagnostic(`${lost} wei lost to tips that failed, without a bound`);
-  });
-
   test("that fail for many accounts cost no more than the limit for all", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
@@ -267,6 +260,14 @@ describe("tips", () => {
     const lost = await lostBy(context, cheats, limits);
     assert.ok(lost > 0n && lost <= bound, `${lost} of ${bound} wei`);
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
+  });
+
+  // Last, because its losses exceed what the day's budget of the others allows.
+  test("control: with a larger limit, the same intents cost more", async (context) => {
+    const cheat = "acc_c4ea7000000000000000000c";
+    const lost = await lostBy(context, [cheat], { perDayMax: 0n });
+    assert.ok(lost > 10n ** 15n, `${lost} wei`);
+    context.diagnostic(`${lost} wei lost to tips that failed, without a bound`);
   });
 });
 
