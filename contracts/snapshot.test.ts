@@ -4,12 +4,21 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { getContractAddress, keccak256 } from "viem";
+import { readSources, standardInput } from "./assurance/published/standard-input.ts";
 import { build } from "./build.ts";
 import * as contracts from "./index.ts";
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 import { snapshotFiles } from "./snapshots/files.ts";
 
-describe("the build", () => {
+const onlyLong = { skip: process.env.TESTS !== "long" && "it compiles them: npm run test:long" };
+
+test("standard-input.json contains the factory's sources as they are", () => {
+  const path = `${import.meta.dirname}/snapshots/standard-input.json`;
+  const committed = JSON.parse(readFileSync(path, "utf8"));
+  assert.deepEqual(committed, standardInput(readSources()), "npm run snapshot -w contracts");
+});
+
+describe("the build", onlyLong, () => {
   test("gives the committed ABI, creation code, sizes, PREFIX and addresses", () => {
     build("out/snapshot");
     for (const [name, text] of Object.entries(snapshotFiles("out/snapshot"))) {
