@@ -121,18 +121,26 @@ const allRules = '{ rules: { "target-size": { enabled: true } } }';
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
+const isLong = process.env.TESTS === "long";
+
 /**
- * Runs {@link assertSound} in both color schemes and both widths, and restores the page. Requires
- * reduced motion, because colors in a transition have low contrast.
+ * Runs {@link assertSound} in light at 1280 px, checks colors and width in dark at 360 px, and
+ * restores the page. `npm run test:long` checks both color schemes in both widths. Requires reduced
+ * motion, because colors in a transition have low contrast.
  */
 export async function assertSoundInAll(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()!;
   for (const width of [1280, 360]) {
     await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme: "light" });
-    await assertSound(page, `${name}, light, ${width} px`);
-    await page.emulateMedia({ colorScheme: "dark" });
-    await assertRules(page, `${name}, dark, ${width} px`, rulesOfColour);
+    if (isLong || width === 1280) {
+      await page.emulateMedia({ colorScheme: "light" });
+      await assertSound(page, `${name}, light, ${width} px`);
+    }
+    if (isLong || width === 360) {
+      await page.emulateMedia({ colorScheme: "dark" });
+      await assertRules(page, `${name}, dark, ${width} px`, rulesOfColour);
+      await assertFits(page, `${name}, dark, ${width} px`);
+    }
   }
   await page.emulateMedia({ colorScheme: null });
   await page.setViewportSize(before);
