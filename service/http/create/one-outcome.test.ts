@@ -19,7 +19,7 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 const origin = "https://shop.example.com";
 /** Creates at the same moment: a client ID is limited to 20 of them. */
 const parallel = { server: 99, page: 20 };
-const kills = 4;
+const kills = process.env.TESTS === "long" ? 4 : 1;
 /** The accounts whose pages create until a kill: none of them reaches its limit. */
 const pagesCount = 24;
 

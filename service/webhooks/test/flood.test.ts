@@ -19,6 +19,7 @@ import { threeLanes } from "../lanes.ts";
 import type { Sent } from "../send.ts";
 
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
+const control = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 const accountsCount = 24;
 /** By the test's clock: five times what 20 took. A request that hangs would end after 5,000. */
 const boundMs = 500;
@@ -89,7 +90,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await flood(threeLanes.places[0].all / 2), 20);
     });
 
-    test("in one pool without shares and bars they are not", async () => {
+    test("in one pool without shares and bars they are not", control, async () => {
       await store.db
         .updateTable("webhook_endpoints")
         .set({ lane: 1, streak: 0, barred_until: 0 })
