@@ -25,7 +25,7 @@ const { world, store } = await prepare({ tickMs: 100 });
 const chains = world.chains([world.rpcUrl], { tipPrices });
 
 describe("two executors", () => {
-  const count = rounds(60, 200);
+  const count = rounds(30, 200);
   test(`${count} payments: never two transactions for one purpose`, async (context) => {
     const isTipped = (index: number) => index >= count - 5;
     const records = await Promise.all(
