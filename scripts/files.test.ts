@@ -40,8 +40,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   "service/store/sqlite/checkpoint-worker.ts": "the entry of a thread",
   "service/store/sqlite/read-worker.ts": "the entry of a thread",
   "service/store/sqlite/statement-worker.ts": "the entry of a thread",
-  "web/dashboard/credentials/credentials.tsx": "a page of the dashboard",
-  "web/pay/record.ts": "how the page finds its record",
   "web/shown/value.ts": "how an argument is shown, which a test runs without JSX",
 };
 

@@ -1,5 +1,15 @@
 // The payment page, /a/{address} or #terms=0x….
 
+import {
+  type AddressRecord,
+  decodeTerms,
+  fromHex,
+  type Hex,
+  InvalidError,
+  makeRecord,
+  parseAddress,
+} from "executable-address";
+import { findRecord } from "executable-address/client/parts";
 import { type Chain, findChains } from "executable-address-element/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { AboutContext } from "../shown/about.tsx";
@@ -11,7 +21,6 @@ import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { LanguageSelect } from "../ui/words/speech.tsx";
 import { Payment } from "./payment.tsx";
-import { findPageRecord, type PageRecord, readSource } from "./record.ts";
 
 export function Page() {
   const { say } = useSpeech();
@@ -132,4 +141,46 @@ function Plain({ title, children, onRetry }: PlainProps) {
       </Notice>
     </>
   );
+}
+
+type Source = { address: string } | { terms: string };
+export type PageRecord =
+  | { kind: "record"; record: AddressRecord }
+  | { kind: "wrong"; faults: string[] }
+  | { kind: "malformed" | "missing" | "unreachable" };
+
+/** Reads `/a/{address}`, or `#terms=0x…`, which takes precedence because it needs no server. */
+function readSource({ pathname, hash }: { pathname: string; hash: string }): Source {
+  const terms = new URLSearchParams(hash.slice(1)).get("terms");
+  if (terms !== null) return { terms };
+  return { address: pathname.split("/")[2] ?? "" };
+}
+
+/** Never throws. Verifies against the factory built into this page, not against the response. */
+async function findPageRecord(source: Source, signal: AbortSignal): Promise<PageRecord> {
+  if ("terms" in source) {
+    try {
+      return { kind: "record", record: makeRecord(decodeTerms(fromHex(source.terms as Hex))) };
+    } catch (error) {
+      return { kind: "wrong", faults: listFaults(error) };
+    }
+  }
+  let address: Hex;
+  try {
+    // Accepts any letter case, because a link may have been typed.
+    address = parseAddress(source.address.toLowerCase());
+  } catch {
+    return { kind: "malformed" };
+  }
+  const found = await findRecord(["/v1"], address, signal);
+  return found.kind === "wrong" ? { kind: "wrong", faults: listFaults(found.error) } : found;
+}
+
+const faultsShown = 5;
+
+function listFaults(error: unknown): string[] {
+  const issues = error instanceof InvalidError ? error.issues : [];
+  return issues
+    .slice(0, faultsShown)
+    .map(({ path, code }) => (path.length > 0 ? `${path.join(".")}: ${code}` : code));
 }

@@ -1,5 +1,5 @@
 // Finds who paid and who received, from the logs of the chain. This browser verifies the proof,
-// which is correct if its blocks belong to the chain; pay/witness.tsx checks that with a wallet's
+// which is correct if its blocks belong to the chain; pay/receipt.tsx checks that with a wallet's
 // node.
 
 import type { AddressRecord, Hex } from "executable-address";

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import {
   type AddressRecord,
   type Hex,
@@ -7,7 +7,7 @@ import {
   makeRecord,
 } from "executable-address";
 import type { ListedAddress } from "executable-address/client";
-import type { ServiceStatus } from "executable-address/status";
+import { RpcError, type ServiceStatus } from "executable-address/status";
 import { isSame, type News } from "executable-address-element/page";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "wouter";
@@ -20,6 +20,7 @@ import { nowSeconds, useNews } from "../../shown/news.ts";
 import { useSimulation } from "../../shown/simulation.ts";
 import { Transaction } from "../../shown/transaction.tsx";
 import { useSpeech as useShownSpeech } from "../../shown/words/say.tsx";
+import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Identicon } from "../../ui/drawn/identicon.tsx";
@@ -27,15 +28,15 @@ import { Badge, Notice } from "../../ui/notice.tsx";
 import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayAmount, sayChain } from "../money.ts";
+import { Snippet } from "../parts/snippet.tsx";
 import { Time } from "../parts/time.tsx";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { Said, useSpeech } from "../words/speech.ts";
-import type { Say } from "../words/words.ts";
-import { sayMany } from "../words/words.ts";
+import { type Say, sayMany } from "../words/words.ts";
 import { addresses } from "./api.ts";
 import { toFilter, untyped } from "./filter-query.ts";
-import { PayHere } from "./pay-here.tsx";
+import { payAt } from "./local-node.ts";
 import { State } from "./state.tsx";
 
 /** Shows an address with its live status. */
@@ -225,4 +226,72 @@ function describeMoney(
       amountOf(token, amount),
     ]),
   ];
+}
+
+type PayHereProps = { record: AddressRecord; localNode: string; status: ServiceStatus | undefined };
+
+/** Pays an address of the local chain with a button, and shows the progress. */
+export function PayHere({ record: { address, intent }, localNode, status }: PayHereProps) {
+  const { say } = useSpeech();
+  const payment = useMutation({ mutationFn: () => payAt(localNode, address, intent) });
+  const isOpen = status?.state === "unfunded" && !payment.isSuccess;
+  return (
+    <div>
+      {isOpen && (
+        <div className="flex flex-wrap items-center gap-3">
+          <Button look="primary" busy={payment.isPending} onClick={() => payment.mutate()}>
+            {say("payLocal")}
+          </Button>
+          <p className="text-sm text-soft">{say("payLocalText")}</p>
+        </div>
+      )}
+      {isOpen && payment.error && <Unpaid error={payment.error} {...{ address, localNode }} />}
+      <div role="status">
+        {payment.data && status?.state !== "executed" && (
+          <p>
+            <Said
+              as="paidLocal"
+              transaction={<Transaction hash={payment.data} explorer={null} />}
+            />
+          </p>
+        )}
+        {payment.data && status?.state === "executed" && (
+          <Notice tone="good" title={say("isExecuted")}>
+            <p>
+              <Said
+                as="executedLocal"
+                receipt={
+                  <a className="link" href={`/receipt/${address}`} target="_blank" rel="noreferrer">
+                    {say("receipt")}
+                  </a>
+                }
+              />
+            </p>
+          </Notice>
+        )}
+      </div>
+    </div>
+  );
+}
+
+type UnpaidProps = { error: Error; address: string; localNode: string };
+
+/** Shows the error of the node, or a terminal command if this browser cannot reach the node. */
+function Unpaid({ error, address, localNode }: UnpaidProps) {
+  const { say } = useSpeech();
+  const pasted = { name: say("terminal"), text: `npm run --silent pay -- ${address}` };
+  return (
+    <div className="mt-3 space-y-3">
+      <Notice tone="bad" title={say("notPaid")}>
+        <p>
+          {error instanceof RpcError ? (
+            <bdi>{error.message}</bdi>
+          ) : (
+            <Said as="localAway" node={<code>{localNode}</code>} />
+          )}
+        </p>
+      </Notice>
+      <Snippet samples={[pasted]} label={say("payLocal")} />
+    </div>
+  );
 }

@@ -3,17 +3,20 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Icon } from "../../ui/icon.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Loading } from "../../ui/states.tsx";
+import { Empty, Loading } from "../../ui/states.tsx";
 import { addresses } from "../addresses/api.ts";
 import { toFilter, untyped } from "../addresses/filter-query.ts";
-import type { Config, Credentials, Origins } from "../api.ts";
+import type { Config, Credentials, Origins, UsageHour } from "../api.ts";
 import { Heading } from "../heading.tsx";
+import { sayCount } from "../money.ts";
+import { Chart } from "../parts/chart.tsx";
+import { saySpan } from "../parts/say-time.ts";
 import { useConfig, useCredentials, useMoney, useOrigins, useUsage } from "../queries.ts";
-import { Failed } from "../query-state.tsx";
+import { Failed, QueryState } from "../query-state.tsx";
 import { useSpeech } from "../words/speech.ts";
+import { makeBars, sum } from "./bars.ts";
 import { FirstAddress } from "./first-address.tsx";
 import { Money } from "./money-card.tsx";
-import { firstSpan, Usage } from "./usage.tsx";
 
 export function Overview() {
   const { say } = useSpeech();
@@ -152,5 +155,100 @@ function Step({ done, title, href, children }: StepProps) {
         {action}
       </Link>
     </li>
+  );
+}
+
+const spans = [
+  { span: 24, unit: "hour", hours: 24, hoursPerBar: 1 },
+  { span: 7, unit: "day", hours: 168, hoursPerBar: 6 },
+] as const;
+const firstSpan = spans[1];
+
+function Usage() {
+  const { say } = useSpeech();
+  const nameOf = ({ span, unit }: (typeof spans)[number]) => saySpan(span, unit, "long");
+  const [span, setSpan] = useState<(typeof spans)[number]>(firstSpan);
+  const usage = useUsage(span.hours);
+  const hours = usage.data?.hours ?? [];
+  const total = sum(hours);
+  return (
+    <section aria-labelledby="usage" className="card p-5">
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+        <h2 id="usage">{say("usage")}</h2>
+        <fieldset className="flex gap-1">
+          <legend className="sr-only">{say("spanOfTime")}</legend>
+          {spans.map((choice) => (
+            <button
+              key={choice.unit}
+              type="button"
+              aria-pressed={choice === span}
+              onClick={() => setSpan(choice)}
+              className={`button button-bare button-small ${
+                choice === span ? "bg-sunken !text-ink" : ""
+              }`}
+            >
+              {nameOf(choice)}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <QueryState query={usage} lines={4} />
+      {usage.data && total.created + total.refused === 0 && (
+        <Empty
+          icon="overview"
+          title={say("noRequests")}
+          action={
+            <Link href="/addresses/new" className="button button-quiet">
+              {say("newAddress")}
+            </Link>
+          }
+        >
+          {say("noRequestsText")}
+        </Empty>
+      )}
+      {usage.data && total.created + total.refused > 0 && (
+        <>
+          <Totals hours={hours} />
+          <Chart
+            title={say("usageTitle", { ...total, span: nameOf(span) })}
+            bars={makeBars(hours, span, say)}
+            fills={["chart-good", "chart-bad"]}
+            sayMost={sayCount}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Totals({ hours }: { hours: readonly UsageHour[] }) {
+  const { say } = useSpeech();
+  const total = sum(hours);
+  const byKey = hours.reduce((count, hour) => count + hour.apiKey.created, 0);
+  return (
+    <dl className="mb-4 flex flex-wrap gap-x-10 gap-y-3">
+      <Figure swatch="bg-accent" name={say("created")} value={total.created}>
+        {say("byCredential", { byKey, byClientId: total.created - byKey })}
+      </Figure>
+      <Figure swatch="bg-danger" name={say("refused")} value={total.refused} />
+    </dl>
+  );
+}
+
+function Figure(props: {
+  swatch: string;
+  name: string;
+  value: number;
+  children?: React.ReactNode;
+}) {
+  return (
+    <div>
+      <dt className="flex items-center gap-2 text-sm text-soft">
+        <span className={`size-2.5 rounded-sm ${props.swatch}`} />
+        {props.name}
+      </dt>
+      <dd className="text-2xl font-semibold tabular-nums">{sayCount(props.value)}</dd>
+      {props.children && <dd className="text-sm text-soft">{props.children}</dd>}
+    </div>
   );
 }

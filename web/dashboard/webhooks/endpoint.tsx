@@ -1,11 +1,16 @@
-import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
+import { toast } from "../../ui/toast.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { Field } from "../parts/field.tsx";
+import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { QueryState } from "../query-state.tsx";
 import { Said, useSpeech } from "../words/speech.ts";
-import { type Endpoint, webhooks } from "./api.ts";
-import { Deliveries } from "./deliveries.tsx";
+import { sayMany } from "../words/words.ts";
+import { type Delivery, type Endpoint, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
 type EndpointProps = { endpoint: Endpoint; onSecret: (secret: string) => void };
@@ -125,5 +130,134 @@ function Condition({ endpoint }: { endpoint: Endpoint }) {
         </p>
       )}
     </>
+  );
+}
+
+/** Lists the deliveries of an endpoint, newest first, with its responses. */
+function Deliveries({ endpointId }: { endpointId: string }) {
+  const { say } = useSpeech();
+  const found = useQuery({
+    queryKey: ["webhooks", endpointId, "deliveries"],
+    queryFn: () => webhooks.deliveries(endpointId),
+    refetchInterval: 3_000,
+  });
+  const replay = useChange(webhooks.replay);
+  if (!found.isSuccess) return <QueryState query={found} lines={2} />;
+  return (
+    <>
+      <ReplaySpan endpointId={endpointId} />
+      {found.data.items.length === 0 && <p className="text-soft">{say("noDeliveries")}</p>}
+      {found.data.items.length > 0 && (
+        <Table
+          caption={say("deliveries")}
+          rows={found.data.items}
+          keyOf={({ id }) => id}
+          columns={[
+            { head: say("event"), cell: ({ type }) => <code>{type}</code> },
+            { head: say("state"), cell: (delivery) => <State delivery={delivery} /> },
+            { head: say("when"), cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { head: say("lastAnswer"), cell: (delivery) => <LastAnswer delivery={delivery} /> },
+            {
+              head: "",
+              cell: ({ eventId, type }) =>
+                type === "webhook.test" ? null : (
+                  <Button
+                    look="bare"
+                    small
+                    className="ms-auto"
+                    onClick={() => replay.mutate({ id: endpointId, eventId })}
+                  >
+                    {say("replay")}
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+/** Replays the events of a time range. */
+function ReplaySpan({ endpointId }: { endpointId: string }) {
+  const { say } = useSpeech();
+  const [span, setSpan] = useState({ from: "", until: "" });
+  const replay = useChange(webhooks.replay);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const [from, until] = [span.from, span.until].map((local) => new Date(local).toISOString());
+    replay.mutate(
+      { id: endpointId, from: from!, until: until! },
+      {
+        onSuccess({ replayed, next }) {
+          toast(sayMany(say, "eventsSent", replayed));
+          // The remaining events begin there.
+          if (next) setSpan({ ...span, from: toLocalTime(next) });
+        },
+      },
+    );
+  };
+  const bound = (name: "from" | "until", label: string) => (
+    <Field
+      label={label}
+      type="datetime-local"
+      step="1"
+      required
+      value={span[name]}
+      onChange={(event) => setSpan({ ...span, [name]: event.target.value })}
+    />
+  );
+  return (
+    <form
+      onSubmit={submit}
+      className="flex flex-wrap items-end gap-3"
+      aria-label={say("replaySpan")}
+    >
+      {bound("from", say("from"))}
+      {bound("until", say("until"))}
+      <Button small type="submit" busy={replay.isPending}>
+        {say("replayThisSpan")}
+      </Button>
+    </form>
+  );
+}
+
+/** Formats a time for an input of type datetime-local, in the user's time zone. */
+function toLocalTime(iso: string): string {
+  const at = new Date(iso);
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}
+
+function State({ delivery: { state, dueAt, attempts } }: { delivery: Delivery }) {
+  const { say } = useSpeech();
+  if (state === "waiting" && dueAt && attempts.length > 0) {
+    return (
+      <span>
+        <Said as="againWhen" when={<Time at={dueAt} />} />
+      </span>
+    );
+  }
+  const tone = state === "delivered" ? "good" : state === "failed" ? "bad" : "plain";
+  return <Badge tone={tone}>{say(state)}</Badge>;
+}
+
+function LastAnswer({ delivery: { attempts } }: { delivery: Delivery }) {
+  const { say } = useSpeech();
+  const last = attempts.at(-1);
+  if (!last) return <span className="text-soft">{say("noneYet")}</span>;
+  return (
+    <details>
+      <summary>
+        {say("answerAfter", {
+          status: last.status ?? say("none"),
+          ms: last.latencyMs,
+          n: attempts.length,
+        })}
+      </summary>
+      <pre className="mt-2 max-h-40 overflow-auto whitespace-pre-wrap break-all text-sm">
+        {last.answer || say("emptyBody")}
+      </pre>
+    </details>
   );
 }

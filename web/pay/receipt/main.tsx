@@ -1,14 +1,22 @@
 // A receipt that verifies itself, on the service's page and in a saved file, which makes no
 // requests. Both run this script.
 
-import { InvalidError } from "executable-address";
+import "./receipt.css";
+import { type Hex, InvalidError } from "executable-address";
 import { ProofError, type ProvedReceipt, verifyReceipt } from "executable-address/proof";
-import { type Chain, readChains } from "executable-address-element/page";
+import { httpRpc } from "executable-address/status";
+import {
+  type Chain,
+  followWallets,
+  isSame,
+  readChains,
+  sayWalletName,
+  type Wallet,
+} from "executable-address-element/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { LanguageSelect } from "../../ui/words/speech.tsx";
 import { ProvedText } from "./proved-text.tsx";
-import "./receipt.css";
 import {
   fetchReceipt,
   NoAnswer,
@@ -17,7 +25,6 @@ import {
   save,
   writePage,
 } from "./saved.ts";
-import { Witnesses } from "./witnesses.tsx";
 import { type Key, Said, Speaking, useSpeech } from "./words.ts";
 
 /** A saved file contains its receipt, and a policy that forbids requests. */
@@ -169,6 +176,97 @@ function readRefusal(error: unknown): [sentence: Key, detail?: string] {
   if (!(error instanceof NoAnswer)) return ["away"];
   const isMissing = error.status === 404 || error.status === 400;
   return isMissing ? ["missing"] : ["away", error.message];
+}
+
+type Block = { readonly number: number; readonly hash: Hex };
+type Request = (method: string, params: readonly unknown[]) => Promise<unknown>;
+type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, number>> };
+type Result = Answer & { readonly name: string };
+
+/**
+ * Asks endpoints that the reader names, and the wallets of this browser, whether the blocks of a
+ * receipt belong to the chain.
+ */
+export function Witnesses({ proved }: { proved: ProvedReceipt }) {
+  const { blocks, record } = proved;
+  const { chainId } = record.intent;
+  const { say } = useSpeech();
+  const [wallets, setWallets] = useState<readonly Wallet[]>([]);
+  const [results, setResults] = useState<readonly Result[]>([]);
+  const [text, setText] = useState("");
+  useEffect(() => followWallets(setWallets), []);
+  const ask = async (witnesses: readonly (readonly [name: string, request: Request])[]) => {
+    const check = async ([name, request]: (typeof witnesses)[number]) => ({
+      name,
+      ...(await requestBlocks(request, chainId, blocks)),
+    });
+    setResults(await Promise.all(witnesses.map(check)));
+  };
+  const urls = text.split(/\s+/).filter((each) => URL.canParse(each));
+  const askEndpoints = () => ask(urls.map((url) => [url, httpRpc(url)]));
+  const askWallets = () =>
+    ask(
+      wallets.map((wallet) => [
+        sayWalletName(wallet, say("yourWallet")),
+        (method, params) => wallet.provider.request({ method, params }),
+      ]),
+    );
+  return (
+    <section>
+      <label>
+        {say("endpoints")}
+        <textarea
+          placeholder="https://node.example"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <p>
+        <button type="button" onClick={() => void askEndpoints()}>
+          {say("askEndpoints")}
+        </button>{" "}
+        {wallets.length > 0 && (
+          <button type="button" onClick={() => void askWallets()}>
+            {say("askWallet")}
+          </button>
+        )}
+      </p>
+      <div role="status">
+        <ul>
+          {results.map(({ name, as, values }, at) => (
+            <li key={at.toString()}>
+              {name}: {say(as, values)}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** Requests each of `blocks` by its number and compares the hashes. Never throws. */
+async function requestBlocks(
+  request: Request,
+  chainId: number,
+  blocks: readonly Block[],
+): Promise<Answer> {
+  try {
+    const chain = Number(await request("eth_chainId", []));
+    if (chain !== chainId) return { as: "otherChain", values: { id: chain } };
+    const found = await Promise.all(
+      blocks.map(async ({ number, hash }) => {
+        const byNumber = ["eth_getBlockByNumber", [`0x${number.toString(16)}`, false]] as const;
+        const block = (await request(...byNumber)) as { hash?: string } | null;
+        return isSame(String(block?.hash), hash);
+      }),
+    );
+    const count = found.filter(Boolean).length;
+    if (count === blocks.length) return { as: "hasAll" };
+    return { as: "hasSome", values: { count, all: blocks.length } };
+  } catch {
+    // Error texts of browsers and wallets are not in the page's language.
+    return { as: "noAnswer" };
+  }
 }
 
 void Promise.resolve(openFirst()).then((first) =>
