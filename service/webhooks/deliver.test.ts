@@ -23,11 +23,10 @@ import {
   startReceiver,
 } from "../testing/webhooks/world.ts";
 import { startDelivery } from "./deliver.ts";
-import { claim } from "./deliveries/claim.ts";
 import { enqueue, replay, sendTest } from "./deliveries/enqueue.ts";
-import { finish } from "./deliveries/finish.ts";
 import { listDeliveries } from "./deliveries/list.ts";
-import { attemptsMax } from "./deliveries/waits.ts";
+import { claim, finish } from "./deliveries/queue.ts";
+import { attemptsMax } from "./deliveries/retries.ts";
 import {
   findEndpoint,
   listEndpoints,

@@ -6,9 +6,15 @@ import type { Logger } from "pino";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
-import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
-import { type AttemptOutcome, type Finished, finish } from "./deliveries/finish.ts";
 import { pruneDeliveries } from "./deliveries/list.ts";
+import {
+  type AttemptOutcome,
+  type Claim,
+  claim,
+  type Finished,
+  findDueEndpoints,
+  finish,
+} from "./deliveries/queue.ts";
 import {
   count,
   goOver,

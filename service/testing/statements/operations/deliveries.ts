@@ -1,9 +1,8 @@
 // Claims, finishes and replays deliveries of webhooks, and changes their endpoints.
 
-import { claim, findDueEndpoints } from "../../../webhooks/deliveries/claim.ts";
 import { replay, sendTest } from "../../../webhooks/deliveries/enqueue.ts";
-import { finish } from "../../../webhooks/deliveries/finish.ts";
 import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";
+import { claim, findDueEndpoints, finish } from "../../../webhooks/deliveries/queue.ts";
 import {
   addEndpoint,
   findEndpoint,

@@ -1,9 +1,26 @@
-// Makes waiting attempts due: after an outage, or when an endpoint is resumed.
+// The retries of a delivery: how many, how long each waits, and when waiting ones are sent early.
 
 import type { Transaction } from "kysely";
+import { dayMs } from "../../flow/days.ts";
 import { statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
-import { attemptsMax } from "./waits.ts";
+import type { Sent } from "../send.ts";
+
+/** The second attempt is after a fraction of a minute, the tenth about 75 hours after the first. */
+const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
+export const attemptsMax = waitsMs.length + 1;
+const retryAfterMsMax = dayMs;
+
+/** Jitter, so that deliveries that fail together are not retried together. */
+export function drawWaitMs(
+  number: number,
+  { retryAfterSeconds }: Sent,
+  random: () => number,
+): number {
+  const waitMs = waitsMs[number - 1]! * (0.9 + random() / 5);
+  const requestedMs = Math.min(retryAfterMsMax, (retryAfterSeconds ?? 0) * 1000);
+  return Math.round(Math.max(waitMs, requestedMs));
+}
 
 /** This number of consecutive failures is an outage; a single refused delivery is not. */
 export const outageFailures = 2;
