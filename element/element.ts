@@ -12,7 +12,7 @@ import { type LookedUp, lookUp } from "./look-up.ts";
 import { attachRoot, Base, define } from "./mount.ts";
 import { type News, noNews } from "./news.ts";
 import { findSimulation } from "./simulation.ts";
-import { decideStanding } from "./standing.ts";
+import { decideStanding, findWrongTokens } from "./standing.ts";
 import type { WalletFlow } from "./wallet/flow.ts";
 import type { PaymentNow } from "./wallet/view.ts";
 import { sayWalletName } from "./wallet/wallets.ts";
@@ -182,14 +182,18 @@ export class ExecutableAddressElement extends Base {
     const lookedUp = this.#lookedUp;
     const words = this.#words;
     const standing = this.#standing();
-    const { isSilent } = this.#news;
+    const { isSilent, status } = this.#news;
+    const wrongTokens = standing ? findWrongTokens(status, standing) : [];
     const view = this.#wallets?.view();
     const wallets = (this.#wallets?.wallets() ?? []).map((wallet) => ({
       name: sayWalletName(wallet, words.injectedWallet),
       pay: () => this.#wallets?.pay(wallet),
     }));
     const { secondsLeft, ...lasting } = standing ?? {};
-    const drawn = JSON.stringify([lookedUp, lasting, isSilent, words, view, wallets]);
+    const drawn = JSON.stringify([
+      ...[lookedUp, lasting, isSilent, wrongTokens],
+      ...[words, view, wallets],
+    ]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     const page = this.getAttribute("base-url")?.replace(/\/v1\/*$/, "");
@@ -200,7 +204,7 @@ export class ExecutableAddressElement extends Base {
     const wallet = view && lookedUp.kind === "record" ? drawWallet(lookedUp) : undefined;
     const parts =
       lookedUp.kind === "record" && standing
-        ? drawRecord({ lookedUp, standing, isSilent, words, page, wallet, wallets })
+        ? drawRecord({ lookedUp, standing, isSilent, wrongTokens, words, page, wallet, wallets })
         : [element("p", "status", sayNothing(lookedUp.kind, words))];
     this.shadowRoot.replaceChildren(...parts);
   }

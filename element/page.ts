@@ -10,7 +10,15 @@ export { type Parameter, splitFunction, writeSignature } from "./function.ts";
 export { coversPayment, findHazards, type Hazard, unlimitedFrom } from "./hazards.ts";
 export { type News, noNews } from "./news.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
-export { type Doubt, decideStanding, findStateWord, isOver, type Standing } from "./standing.ts";
+export {
+  type Doubt,
+  decideStanding,
+  findStateWord,
+  findWrongTokens,
+  isOver,
+  type Standing,
+  type WrongTokenNews,
+} from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins, findKnownToken } from "./tokens.ts";
 export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Simulation } from "executable-address/client";
-import type { AddressState, ServiceStatus } from "executable-address/status";
-import { decideStanding } from "./standing.ts";
+import type { AddressState, ServiceStatus, WrongToken } from "executable-address/status";
+import { decideStanding, findWrongTokens } from "./standing.ts";
 
 const now = 1_800_000_000;
 const intent = { amount: "25", expirationTimestamp: now + 3600 };
@@ -120,4 +120,53 @@ test("subtracts the amount already received", () => {
   const standing = stand({ status: statusOf("partially_funded", { balance: "10" }) });
   assert.equal(standing.state, "partly");
   assert.equal(standing.owed, "15");
+});
+
+const wrong: WrongToken = {
+  ...{ token: "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174", amount: "25000000" },
+  ...{ symbol: "USDC.e", name: "Bridged USDC", decimals: 6, looksLike: "USDC" },
+  ...{ transactionHash: null, payer: null },
+};
+const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
+
+describe("what pages say about look-alikes", () => {
+  test("nothing without a status, and where the chain did not show them", () => {
+    assert.deepEqual(findWrongTokens(undefined, openStanding), []);
+    assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
+  });
+
+  test("they wait at an open address, until the very second of its expiry", () => {
+    assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
+      {
+        token: wrong.token,
+        name: "Bridged USDC (USDC.e)",
+        held: "25 USDC.e",
+        fate: "wrongTokenLater",
+      },
+    ]);
+  });
+
+  test("they are on their way back once the address is over", () => {
+    const over = [
+      { state: "unfunded", secondsLeft: -1 },
+      { state: "expired", secondsLeft: -9 },
+      { state: "executed", secondsLeft: 9 },
+      { state: "recovered", secondsLeft: -9 },
+    ] as const;
+    for (const standing of over) {
+      const [found] = findWrongTokens({ wrongTokens: [wrong] }, standing);
+      assert.equal(found?.fate, "wrongTokenNow", standing.state);
+    }
+  });
+
+  test("a symbol or a name that could mislead is not shown", () => {
+    const names = (change: object) =>
+      findWrongTokens({ wrongTokens: [{ ...wrong, ...change }] }, openStanding).map(
+        ({ name, held }) => [name, held],
+      );
+    const hidden = { symbol: "USDC\u202e", name: "\u202e" };
+    assert.deepEqual(names(hidden), [[wrong.token, `25 ${wrong.token}`]]);
+    assert.deepEqual(names({ name: "\u202e" }), [["USDC.e", "25 USDC.e"]]);
+    assert.deepEqual(names({ symbol: "U".repeat(21) }), [[wrong.token, `25 ${wrong.token}`]]);
+  });
 });

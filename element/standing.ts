@@ -3,7 +3,8 @@
 
 import type { Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { owed } from "executable-address/payment";
+import { formatUnits, isName, owed } from "executable-address/payment";
+import type { ServiceStatus, WrongToken } from "executable-address/status";
 import type { News } from "./news.ts";
 
 /** Why payment options are hidden behind a button, most serious first. */
@@ -88,3 +89,36 @@ export function decideStanding(
     secondsLeft,
   };
 }
+
+export type WrongTokenNews = {
+  token: WrongToken["token"];
+  /** Such as "Bridged USDC (USDC.e)". */
+  name: string;
+  /** Such as "25 USDC.e". */
+  held: string;
+  /** Its sentence in the element's words: it waits at an open address, or is on its way back. */
+  fate: "wrongTokenLater" | "wrongTokenNow";
+};
+
+/**
+ * Says which look-alikes of the requested token arrived at an address. Names are a server's, so one
+ * that could mislead is replaced by the token's address.
+ */
+export function findWrongTokens(
+  status: Pick<ServiceStatus, "wrongTokens"> | undefined,
+  { secondsLeft, state }: Pick<Standing, "secondsLeft" | "state">,
+): WrongTokenNews[] {
+  const isOpen = secondsLeft >= 0 && state !== "executed" && state !== "recovered";
+  return (status?.wrongTokens ?? []).map(({ token, amount, symbol, name, decimals }) => {
+    const shown = isName(symbol, symbolMax) ? symbol : token;
+    return {
+      token,
+      name: isName(name) && shown !== token ? `${name} (${shown})` : shown,
+      held: `${formatUnits(amount, decimals)} ${shown}`,
+      fate: isOpen ? "wrongTokenLater" : "wrongTokenNow",
+    };
+  });
+}
+
+/** The service refuses longer symbols in its file of chains. */
+const symbolMax = 20;

@@ -153,8 +153,10 @@ function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
 }
 
 /** Text that says nothing but itself: any is of its kind. */
-const free =
-  /(^|\.)(reason|name|symbol|reference|claimedReference|recordUrl|id|next|message|cure) "/;
+const free = new RegExp(
+  "(^|\\.)(reason|name|symbol|looksLike|reference|claimedReference|recordUrl|id|next|message" +
+    '|cure) "',
+);
 
 let server: Served;
 let lie: Lie;

@@ -141,9 +141,10 @@ export const paymentNews = object({
   ...payment.properties,
   /**
    * `asked`: the amount is now complete. `partial`: it is still incomplete. `surplus`: it was
-   * complete before. `other_token`: not the token that the intent asks for.
+   * complete before. `other_token`: another token that the service lists. `wrong_token`: a
+   * look-alike of a listed token, such as bridged USDC. Neither of these pays for anything.
    */
-  kind: among("asked", "partial", "surplus", "other_token"),
+  kind: among("asked", "partial", "surplus", "other_token", "wrong_token"),
   /** It arrived after the execution or the expiry. */
   isLate: flag,
   /** Further payments of its size or kind have no event: the status contains their sum. */

@@ -6,6 +6,7 @@ import {
   chainId,
   count,
   hash,
+  integer,
   list,
   matching,
   object,
@@ -121,9 +122,39 @@ export const executorProgress = object({
 });
 export type ExecutorProgress = TypeOf<typeof executorProgress>;
 
+/** A token at an address that its payer probably took for one that the service lists. */
+export const wrongToken = object({
+  ...tokenAmount.properties,
+  symbol: text,
+  /** What people call the token, such as "Bridged USDC". */
+  name: text,
+  decimals: integer(0, 255),
+  /** The symbol of the listed token that the payer probably meant. */
+  looksLike: text,
+  /** The newest transfer of the token to the address. Null if a reorganization undid it. */
+  transactionHash: orNull(hash),
+  /** The sender of that transfer. */
+  payer: orNull(address),
+});
+export type WrongToken = TypeOf<typeof wrongToken>;
+
+/** Money that arrived at the address on another chain than the intent's. It pays for nothing. */
+export const elsewhere = object({
+  chainId,
+  ...tokenAmount.properties,
+  /** `held`: still there. `returned`: sent to `recovery` on that chain. */
+  state: among("held", "returned"),
+  /**
+   * The newest transfer, or the recovery: null while its receipt is not final, or if somebody else
+   * sent it.
+   */
+  transactionHash: orNull(hash),
+});
+export type Elsewhere = TypeOf<typeof elsewhere>;
+
 /**
  * The status of an address at one block, and what this service knows beside it (`executor`,
- * `settledAt`, `explorer` and `strays`).
+ * `settledAt`, `explorer`, `strays`, `wrongTokens`, and `elsewhere`).
  */
 export const serviceStatus = object({
   ...addressStatus.properties,
@@ -143,5 +174,13 @@ export const serviceStatus = object({
    * pay for nothing and go to `recovery` later. Null if the chain did not show them.
    */
   strays: orNull(list(tokenAmount)),
+  /**
+   * Look-alikes of listed tokens, such as bridged USDC, that lie at the address in any state. They
+   * pay for nothing and go to `recovery` after the execution or the expiry. Null if the chain did
+   * not show them.
+   */
+  wrongTokens: orNull(list(wrongToken)),
+  /** Listed tokens and look-alikes that arrived at the address on other chains. */
+  elsewhere: list(elsewhere),
 });
 export type ServiceStatus = TypeOf<typeof serviceStatus>;

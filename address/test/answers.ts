@@ -38,6 +38,13 @@ export const statusOf = (address: Hex, state: AddressState): ServiceStatus => ({
   settledAt: 1_795_255_786,
   explorer: "https://explorer.example",
   strays: [],
+  elsewhere: [{ chainId: 10, token: usdc, amount: "3", state: "returned", transactionHash: hash }],
+  wrongTokens: [
+    {
+      ...{ token: usdc, amount: "7", symbol: "USDC.e", name: "Bridged USDC", decimals: 6 },
+      ...{ looksLike: "USDC", transactionHash: hash, payer: null },
+    },
+  ],
 });
 
 export const simulationOf = (address: Hex): Simulation => ({
@@ -96,7 +103,10 @@ export const addressPageOf = (address: Hex): AddressPage => ({
 });
 
 export function eventPageOf(address: Hex): EventPage {
-  const { executor, explorer, settledAt, strays, ...status } = statusOf(address, "executed");
+  const { executor, explorer, settledAt, strays, wrongTokens, elsewhere, ...status } = statusOf(
+    address,
+    "executed",
+  );
   const data = {
     address,
     reference: "order 7",

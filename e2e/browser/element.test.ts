@@ -25,6 +25,7 @@ import {
   openFresh,
   payFrom,
   readCodeIn,
+  showWrongToken,
   stranger,
   token,
 } from "./pay-page.ts";
@@ -265,6 +266,17 @@ describe("<executable-address>", () => {
     await show(soon.address);
     await page.getByText("Expires within minutes").waitFor();
     assert.equal(await part("qr").count(), 0);
+    await page.context().close();
+  });
+
+  test("says that a look-alike came, where it goes and when, and still offers to pay", async () => {
+    page = await openFresh(browser);
+    await showWrongToken(page);
+    await show((await createOrder(service)).address);
+    const said = page.locator("executable-address");
+    await said.getByText("You sent Bridged USDC (USDC.e). This shop asked for DUSD.").waitFor();
+    await said.getByText(/^25 USDC\.e will be returned to 0x5555.* after /).waitFor();
+    await part("qr").waitFor();
     await page.context().close();
   });
 

@@ -10,6 +10,7 @@ import {
   recoverCalldata,
   toHex,
 } from "executable-address";
+import type { WrongToken } from "executable-address/status";
 import { demoToken, factoryAddress } from "executable-address-contracts";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import decodeQr from "qr/decode.js";
@@ -127,6 +128,20 @@ export async function expire(service: Running, seconds: number, records: Address
     const { status } = await chain.waitForTransactionReceipt({ hash });
     assert.equal(status, "success");
   }
+}
+
+/** Makes the statuses of `page` show 25 bridged USDC, which no local chain has. */
+export async function showWrongToken(page: Page): Promise<void> {
+  const wrongToken: WrongToken = {
+    ...{ token: "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174", amount: "25000000" },
+    ...{ symbol: "USDC.e", name: "Bridged USDC", decimals: 6, looksLike: token.symbol },
+    ...{ transactionHash: null, payer: null },
+  };
+  await page.route("**/events", (route) => route.fulfill({ status: 503 }));
+  await page.route("**/status", async (route) => {
+    const status = await (await route.fetch()).json();
+    return route.fulfill({ json: { ...status, wrongTokens: [wrongToken] } });
+  });
 }
 
 /** Opens a new page without cookies. */

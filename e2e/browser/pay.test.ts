@@ -27,6 +27,7 @@ import {
   naively,
   openFresh,
   readCode,
+  showWrongToken,
   stranger,
   token,
   transferTo,
@@ -375,6 +376,43 @@ describe("money that does not count", () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(`1.2340 ETH can be sent to the return address`).waitFor();
     await page.getByText(`1\u202f234\u202f567 base units of token ${stranger}`).waitFor();
+  });
+});
+
+describe("a look-alike of the asked token", () => {
+  const showIn = async (record: AddressRecord, language: string) => {
+    await showWrongToken(page);
+    await page.goto(`${site}/a/${record.address}?lang=${language}`);
+  };
+
+  test("is named, with where it goes and when, in every language", async () => {
+    const named = {
+      en: "You sent Bridged USDC (USDC.e). This shop asked for",
+      es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
+      fr: "Vous avez envoyé Bridged USDC (USDC.e). Cette boutique a demandé",
+      de: "Sie haben Bridged USDC (USDC.e) gesendet. Dieser Shop verlangt",
+      // Values are between isolates where they are read from left to right.
+      ar: "أرسلت \u2068Bridged USDC (USDC.e)\u2069. هذا المتجر طلب",
+      zh: "您发送的是 Bridged USDC (USDC.e)，而本店要求的是",
+    };
+    for (const [language, text] of Object.entries(named)) {
+      await showIn(honest, language);
+      await page.getByText(text).waitFor();
+      const notice = page.locator(".ask-all", { hasText: "USDC.e" });
+      assert.match((await notice.textContent()) ?? "", /25 USDC\.e/, language);
+    }
+  });
+
+  test("of an open address waits for its end, and the payment can still be made", async () => {
+    await showIn(honest, "en");
+    await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
+    await page.locator(".qr").waitFor();
+    await assertSound(page, "a look-alike");
+  });
+
+  test("of an executed address is on its way back", async () => {
+    await showIn(executed, "en");
+    await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });
 });
 

@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
 import { coversPayment, findHazards } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
-import { type Doubt, findStateWord, type Standing } from "../standing.ts";
+import { type Doubt, findStateWord, type Standing, type WrongTokenNews } from "../standing.ts";
 import { type ElementWords, fill } from "../words.ts";
 import { drawQr } from "./qr-code.ts";
 
@@ -12,6 +12,7 @@ type Drawing = {
   lookedUp: Extract<LookedUp, { kind: "record" }>;
   standing: Standing;
   isSilent: boolean;
+  wrongTokens: readonly WrongTokenNews[];
   words: ElementWords;
   /** The URL of the service's own payment page. */
   page: string | undefined;
@@ -62,13 +63,25 @@ export function drawRecord(drawing: Drawing): Node[] {
   }
   const isCovered = hazards.some(coversPayment);
   if (isOpen && isCovered) parts.push(element("p", "warning", words.lookFirst));
-  parts.push(...(wallet?.drawn ?? []));
+  parts.push(...drawWrongTokens(drawing), ...(wallet?.drawn ?? []));
   if (doubt === undefined && !isCovered && wallet && !wallet.isUnderWay) {
     parts.push(...waysToPay(drawing, { address, amount, chain }));
   }
   if (isSilent) parts.push(element("p", "warning", words.noNewsYet));
   if (page !== undefined) parts.push(pageLink(`${page}/a/${address}`, words));
   return parts;
+}
+
+/** Says which look-alikes came to the address instead of the token, and where they go. */
+function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
+  const { intent } = lookedUp.record;
+  const asked = lookedUp.token?.symbol ?? shortAddress(intent.token);
+  const date = new Date(intent.expirationTimestamp * 1000).toLocaleString();
+  const address = shortAddress(intent.recovery);
+  return wrongTokens.flatMap(({ name, held, fate }) => [
+    sentence("warning", words.wrongToken, { name, asked }),
+    sentence("warning", words[fate], { held, address, date }),
+  ]);
 }
 
 type PaymentText = { address: Hex; amount: string; chain: string };

@@ -95,7 +95,7 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
   };
   const view = { head, quorum: 1, askers: () => [asker] } satisfies ViewOfTurn;
   await sweep({
-    chain: { chainId, tokens: [token], paymentConfirmations: 0 },
+    chain: { chainId, tokens: [token], lookalikes: new Map(), paymentConfirmations: 0 },
     view: view as unknown as View,
     memory: openFollowMemory(),
     tuning: { ...defaultTuning, resweepBlocks: 0, recipientsMax: 0 },

@@ -87,6 +87,7 @@ const chainSchema = z.strictObject({
 });
 
 export type Token = z.output<typeof tokenSchema>;
+export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**

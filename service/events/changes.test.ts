@@ -48,7 +48,8 @@ const paidBy = (payments: KeptPayment[], change: Partial<Paid> = {}): Paid => ({
 });
 
 const payment = (n: number, amount: string): KeptPayment => ({
-  ...{ ...place(n), logIndex: n, payer: `0x${"c".repeat(40)}`, token, amount, isSmall: false },
+  ...{ ...place(n), logIndex: n, payer: `0x${"c".repeat(40)}`, token, amount },
+  ...{ isSmall: false, isLookalike: false },
 });
 
 /** Gives what is said on the way; nothing is known yet of payments without logs. */

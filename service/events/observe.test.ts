@@ -21,6 +21,7 @@ import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { observedChainOf } from "../testing/app-on-chain.ts";
 import { startWorld, type World } from "../testing/chain/world.ts";
+import { paymentTo } from "../testing/payments.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { eventBytesMax } from "./changes.ts";
 import { listEvents, pruneEvents } from "./list.ts";
@@ -36,6 +37,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     let store: Store;
     let world: World;
     let chain: ObservedChain;
+    let lookalike: Hex;
     let nowMs = Date.now();
     let accounts = 0;
     const faults: string[] = [];
@@ -47,6 +49,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
       world = await startWorld();
       chain = observedChainOf(world);
+      lookalike = (await world.newToken()).toLowerCase() as Hex;
       await store.db
         .insertInto("event_chains")
         .values({ chain_id: world.chain.chainId, confirmations: 0 })
@@ -123,7 +126,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           logIndex,
           blockNumber: Number(log.blockNumber),
         };
-        return { ...place, address: to!, payer: payer!, token, amount: `${amount}` };
+        const isLookalike = token === lookalike;
+        return { ...place, address: to!, payer: payer!, token, amount: `${amount}`, isLookalike };
       });
       const mine = found
         .map((each) => ({ ...each, address: each.address.toLowerCase() as Hex }))
@@ -509,6 +513,48 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.ok(told.every(({ version }) => version === 1));
         const facts = await factsOf(record, told);
         assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
+      });
+
+      test("wrong_token for a look-alike, which pays for nothing", async () => {
+        const record = await world.newRecord();
+        const account = await create(record);
+        const { transactionHash } = await world.pay(record.address, 100n, lookalike);
+        await world.pay(record.address, 100n);
+        await swept([record.address]);
+        await pass();
+        assert.deepEqual(await kinds(account), [
+          ["100", "wrong_token", false],
+          ["100", "asked", false],
+        ]);
+        const [wrong] = await payments(account);
+        assert.equal(wrong?.token.toLowerCase(), lookalike);
+        assert.equal(wrong?.transactionHash, transactionHash);
+        assert.deepEqual(await factsOf(record, await events(account)), [
+          ...["payment", "payment"],
+          "funded",
+        ]);
+      });
+
+      test("a flood of a look-alike takes no place of a payment or of others", async () => {
+        const [record, other] = [await world.newRecord(), await world.newRecord()];
+        const [account, others] = [await create(record), await create(other)];
+        await world.pay(record.address, 100n);
+        await world.pay(other.address, 100n);
+        const number = await block();
+        const flood = Array.from({ length: 200 }, (_, index) =>
+          paymentTo(record.address.toLowerCase() as Hex, number, {
+            ...{ token: lookalike, amount: "100", isLookalike: true, logIndex: 1_000 + index },
+          }),
+        );
+        await store.db
+          .transaction()
+          .execute((transaction) => keepPayments(transaction, 31_337, flood));
+        await swept([record.address, other.address]);
+        await pass();
+        const kept = await kinds(account);
+        assert.equal(kept.filter(([, kind]) => kind === "wrong_token").length, paymentsMax);
+        assert.equal(kept.filter(([, kind]) => kind === "asked").length, 1);
+        assert.deepEqual(await kinds(others), [["100", "asked", false]]);
       });
 
       test("late ones, after execution and expiry, before recovered", async () => {

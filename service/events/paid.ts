@@ -68,12 +68,14 @@ export function newPayments(
   const told = new Set([...before.told, ...found.keys]);
   const unexplained = { ...before.unexplained, token: String(found.token) };
   let sum = found.token;
-  const count = { small: 0, other: 0 };
+  const count = { lookalike: 0, small: 0, other: 0 };
   const news = seen.flatMap((payment): PaymentNews[] => {
-    const { isSmall, ...place } = payment;
-    const kind = paymentKind(status, payment.token, payment.amount, sum);
-    if (kind !== "other_token") sum += BigInt(payment.amount);
-    const nth = ++count[isSmall ? "small" : "other"];
+    const { isSmall, isLookalike, ...place } = payment;
+    const kind = isLookalike
+      ? "wrong_token"
+      : paymentKind(status, payment.token, payment.amount, sum);
+    if (kind !== "other_token" && kind !== "wrong_token") sum += BigInt(payment.amount);
+    const nth = ++count[isLookalike ? "lookalike" : isSmall ? "small" : "other"];
     if (told.has(keyOf(payment))) return [];
     const isLate = status.execution
       ? isAfter(payment, status.execution)
@@ -191,7 +193,7 @@ export function listPayments(
   return {
     payments: all
       .filter((payment) => chosen.has(payment))
-      .map(({ isSmall: _, ...payment }) => payment),
+      .map(({ isSmall: _, isLookalike: __, ...payment }) => payment),
     paymentsOmitted: all.length - chosen.size,
   };
 }

@@ -1,7 +1,8 @@
 // The payments that logs of listed tokens tell of, kept in the transaction that wakes the executor.
 // Strangers may pay an address as often as they like, so only so many of one have a row, and with
-// it an event. What is below a hundredth of what was asked for, or of another token, counts apart:
-// dust takes no place of a payment that matters.
+// it an event. What is below a hundredth of what was asked for, or of another token, counts apart,
+// and so does a look-alike: dust takes no place of a payment that matters. A payment on another
+// chain than the intent's has a row too, and counts as small there.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -10,7 +11,7 @@ import type { Payment } from "../follow/parts.ts";
 import { findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** Rows of an address, of small payments and of others each. */
+/** Rows of an address, of each class of payments. */
 export const paymentsMax = 32;
 const smallPart = 100n;
 
@@ -18,8 +19,8 @@ const smallPart = 100n;
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean };
 
 /**
- * Keeps payments to addresses of this chain's intents, as far as each address has room. Repeating
- * it changes nothing.
+ * Keeps payments to addresses on this chain, as far as each address has room. Repeating it changes
+ * nothing.
  *
  * @param payments at most some hundred
  */
@@ -35,7 +36,7 @@ export async function keepPayments(
   const asked = await findRequested(transaction, chainId, addresses);
   const kept = await transaction
     .selectFrom("payments")
-    .select(["address", "block_number", "log_index", "is_small"])
+    .select(["address", "block_number", "log_index", "is_small", "is_lookalike"])
     .where("address", "in", addresses)
     .where("chain_id", "=", chainId)
     .execute();
@@ -44,15 +45,16 @@ export async function keepPayments(
     kept.map((row) => placeOf(toHex(row.address), row.block_number, row.log_index)),
   );
   const counts = new Map<string, number>();
-  for (const { address, is_small } of kept) add(counts, `${toHex(address)} ${is_small}`);
+  for (const row of kept) add(counts, `${toHex(row.address)} ${classOf(row)}`);
   const rows = payments.flatMap((payment) => {
     const { address, blockNumber, logIndex, token, amount } = payment;
     const wanted = asked.get(address);
-    if (!wanted || places.has(placeOf(address, blockNumber, logIndex))) return [];
-    const isAsked = wanted.token === token;
+    if (places.has(placeOf(address, blockNumber, logIndex))) return [];
+    const isAsked = wanted?.token === token;
     const is_small = isAsked && BigInt(amount) * smallPart >= BigInt(wanted.amount) ? 0 : 1;
-    if (add(counts, `${address} ${is_small}`) > paymentsMax) return [];
-    return [{ ...rowOf(chainId, payment), is_small }];
+    const size = { is_small, is_lookalike: payment.isLookalike ? 1 : 0 };
+    if (add(counts, `${address} ${classOf(size)}`) > paymentsMax) return [];
+    return [{ ...rowOf(chainId, payment), ...size }];
   });
   if (rows.length === 0) return;
   await transaction
@@ -61,6 +63,10 @@ export async function keepPayments(
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
+
+type Size = Pick<Selectable<Tables["payments"]>, "is_small" | "is_lookalike">;
+
+const classOf = ({ is_small, is_lookalike }: Size): string => `${is_small} ${is_lookalike}`;
 
 function add(counts: Map<string, number>, key: string): number {
   const count = (counts.get(key) ?? 0) + 1;
@@ -128,4 +134,5 @@ const keptOf = (row: Selectable<Tables["payments"]>, keccak: Keccak): KeptPaymen
   token: formatAddress(row.token, keccak),
   amount: row.amount,
   isSmall: row.is_small === 1,
+  isLookalike: row.is_lookalike === 1,
 });

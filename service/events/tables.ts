@@ -49,6 +49,19 @@ declare module "../store/tables.ts" {
       token: Bytes;
       amount: string;
       is_small: number;
+      is_lookalike: number;
+    };
+    /**
+     * Tokens that an address received on a chain and that its intent does not ask for. The block
+     * and the transaction are of the newest transfer; the block is 0 if a reorganization undid it.
+     */
+    misdirected: {
+      address: Bytes;
+      chain_id: number;
+      token: Bytes;
+      block_number: number;
+      transaction_hash: Bytes | null;
+      payer: Bytes | null;
     };
     /** The default of each chain, from the file of chains. */
     event_chains: { chain_id: number; confirmations: number };
@@ -136,5 +149,18 @@ export function statements(dialect: Dialect): TableStatement[] {
         primary key (account_id, day, chain_id, token))`,
     sql`create table money_places (account_id text primary key not null,
         created_at bigint not null, address ${bytes} not null)`,
+  ];
+}
+
+/** Payments in look-alikes of listed tokens. */
+export function lookalikeStatements(dialect: Dialect): TableStatement[] {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  return [
+    sql`alter table payments add column is_lookalike smallint not null default 0`,
+    sql`create table misdirected (address ${bytes} not null, chain_id bigint not null,
+        token ${bytes} not null, block_number bigint not null, transaction_hash ${bytes},
+        payer ${bytes}, primary key (address, chain_id, token))`,
+    // A reorganization takes back the transfers above a block.
+    sql`create index misdirected_block on misdirected (chain_id, block_number)`,
   ];
 }

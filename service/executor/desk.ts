@@ -2,13 +2,15 @@
 // the same database: its progress with an address, for each status, and the gas that it paid for an
 // account. A status that shows unknown money wakes the address's job.
 
-import type { Hex } from "executable-address";
+import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
+import type { AddressOf, ReturnsElsewhere } from "../events/elsewhere.ts";
 import { statementRows } from "../flow/groups.ts";
 import { limitLogs } from "../flow/log-limit.ts";
-import { together } from "../flow/together.ts";
+import { together, togetherBy } from "../flow/together.ts";
+import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
@@ -24,8 +26,65 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
       const present = (await wake(status, job)) ? await findJob(status) : job;
       return present?.progress ?? null;
     },
+    findReturns: returnsFinder(db, keccak),
     readGasSpent: (accountId: string) => findAccountGas(db, accountId),
   };
+}
+
+/** Finds what the executor returned from addresses on other chains than their intents'. */
+function returnsFinder(
+  db: Kysely<Tables>,
+  keccak: Keccak,
+): (asked: AddressOf) => Promise<ReturnsElsewhere> {
+  return togetherBy<AddressOf, ReturnsElsewhere>(
+    ({ chainId }) => `${chainId}`,
+    async (asked) => {
+      const keys = asked.map(({ address }) => Buffer.from(toDigits(address), "hex"));
+      const { chainId } = asked[0]!;
+      const outcomes = await db
+        .selectFrom("executor_outcomes as outcome")
+        .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
+        .select(["outcome.address", "outcome.token", "outcome.amount"])
+        .select(["outcome.transaction_hash", "purpose.chain_id"])
+        .where("outcome.kind", "=", "recovered")
+        .where("outcome.address", "in", keys)
+        .where("purpose.chain_id", "<>", chainId)
+        .orderBy("outcome.block_number")
+        .execute();
+      const chains = await db
+        .selectFrom("executor_leases")
+        .select("chain_id")
+        .where("chain_id", "<>", chainId)
+        .execute();
+      const jobs = await db
+        .selectFrom("executor_jobs")
+        .select(["address", "chain_id"])
+        .where(
+          "chain_id",
+          "in",
+          chains.map((each) => each.chain_id),
+        )
+        .where("address", "in", keys)
+        .where("state", "=", "idle")
+        .where("due_at", "is", null)
+        .execute();
+      const isOf = ({ address }: AddressOf) => {
+        const digits = toDigits(address);
+        return (row: { address: Uint8Array }) =>
+          Buffer.from(row.address).toString("hex") === digits;
+      };
+      return asked.map((each) => ({
+        returned: outcomes.filter(isOf(each)).map((row) => ({
+          chainId: Number(row.chain_id),
+          token: formatAddress(fromHex(row.token), keccak),
+          amount: row.amount,
+          transactionHash: row.transaction_hash as Hex,
+        })),
+        emptyOn: new Set(jobs.filter(isOf(each)).map((row) => Number(row.chain_id))),
+      }));
+    },
+    statementRows.costly,
+  );
 }
 
 /**

@@ -97,6 +97,8 @@ export type UnsignedTransaction = {
 export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
+  /** Look-alikes of these, with the base units below which a transfer is ignored. */
+  lookalikes: ReadonlyMap<Hex, bigint>;
   /** Blocks on top of a receipt before it is final. */
   confirmations: number;
   /** Whether a receipt is final at the `finalized` tag, or after `confirmations` blocks. */
@@ -119,6 +121,8 @@ export type ChainSettings = {
 export type DecisionPolicy = {
   /** Base units of a token below which it is not returned. */
   recoverMin: ReadonlyMap<Hex, bigint>;
+  /** The same of look-alikes, which have tighter limits: their contracts can claim any balance. */
+  lookalikes: ReadonlyMap<Hex, bigint>;
   /**
    * Returns the value in wei; undefined if the token has no price, so that `recoverMin` decides.
    */

@@ -135,9 +135,13 @@ const openEndpoints = (chain: Chain, urls: readonly string[], what: string) =>
 function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
   const tipPrices = toTipPrices(chain);
+  const lookalikes = new Map(
+    chain.lookalikes.map((token) => [lower(token), BigInt(token.recoverMin)] as const),
+  );
   return {
     chainId: chain.chainId,
     tokens: chain.tokens.map(lower),
+    lookalikes,
     confirmations: chain.confirmations,
     finality: chain.finality,
     paymentConfirmations: chain.paymentConfirmations,
@@ -145,6 +149,7 @@ function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
       recoverMin: new Map(
         chain.tokens.map((token) => [lower(token), BigInt(token.recoverMin ?? 1)] as const),
       ),
+      lookalikes,
       convertToWei: (token, amount) => convertToWei(tipPrices, token, amount),
       paidFailuresMax: 3,
       recoveryFailuresMax: 6,

@@ -173,3 +173,9 @@ export function statements(dialect: Dialect): TableStatement[] {
         seq bigint not null)`,
   ];
 }
+
+/** A status looks for the money that was returned from an address on other chains. */
+export const returnStatements = (): TableStatement[] => [
+  sql`create index executor_outcomes_returned on executor_outcomes (address)
+      where kind = 'recovered'`,
+];

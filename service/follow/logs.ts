@@ -7,6 +7,10 @@
 // are never deleted, and the list of recipients is read after the head is known, so it contains
 // each address whose balance was checked in an earlier turn. A record that is created while logs
 // are read is checked later, at a head that is not below the blocks that were read.
+//
+// The same query requests look-alikes of the listed tokens. If an endpoint refuses the query and
+// answers it without them, they are omitted for a while, so that a flood of a look-alike's
+// transfers does not delay payments.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
@@ -50,13 +54,38 @@ type Refusal = {
 
 const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "answers, but not this, or not in time";
+/** Turns for which look-alikes are left out after they made a query too large. */
+const lookalikesRestTurns = 16;
 
-/** Reads the transfers of a range. A form that is refused if the other is not is not used again. */
+/** Reads the transfers of a range, those of look-alikes included if the endpoint can show them. */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
+  const { memory, chain } = turn;
+  const tokens = tokensIn(turn);
+  const answer = await askTokens(asker, turn, range, tokens);
+  const isRefused = answer.kind === "refused" && !answer.isLimited;
+  if (!isRefused || tokens.length === chain.tokens.length) return answer;
+  const listed = await askTokens(asker, turn, range, chain.tokens);
+  if (listed.kind === "shown") memory.lookalikesFromTurn = memory.turn + lookalikesRestTurns;
+  return listed;
+}
+
+/** The tokens to ask for in this turn. */
+const tokensIn = ({ chain, memory }: Pick<Turn, "chain" | "memory">): readonly Hex[] =>
+  memory.turn < memory.lookalikesFromTurn
+    ? chain.tokens
+    : [...chain.tokens, ...chain.lookalikes.keys()];
+
+/** A form that is refused if the other is not is not used again. */
+async function askTokens(
+  asker: Asker,
+  turn: Turn,
+  range: Range,
+  tokens: readonly Hex[],
+): Promise<LogsAnswer> {
   const { memory } = turn;
   let refusal: { form: Form; answer: LogsAnswer } | undefined;
   for (const form of formsFor(turn, asker.record, range)) {
-    const answer = await askIn(form, asker, turn, range);
+    const answer = await askIn(form, asker, turn, range, tokens);
     if (answer.kind === "absent") return answer;
     if (answer.kind === "shown") {
       if (refusal?.form) recordLogsByTokens(asker.record);
@@ -68,7 +97,7 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
     if (answer.isLimited) break;
   }
   const { answer } = refusal!;
-  return range.from === range.to ? askBlock(asker, turn, range.from, answer) : answer;
+  return range.from === range.to ? askBlock(asker, turn, range.from, tokens, answer) : answer;
 }
 
 /**
@@ -76,11 +105,17 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
  * after, since an endpoint that lags answers for blocks it does not have with an empty list. At the
  * head itself neither is asked for: the endpoint has just shown it, and later turns read it again.
  */
-function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
+function askIn(
+  form: Form,
+  asker: Asker,
+  turn: Turn,
+  range: Range,
+  tokens: readonly Hex[],
+): Promise<LogsAnswer> {
   const { head } = turn.view;
   const { to } = range;
   const isHead = to === head.number;
-  const logs = logsCall(range, turn.chain.tokens, form);
+  const logs = logsCall(range, tokens, form);
   const isShown = isHead && asker.hasHead;
   const calls = isShown ? [logs] : [blockCall(to), logs, blockCall(to)];
   return ask(asker, calls, (answers) => {
@@ -91,8 +126,8 @@ function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<Logs
     if (!list || "error" in list) {
       return refusalOf(list?.error ?? { code: 0, message: "" }, range);
     }
-    const transfers = transfersIn(list.result, turn.chain.tokens, range);
-    noteLogs(turn.memory, form, range, transfers.length);
+    const { count, transfers } = transfersIn(list.result, turn.chain, range);
+    noteLogs(turn.memory, form, range, count);
     return { kind: "shown", end: { number: to, hash }, transfers, isHeavy: false };
   });
 }
@@ -113,12 +148,13 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
  * @returns undefined where it does not, or one of them does not answer, or refuses so many
  */
 export async function transfersSince(
-  { view, chain: { tokens }, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
+  { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
   anchor: Anchor,
   turn: number,
 ): Promise<Payment[] | undefined> {
   const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
   const [first, ...others] = view.askers(turn).slice(0, view.quorum);
+  const tokens = tokensIn({ chain, memory: of.memory });
   const writeCall = ({ record }: Asker) => logsCall(range, tokens, formsFor(of, record, range)[0]);
   const answers = await Promise.all([
     first!.ask([writeCall(first!), blockCall(anchor.number)]),
@@ -127,7 +163,7 @@ export async function transfersSince(
   try {
     const all = answers.map((answer) => (Array.isArray(answer) ? answer.map(resultOf) : []));
     if (blockOf(all[0]![1]).hash !== anchor.hash) return undefined;
-    return all.flatMap(([logs]) => transfersIn(logs, tokens, range));
+    return all.flatMap(([logs]) => transfersIn(logs, chain, range).transfers);
   } catch {
     return undefined;
   }
@@ -138,9 +174,9 @@ async function askBlock(
   asker: Asker,
   turn: Turn,
   number: number,
+  tokens: readonly Hex[],
   refusal: LogsAnswer,
 ): Promise<LogsAnswer> {
-  const { tokens } = turn.chain;
   const range = { from: number, to: number };
   const receipts = { method: "eth_getBlockReceipts", params: [toQuantity(number)] };
   const ways: Call[][] = [[receipts]];
@@ -149,7 +185,7 @@ async function askBlock(
     const answer = await ask(asker, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
-      const transfers = transfersIn(found, tokens, range);
+      const { transfers } = transfersIn(found, turn.chain, range);
       if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return absent;
       return { kind: "shown", end: { number, hash: block.hash }, transfers, isHeavy: true };
     });
@@ -195,15 +231,22 @@ function logsIn(result: unknown): unknown[] {
   return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));
 }
 
-/** Logs of another shape are no payments. */
-function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Payment[] {
+/**
+ * Returns the payments among `logs`, and the number of transfers. Logs of another shape are not
+ * payments, nor are transfers of a look-alike that would not be returned.
+ */
+function transfersIn(logs: unknown, chain: Turn["chain"], { from, to }: Range) {
   if (!Array.isArray(logs)) throw unlike("a list of logs", logs);
-  return (logs as Record<string, unknown>[]).flatMap((entry) => {
+  let count = 0;
+  const transfers = (logs as Record<string, unknown>[]).flatMap((entry): Payment[] => {
     const log = parseLog(entry);
     const transfer = transferOf(log);
-    if (!transfer || transfer.amount === 0n || !tokens.includes(log.address)) return [];
+    const isLookalike = !chain.tokens.includes(log.address);
+    const least = isLookalike ? chain.lookalikes.get(log.address) : 1n;
+    if (!transfer || least === undefined) return [];
+    count++;
     const blockNumber = Number(quantity(entry.blockNumber));
-    if (blockNumber < from || blockNumber > to) return [];
+    if (transfer.amount < least || blockNumber < from || blockNumber > to) return [];
     return [
       {
         address: transfer.to,
@@ -214,9 +257,11 @@ function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range)
         payer: transfer.from,
         token: log.address,
         amount: String(transfer.amount),
+        isLookalike,
       },
     ];
   });
+  return { count, transfers };
 }
 
 /** The recipients to request; undefined requests the transfers of listed tokens to anyone. */

@@ -21,6 +21,8 @@ export type Payment = Touched & {
   payer: Hex;
   token: Hex;
   amount: string;
+  /** Whether `token` is a look-alike of a listed token. */
+  isLookalike: boolean;
 };
 
 export type FollowEvent =
@@ -69,6 +71,8 @@ export type Turn = {
     chainId: number;
     /** Lower case. */
     tokens: readonly Hex[];
+    /** Look-alikes, lower case, with the base units below which a transfer is ignored. */
+    lookalikes: ReadonlyMap<Hex, bigint>;
     /** Blocks on top of a payment before it counts. */
     paymentConfirmations: number;
   };
@@ -98,8 +102,10 @@ export type FollowMemory = {
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /** The addresses of the records up to `seq`, or the first of them if there are too many. */
   recipients: { seq: number; list: Hex[] };
-  /** The estimated number of transfers of listed tokens in a block. */
+  /** The estimated number of transfers of listed tokens and look-alikes in a block. */
   logsPerBlock: number;
+  /** Look-alikes are left out of queries before this turn, because they made one too large. */
+  lookalikesFromTurn: number;
 };
 
 export const openFollowMemory = (): FollowMemory => ({
@@ -113,4 +119,5 @@ export const openFollowMemory = (): FollowMemory => ({
   kept: new Map(),
   recipients: { seq: 0, list: [] },
   logsPerBlock: 0.25,
+  lookalikesFromTurn: 0,
 });

@@ -11,6 +11,10 @@ import { type Anchor, openFollowMemory, type Turn } from "./parts.ts";
 import { sweep } from "./sweep.ts";
 
 const token: Hex = `0x${"70".repeat(20)}`;
+const lookalike: Hex = `0x${"71".repeat(20)}`;
+/** Transfers of fewer than 50 units of the look-alike are ignored. */
+const lookalikes = new Map([[lookalike, 50n]]);
+const wordOf = (amount: bigint): Hex => `0x${amount.toString(16).padStart(64, "0")}`;
 const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
 const blockAt = (number: number, hash = hashOf(number)): Answer => ({
   result: {
@@ -46,7 +50,7 @@ function turnOf(
   };
   const anchor: Anchor = { number: 10, hash: hashOf(10) };
   return {
-    chain: { chainId: 1, tokens: [token], paymentConfirmations: 1 },
+    chain: { chainId: 1, tokens: [token], lookalikes: new Map(), paymentConfirmations: 1 },
     view: view as View,
     memory: openFollowMemory(),
     tuning: { rangeBlocksMax: 200, rangesPerPass: 1, resweepBlocks: 0, recipientsMax: 0 },
@@ -247,5 +251,80 @@ describe("the range of an endpoint's log queries", () => {
     shown(record, 1);
     shrinkLogRange(record, 2000);
     assert.equal(record.logs.rangeBlocks, 1000);
+  });
+});
+
+describe("sweep with look-alikes of the listed token", () => {
+  const vault: Hex = `0x${"ee".repeat(20)}`;
+  const transfer = (of: Hex, amount: bigint, logIndex: number) => ({
+    ...{ address: of, data: wordOf(amount), logIndex: toQuantity(logIndex) },
+    topics: [transferTopic, topicOf(vault), topicOf(vault)],
+    ...{ blockNumber: toQuantity(50), blockHash: hashOf(50), transactionHash: hashOf(7) },
+  });
+  const payment = transfer(token, 25n, 0);
+  type Query = { address: Hex[] };
+  const known = (turn: Turn): Turn => ({
+    ...turn,
+    chain: { ...turn.chain, lookalikes },
+    store: { ...turn.store, matchAddresses: async (addresses) => [...addresses] },
+  });
+  const keptIn = (kept: unknown[]) =>
+    (kept as Parameters<Turn["store"]["keep"]>[]).flatMap(([, payments]) =>
+      payments.map((each) => [each.token, each.amount, each.isLookalike]),
+    );
+
+  test("asks for all of them in one query, and keeps what is worth its return", async () => {
+    const kept: unknown[] = [];
+    const queries: Query[] = [];
+    const turn = turnOf(
+      [
+        ({ method, params }) => {
+          if (method !== "eth_getLogs") return blockAt(Number(params[0]));
+          queries.push(params[0] as Query);
+          const dust = Array.from({ length: 300 }, (_, at) => transfer(lookalike, 49n, at + 2));
+          return { result: [payment, transfer(lookalike, 50n, 1), ...dust] };
+        },
+      ],
+      kept,
+    );
+    await sweep(known(turn));
+    assert.deepEqual(
+      queries.map(({ address }) => address),
+      [[token, lookalike]],
+    );
+    assert.deepEqual(keptIn(kept), [
+      [token, "25", false],
+      [lookalike, "50", true],
+    ]);
+  });
+
+  test("reads the payments in the same turn if a flood of a look-alike is refused", async () => {
+    const kept: unknown[] = [];
+    const queries: Query[] = [];
+    const flooded = ({ method, params }: Call): Answer => {
+      if (method !== "eth_getLogs") return blockAt(Number(params[0]));
+      const query = params[0] as Query;
+      queries.push(query);
+      return query.address.includes(lookalike)
+        ? { error: { code: -32005, message: "query returned more than 10000 results" } }
+        : { result: [payment] };
+    };
+    const turn = known(turnOf([flooded], kept));
+    const { upTo } = await sweep(turn);
+    assert.equal(upTo, 99, "the range did not get smaller");
+    assert.deepEqual(keptIn(kept), [[token, "25", false]]);
+    queries.length = 0;
+    const sweepAgain = () => {
+      turn.memory.readHead = undefined;
+      return sweep(turn);
+    };
+    for (let pass = 0; pass < 15; pass++) await sweepAgain();
+    assert.equal(queries.length, 15);
+    assert.ok(queries.every(({ address }) => !address.includes(lookalike)));
+    await sweepAgain();
+    assert.ok(
+      queries.some(({ address }) => address.includes(lookalike)),
+      "and later again",
+    );
   });
 });

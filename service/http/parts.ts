@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
+import type { AddressOf, ReturnsElsewhere } from "../events/elsewhere.ts";
 import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
 import type { GasDay } from "./answers.ts";
@@ -58,6 +59,8 @@ type ExecutorDesk = {
    * the status shows money that the executor does not know of, notifies it first.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
+  /** Reads what was returned from an address on other chains than its intent's. */
+  findReturns(asked: AddressOf): Promise<ReturnsElsewhere>;
   /** Reads the gas spent for an account by chain and day, the newest 31 rows first. */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

@@ -48,4 +48,6 @@ export const rooms: Rooms = {
   events,
   webhooks,
   "client-ids": { statements: accounts.clientIdStatements },
+  returns: { statements: executor.returnStatements },
+  lookalikes: { statements: events.lookalikeStatements },
 };

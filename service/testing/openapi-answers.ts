@@ -125,13 +125,13 @@ export async function writeEvent(world: World, type: EventType): Promise<string>
   };
   const kept = {
     ...{ transactionHash: block.hash, logIndex: 3, blockNumber: 1, payer: address },
-    ...{ blockHash: block.hash, token: intent.token as Hex, amount: "100", isSmall: false },
+    ...{ blockHash: block.hash, token: intent.token as Hex, amount: "100" },
   };
-  const { isSmall: _, ...place } = kept;
-  const payment = { ...place, kind: "asked", isLate: false, isLast: false } as const;
+  const paid = { ...kept, isSmall: false, isLookalike: false };
+  const payment = { ...kept, kind: "asked", isLate: false, isLast: false } as const;
   const change: Change = type === "address.payment" ? { type, payment } : { type };
   const named = { reference: null, claimedReference: null, createdBy: "api_key" } as const;
   const of = { named, sequence: 1 };
   const event = { ...of, id: eventId, change, atMs: 1, publicUrl: "https://pay.example" };
-  return writeEventBody(event, status, { payments: [kept], isSwept: true, lateBlocks: new Set() });
+  return writeEventBody(event, status, { payments: [paid], isSwept: true, lateBlocks: new Set() });
 }

@@ -19,6 +19,7 @@ export function paymentTo(
     payer: `0x${"9".repeat(40)}`,
     token: `0x${"0".repeat(40)}`,
     amount: "25",
+    isLookalike: false,
     ...change,
   };
 }

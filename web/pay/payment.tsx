@@ -1,4 +1,3 @@
-import type { TokenAmount } from "executable-address/status";
 import {
   coversPayment,
   type Doubt,
@@ -25,6 +24,7 @@ import { Ask } from "./ask.tsx";
 import { Details } from "./details.tsx";
 import { Head, Rail } from "./head.tsx";
 import { OtherMoney, Receipt } from "./later.tsx";
+import { Misdirected } from "./misdirected.tsx";
 import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
@@ -74,7 +74,7 @@ export function Payment() {
             <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
             <Rail standing={standing} isSent={view.hash !== undefined} />
           </div>
-          {!isFinal && owed !== "0" && <Strays strays={news.status?.strays} owed={owed} />}
+          <Misdirected standing={standing} status={news.status} />
           <WalletNotice view={view} explorer={news.status?.explorer} />
           {isUnderWay(view) ? (
             receipt
@@ -149,29 +149,6 @@ function usePatience(): boolean {
     return () => clearTimeout(timer);
   }, []);
   return isPatient;
-}
-
-type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
-
-/** Warns of received money that does not count: another token, or native coin. */
-function Strays({ strays, owed }: StraysProps) {
-  const { intent, sayAmount, sayHeld } = useAbout();
-  const { say, language } = useSpeech();
-  if (!strays || strays.length === 0) return null;
-  const held = strays.map(sayHeld).join(", ");
-  return (
-    <div className="ask-all">
-      <Notice tone="warn" title={say("wrongArrived", { held, amount: sayAmount(owed) })}>
-        <p>
-          <Said
-            as="wrongArrivedText"
-            date={sayMoment(intent.expirationTimestamp, language)}
-            address={<ShortParty address={intent.recovery} />}
-          />
-        </p>
-      </Notice>
-    </div>
-  );
 }
 
 /**

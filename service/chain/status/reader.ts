@@ -49,13 +49,13 @@ export type StatusReader = {
    */
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
-   * Reads which coin and other listed tokens lie at an open address, at the block of `status`.
+   * Reads the balances of an address in what its intent does not ask for, at the block of `status`:
+   * the coin and other listed tokens while the address is open, and `more` tokens in any state.
    * They are not part of a status, which the record and one block decide.
    *
-   * @returns nothing once the address is over, because `recoverable` reports money then; null if
-   *   the chain does not answer
+   * @returns only what the address has; null if the chain does not answer
    */
-  readStrays(status: AddressStatus): Promise<TokenAmount[] | null>;
+  readStrays(status: AddressStatus, more: readonly Hex[]): Promise<TokenAmount[] | null>;
 };
 
 /** One address cannot be read at a block at which others can: a node contradicts itself. */
@@ -173,24 +173,27 @@ function openStrays(chain: StatusChain, past: PastCache): StatusReader["readStra
     readGroup,
     straysGroupMax,
   );
-  const readOne = async ({ address, token, block }: AddressStatus) => {
-    const others = chain.tokens.filter((each) => !isSame(each.address, token));
-    const holders = [token, ...others.map((each) => each.address)].map((held) => ({
-      vault: address,
-      token: held,
-    }));
+  const readOne = async (
+    { address, token, state, block }: AddressStatus,
+    more: readonly Hex[],
+  ): Promise<TokenAmount[]> => {
+    const isOpen = isOpenState(state);
+    const listed = isOpen ? chain.tokens.map((each) => each.address) : [];
+    const others = [...listed.filter((each) => !isSame(each, token)), ...more];
+    const holders = [token, ...others].map((held) => ({ vault: address, token: held }));
     const holdings = await readTogether({ block, holders });
     const amounts = holdings.slice(1).map(({ balance = 0n }, at) => ({
-      token: others[at]!.address,
+      token: others[at]!,
       amount: balance,
     }));
-    return [{ token: zeroAddress, amount: coinOf(holdings) }, ...amounts]
+    const coin = isOpen ? [{ token: zeroAddress, amount: coinOf(holdings) }] : [];
+    return [...coin, ...amounts]
       .filter(({ amount }) => amount > 0n)
       .map(({ token, amount }) => ({ token, amount: String(amount) }));
   };
-  return async (status) => {
-    if (!isOpenState(status.state)) return [];
-    const key = `${status.address} ${status.block.hash}`;
-    return answered(key, () => readOne(status)).catch(() => null);
+  return async (status, more) => {
+    if (!isOpenState(status.state) && more.length === 0) return [];
+    const key = [status.address, status.block.hash, ...more].join(" ");
+    return answered(key, () => readOne(status, more)).catch(() => null);
   };
 }

@@ -6,6 +6,8 @@ import { type Decision, decide, type Facts } from "./decide.ts";
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
 const priced: Hex = `0x${"cc".repeat(20)}`;
+/** A look-alike, which is worth returning from 50 on. */
+const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
@@ -18,6 +20,7 @@ const plain: Facts = {
   fees: { perGas: 10n, perGasMax: 20n, recovery: 500_000n },
   policy: {
     recoverMin: new Map([[other, 50n]]),
+    lookalikes: new Map([[similar, 50n]]),
     convertToWei: (of, amount) => (of === priced ? amount * 1000n : undefined),
     paidFailuresMax: 3,
     recoveryFailuresMax: 5,
@@ -138,6 +141,44 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     "expired and underfunded: recover what is there",
     { chain: { timeSeconds: 1001 }, vault: holding([token, 99n]) },
     recover(token),
+  ],
+  [
+    "open, a look-alike alone: wait until expiry",
+    { vault: holding([similar, 500n]) },
+    wait("underfunded", expiry + 1),
+  ],
+  [
+    "open, a look-alike beside the amount: execute",
+    { vault: holding([token, 100n], [similar, 9n]) },
+    execute,
+  ],
+  [
+    "over with a look-alike that is worth it: recover it",
+    { vault: { ...over, ...holding([similar, 50n]) } },
+    recover(similar),
+  ],
+  [
+    "over with less of a look-alike: give up",
+    { vault: { ...over, ...holding([similar, 49n]) } },
+    giveUp("not_worth_its_gas"),
+  ],
+  [
+    "over with any amount of a look-alike, returned three times today: wait for tomorrow",
+    { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveriesToday: 3 } },
+    wait("recoveries_of_today_spent", 86_400),
+  ],
+  [
+    "over with a look-alike and a surplus, whose recovery failed twice: recover the surplus",
+    {
+      vault: { ...over, ...holding([token, 1n], [similar, 2n ** 255n]) },
+      history: { recoveryFailures: 2 },
+    },
+    recover(token),
+  ],
+  [
+    "over with a look-alike alone, whose recovery failed twice: give up",
+    { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveryFailures: 2 } },
+    giveUp("recovery_keeps_failing"),
   ],
   [
     "recovery failed too often: give up",

@@ -50,6 +50,9 @@ export type Facts = {
   policy: DecisionPolicy;
 };
 
+/** Recoveries that failed on chain before look-alikes are left out of further ones. */
+const lookalikeFailuresMax = 2;
+
 /** How long to wait if only the fee is too high. */
 const retrySeconds = 15;
 
@@ -80,8 +83,12 @@ function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Dec
 }
 
 function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
-  const held = [...vault.balances].filter(([, amount]) => amount > 0n);
-  if (held.length === 0) return wait("nothing_there", null);
+  const there = [...vault.balances].filter(([, amount]) => amount > 0n);
+  if (there.length === 0) return wait("nothing_there", null);
+  // A contract that fails on purpose must not use up the attempts that listed tokens have.
+  const isTried = history.recoveryFailures >= lookalikeFailuresMax;
+  const held = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
+  if (held.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
   if (tokensWorthIt(held, fees, policy, 1n).length === 0) {
     return { action: "give_up", reason: notWorthItsGas };
   }
@@ -105,13 +112,14 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
   { recovery }: Fees,
-  { recoverMin, convertToWei }: DecisionPolicy,
+  { recoverMin, lookalikes, convertToWei }: DecisionPolicy,
   times: bigint,
 ): Hex[] {
   const cost = recovery * times;
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
     token !== zeroAddress &&
-    amount >= (recoverMin.get(token) ?? 1n) * times &&
+    !(times > 1n && lookalikes.has(token)) &&
+    amount >= (lookalikes.get(token) ?? recoverMin.get(token) ?? 1n) * times &&
     (convertToWei(token, amount) ?? cost) >= cost;
   const nativeMin = held.some(isWorthIt) ? 1n : cost;
   return held

@@ -3,6 +3,7 @@
 
 import type { Kysely, Transaction } from "kysely";
 import { markObservedAbove } from "../../events/mark.ts";
+import { forgetTransfersAbove, keepMisdirected } from "../../events/misdirected.ts";
 import { forgetPaymentsAbove, keepPayments } from "../../events/payments.ts";
 import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Payment } from "../../follow/parts.ts";
@@ -32,6 +33,8 @@ export async function savePayments(
     const touched = new Map(some.map((payment) => [payment.address, payment]));
     await wakeJobs(transaction, chainId, [...touched.values()], dueSeconds);
     await keepPayments(transaction, chainId, some);
+    const misdirected = some.filter(({ isLookalike }) => isLookalike);
+    await keepMisdirected(transaction, chainId, misdirected);
   };
   let at = 0;
   for (; payments.length - at > paymentsMax; at += paymentsMax) {
@@ -56,6 +59,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   await fenced(db, fence, async (transaction) => {
     await forgetAnchorsAbove(transaction, fence.chainId, number);
     await forgetPaymentsAbove(transaction, fence.chainId, number);
+    await forgetTransfersAbove(transaction, fence.chainId, number);
     await markObservedAbove(transaction, fence.chainId, number);
   });
 }

@@ -4,6 +4,7 @@
 // wraps it: it stops an executor before or after any call, as a kill would.
 
 import type { Kysely } from "kysely";
+import { findTokensOf } from "../../events/misdirected.ts";
 import { isBlockAwaited, passClosed } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import type { Dialect } from "../../store/dialect.ts";
@@ -34,6 +35,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),
     findAnchor: findAnchor.bind(null, db),
+    findMisdirectedTokens: findTokensOf.bind(null, db),
     savePayments: detected.savePayments.bind(null, db),
     forgetAbove: detected.forgetAbove.bind(null, db),
     findOldestCreation: findOldestCreation.bind(null, db),

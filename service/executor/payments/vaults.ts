@@ -36,8 +36,9 @@ const verifiedMax = 25;
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
- * Reads each job's vault at one block: its code, native coin, the intent's token, and every listed
- * token. If a balance is too low to act on, it is read again from another endpoint.
+ * Reads each job's vault at one block: its code, native coin, the intent's token, every listed
+ * token, and the look-alikes that arrived. If a balance is too low to act on, it is read again from
+ * another endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -45,8 +46,9 @@ export async function examine(
 ): Promise<{ examined: Examined[]; corrupt: Corrupt[] }> {
   const corrupt: Corrupt[] = [];
   const verified: Verified[] = [];
+  const misdirected = await findLookalikes(pass, jobs);
   for (const [index, job] of jobs.entries()) {
-    const found = verify(pass, job);
+    const found = verify(pass, job, misdirected.get(job.address) ?? []);
     if ("cause" in found) corrupt.push(found);
     else verified.push(found);
     if (index % verifiedMax === verifiedMax - 1) await pass.parts.yieldTurn();
@@ -66,6 +68,17 @@ export async function examine(
     vault: vaults[index]!,
   }));
   return { examined, corrupt };
+}
+
+/** Returns by address the look-alikes of the chain that were seen to come to it. */
+async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Map<Hex, Hex[]>> {
+  const { chainId, lookalikes } = parts.chain;
+  if (lookalikes.size === 0) return new Map();
+  const addresses = jobs.map(({ address }) => address);
+  const found = await parts.ledger.findMisdirectedTokens(chainId, addresses);
+  return new Map(
+    [...found].map(([address, tokens]) => [address, tokens.filter((each) => lookalikes.has(each))]),
+  );
 }
 
 /** Returns whether the vault contains too little to act on. */
@@ -102,7 +115,7 @@ async function readVaults(
   });
 }
 
-function verify({ parts }: Pass, job: Job): Verified | Corrupt {
+function verify({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified | Corrupt {
   const { chain } = parts;
   try {
     const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), parts);
@@ -114,7 +127,7 @@ function verify({ parts }: Pass, job: Job): Verified | Corrupt {
       expirationSeconds: intent.expirationTimestamp,
     };
     const own = intent.chainId === chain.chainId ? [token] : [];
-    const tokens = [...new Set([...chain.tokens, ...own])];
+    const tokens = [...new Set([...chain.tokens, ...own, ...lookalikes])];
     const tips = intent.calls.flatMap((call) => tipOf(call) ?? []);
     return { job, wanted, recovery: intent.recovery, tips, tokens };
   } catch (error) {

@@ -78,6 +78,8 @@ const serviceStatus = {
   settledAt: 1_893_400_010,
   explorer: "https://basescan.org",
   strays: [],
+  wrongTokens: [],
+  elsewhere: [],
 };
 const simulation = {
   address,

@@ -70,10 +70,12 @@ describe("GET /v1/address/{address}/status", () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
-    const { executor, explorer, settledAt, strays, ...status } = answer.json();
+    const { executor, explorer, settledAt, strays, wrongTokens, elsewhere, ...status } =
+      answer.json();
     assert.equal(answer.statusCode, 200);
     assert.equal(status.state, "partially_funded");
     assert.deepEqual([executor, explorer, settledAt, strays], [null, null, null, []]);
+    assert.deepEqual([wrongTokens, elsewhere], [[], []]);
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 

@@ -1,9 +1,19 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
 // Streams, pages and previews take their statuses from here too.
 
-import { formatAddress } from "executable-address";
-import type { AddressStatus, ServiceStatus, StatusSubject } from "executable-address/status";
+import { formatAddress, type Hex } from "executable-address";
+import {
+  type AddressStatus,
+  type Elsewhere,
+  isSame,
+  type ServiceStatus,
+  type StatusSubject,
+  type WrongToken,
+} from "executable-address/status";
+import type { Lookalike } from "../../chain/chains.ts";
 import { blockOf } from "../../chain/rpc/json-rpc.ts";
+import { elsewhereFinder, elsewhereOf } from "../../events/elsewhere.ts";
+import { type Misdirected, misdirectedFinder } from "../../events/misdirected.ts";
 import { recalled } from "../../flow/together.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
@@ -45,18 +55,51 @@ export type Statuses = {
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
   const readSettledAt = openSettledAt(chains);
+  const findElsewhere = elsewhereFinder(store.db, keccak);
+  const findMisdirected = misdirectedFinder(store.db, keccak);
   const complete = async (
     status: AddressStatus,
     progress: Promise<ServiceStatus["executor"]> | null,
   ): Promise<ServiceStatus> => {
-    const { chainId } = status;
-    const [executor, settledAt, strays] = await Promise.all([
+    const [executor, settledAt, others, elsewhere] = await Promise.all([
       progress,
       readSettledAt(status),
-      statusReader(chainId).readStrays(status),
+      readOthers(status),
+      readElsewhere(status),
     ]);
-    const explorer = chains.find(chainId)?.explorer ?? null;
-    return { ...status, executor, settledAt, explorer, strays };
+    const explorer = chains.find(status.chainId)?.explorer ?? null;
+    return { ...status, executor, settledAt, explorer, ...others, elsewhere };
+  };
+  /** Reads what came to the address on other chains. */
+  const readElsewhere = async ({ address, chainId }: AddressStatus): Promise<Elsewhere[]> => {
+    if (chains.known.length === 1) return [];
+    const paid = await findElsewhere({ address, chainId });
+    return paid.length === 0 ? [] : elsewhereOf(paid, await desk.findReturns({ address, chainId }));
+  };
+  /** Reads the balances of other tokens: listed ones, and look-alikes that were seen to come. */
+  const readOthers = async (
+    status: AddressStatus,
+  ): Promise<Pick<ServiceStatus, "strays" | "wrongTokens">> => {
+    const { chainId, address } = status;
+    const { lookalikes = [] } = chains.find(chainId) ?? {};
+    const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
+    const seen = lookalikes.flatMap((lookalike) => {
+      const transfer = came.find(
+        (each) => each.chainId === chainId && isSame(each.token, lookalike.address),
+      );
+      return transfer ? [{ lookalike, transfer }] : [];
+    });
+    const tokens = seen.map(({ lookalike }) => lookalike.address);
+    const found = await statusReader(chainId).readStrays(status, tokens);
+    if (!found) return { strays: null, wrongTokens: null };
+    const amountOf = (token: Hex) => found.find((each) => isSame(each.token, token))?.amount;
+    return {
+      strays: found.filter(({ token }) => !tokens.some((each) => isSame(each, token))),
+      wrongTokens: seen.flatMap(({ lookalike, transfer }) => {
+        const amount = amountOf(lookalike.address);
+        return amount === undefined ? [] : [showWrongToken(lookalike, transfer, amount)];
+      }),
+    };
   };
 
   return {
@@ -79,6 +122,16 @@ export function openStatuses(parts: Parts): Statuses {
     },
   };
 }
+
+const showWrongToken = (
+  { address, symbol, name, decimals, looksLike }: Lookalike,
+  { transactionHash, payer }: Misdirected,
+  amount: string,
+): WrongToken => ({
+  token: address,
+  amount,
+  ...{ symbol, name, decimals, looksLike, transactionHash, payer },
+});
 
 const settledTimesMax = 20_000;
 

@@ -84,11 +84,13 @@ export function keepRunning(
 const chainWith = (settings: World["settings"]): Parts["chain"] => ({
   chainId,
   tokens,
+  lookalikes: new Map(),
   confirmations,
   finality: settings?.finality ?? "blocks",
   paymentConfirmations: 0,
   decision: {
     recoverMin: new Map(),
+    lookalikes: new Map(),
     convertToWei: () => undefined,
     paidFailuresMax: 3,
     recoveryFailuresMax: 5,

@@ -3,10 +3,13 @@
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
+import { elsewhereFinder } from "../../../events/elsewhere.ts";
+import { misdirectedFinder } from "../../../events/misdirected.ts";
 import { openDesk } from "../../../executor/desk.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
 import { openLedger } from "../../../executor/ledger/ledger.ts";
+import { keccak } from "../../../store/record.ts";
 import { paymentTo } from "../../payments.ts";
 import { accounts, chains, largeCount, sender } from "../account.ts";
 import { hexOf, type Operations, someAddresses, statusOf, type World } from "./world.ts";
@@ -47,7 +50,7 @@ const updateOf = (address: Hex) => ({
   ...{ failures: 0, paidFailures: 0, recoveryFailures: 0 },
 });
 
-function jobs({ db, ledger, fence, many }: Hands): Operations {
+function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
   const strangers = Array.from({ length: 10 * many.length }, () => toHex(randomBytes(20)));
   const sightings = many.map((address) => paymentTo(address, 20));
   const found = (number: number, payments: typeof sightings) => ({
@@ -65,6 +68,17 @@ function jobs({ db, ledger, fence, many }: Hands): Operations {
       await ledger.findAnchor(chainId);
       await ledger.forgetAbove(fence, 199);
       await ledger.savePayments(fence, found(200, sightings.slice(0, 1)), 1);
+    },
+    "executor: very many paid in a look-alike": async () => {
+      const lookalikes = sightings.map((each) => ({ ...each, isLookalike: true }));
+      await ledger.savePayments(fence, found(21, lookalikes), 1);
+      await ledger.findMisdirectedTokens(chainId, many);
+      const find = misdirectedFinder(db, keccak);
+      await Promise.all(many.slice(0, 500).map(find));
+      const findElsewhere = elsewhereFinder(db, keccak);
+      const asked = many.slice(0, 500).map((address) => ({ address, chainId: chains.large }));
+      await Promise.all(asked.map(findElsewhere));
+      await Promise.all(asked.map(desk.findReturns));
     },
     "executor: 250 looked at": () => ledger.updateJobs(fence, many.slice(0, 250).map(updateOf)),
     "executor: how often a job failed": () => ledger.readHistory(chainId, many[0]!),

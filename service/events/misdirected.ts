@@ -1,0 +1,132 @@
+// Tokens that came to an address and that its intent does not ask for: look-alikes of a listed
+// token. There is one row for each address, chain, and token, regardless of how often it was sent,
+// and a row is only a reason to read the balance, so it stays when the money has left.
+
+import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
+import type { Kysely, Transaction } from "kysely";
+import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
+import { together } from "../flow/together.ts";
+import type { Payment } from "../follow/parts.ts";
+import type { Tables } from "../store/tables.ts";
+
+/**
+ * A token that came to an address on `chainId`, EIP-55. `transactionHash` and `payer` are of the
+ * newest transfer; null if a reorganization undid it.
+ */
+export type Misdirected = {
+  chainId: number;
+  token: Hex;
+  transactionHash: Hex | null;
+  payer: Hex | null;
+};
+
+/** Notes the tokens of `payments`, each with its newest transfer. Repeating it changes nothing. */
+export async function keepMisdirected(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  payments: readonly Payment[],
+): Promise<void> {
+  const newest = new Map<string, Payment>();
+  for (const payment of payments) newest.set(`${payment.address} ${payment.token}`, payment);
+  for (const some of groupsOf([...newest.values()], statementRows.short)) {
+    await transaction
+      .insertInto("misdirected")
+      .values(
+        some.map(({ address, token, blockNumber, transactionHash, payer }) => ({
+          address: fromHex(address),
+          chain_id: chainId,
+          token: fromHex(token),
+          block_number: blockNumber,
+          transaction_hash: fromHex(transactionHash),
+          payer: fromHex(payer),
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(["address", "chain_id", "token"])
+          .doUpdateSet((row) => ({
+            block_number: row.ref("excluded.block_number"),
+            transaction_hash: row.ref("excluded.transaction_hash"),
+            payer: row.ref("excluded.payer"),
+          }))
+          .whereRef("misdirected.block_number", "<=", "excluded.block_number"),
+      )
+      .execute();
+  }
+}
+
+/** A reorganization replaced the blocks above `number`: their transfers are no longer named. */
+export async function forgetTransfersAbove(
+  db: Kysely<Tables>,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await db
+    .updateTable("misdirected")
+    .set({ block_number: 0, transaction_hash: null, payer: null })
+    .where("chain_id", "=", chainId)
+    .where("block_number", ">", number)
+    .execute();
+}
+
+/** Returns the misdirected tokens of `addresses` on a chain, all in lower case. */
+export async function findTokensOf(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Hex[],
+): Promise<Map<Hex, Hex[]>> {
+  const rows = await inGroups(addresses, statementRows.short, (some) =>
+    db
+      .selectFrom("misdirected")
+      .select(["address", "token"])
+      .where(
+        "address",
+        "in",
+        some.map((address) => fromHex(address)),
+      )
+      .where("chain_id", "=", chainId)
+      .execute(),
+  );
+  const found = new Map<Hex, Hex[]>();
+  for (const row of rows) {
+    const address = toHex(row.address);
+    found.set(address, [...(found.get(address) ?? []), toHex(row.token)]);
+  }
+  return found;
+}
+
+/** Finds the misdirected tokens of an address on all chains. Calls of one turn share a query. */
+export function misdirectedFinder(
+  db: Kysely<Tables>,
+  keccak: Keccak,
+): (address: Hex) => Promise<Misdirected[]> {
+  return together<Hex, Misdirected[]>(
+    async (addresses) => {
+      const keys = [...new Set(addresses.map((address) => address.toLowerCase()))];
+      const rows = await db
+        .selectFrom("misdirected")
+        .selectAll()
+        .where(
+          "address",
+          "in",
+          keys.map((key) => fromHex(key)),
+        )
+        .orderBy("chain_id")
+        .orderBy("token")
+        .execute();
+      const found = new Map<string, Misdirected[]>();
+      for (const row of rows) {
+        const address = toHex(row.address);
+        const each = {
+          chainId: row.chain_id,
+          token: formatAddress(row.token, keccak),
+          transactionHash: row.transaction_hash && toHex(row.transaction_hash),
+          payer: row.payer && formatAddress(row.payer, keccak),
+        };
+        found.set(address, [...(found.get(address) ?? []), each]);
+      }
+      return addresses.map((address) => found.get(address.toLowerCase()) ?? []);
+    },
+    { sizeMax: statementRows.short },
+  );
+}

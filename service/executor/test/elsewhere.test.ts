@@ -1,0 +1,125 @@
+// Follows money that was sent on another chain than the intent's to its end, on two real chains: it
+// pays for nothing, goes to `recovery` on the chain where it arrived, and shows in the status.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import type { Elsewhere, ServiceStatus } from "executable-address/status";
+import { pino } from "pino";
+import { parseChains } from "../../chain/chains.ts";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { startApp } from "../../testing/app.ts";
+import { startWorld } from "../../testing/chain/world.ts";
+import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
+import { prepare, startCore } from "../../testing/executor/executor.ts";
+import { openDesk } from "../desk.ts";
+
+const { world, store } = await prepare({ tickMs: 150 });
+const ownId = 31_338;
+const own = await startWorld(ownId);
+const tokens = [{ symbol: "DMO", address: own.token, decimals: 6 }];
+const chains = [
+  ...parseChains([{ chainId: ownId, name: "Own", rpcUrls: [own.rpcUrl], tokens }], "test"),
+  ...world.chains([world.rpcUrl], {
+    lookalikes: [
+      {
+        ...{ symbol: "DMO.e", name: "Bridged demo", address: own.token, decimals: 6 },
+        ...{ looksLike: "DUSD", recoverMin: "100" },
+      },
+    ],
+  }),
+];
+const rpcs = new Map(chains.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
+const api = await startApp({
+  store,
+  desk: openDesk(store, pino({ level: "silent" })),
+  chains: {
+    known: chains,
+    listed: () => chains,
+    find: (id) => chains.find((each) => each.chainId === id),
+    isListed: () => true,
+    rpcOf: (id) => rpcs.get(id)!,
+    close: () => {},
+  },
+});
+const running = startCore(store, chains);
+after(async () => {
+  await running.stop();
+  await api.app.close();
+  await own.stop();
+});
+
+const there = chains[1]!.chainId;
+const statusOf = async (address: Hex): Promise<ServiceStatus> =>
+  (await api.app.inject(`/v1/address/${address}/status`)).json();
+const openRecord = async () => {
+  const record = await own.newRecord();
+  await saveRecords(store, [record]);
+  return record;
+};
+const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
+  elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
+
+describe("money on another chain", () => {
+  test("goes to recovery there, and the status says so; the address stays open", async () => {
+    const { address, intent } = await openRecord();
+    const before = await world.balanceOf(intent.recovery);
+    assert.deepEqual((await statusOf(address)).elsewhere, []);
+    await world.pay([{ to: address, amount: 2_500n }]);
+    let seen: ServiceStatus["elsewhere"] = [];
+    await until("it shows", async () => {
+      seen = (await statusOf(address)).elsewhere;
+      return seen.length > 0;
+    });
+    const { chainId, token, amount } = seen[0]!;
+    assert.deepEqual([chainId, token, amount], [there, world.token, "2500"]);
+    await until("it is back", async () => returned(await statusOf(address)).length > 0);
+    const status = await statusOf(address);
+    assert.equal((await world.balanceOf(intent.recovery)) - before, 2_500n);
+    const [{ transactionHash, ...rest }] = status.elsewhere as [Elsewhere];
+    assert.deepEqual(rest, {
+      chainId: there,
+      token: world.token,
+      amount: "2500",
+      state: "returned",
+    });
+    const { logs, status: outcome } = await world.client.getTransactionReceipt({
+      hash: transactionHash!,
+    });
+    assert.equal(outcome, "success");
+    assert.ok(logs.some(({ address: from }) => from === world.token.toLowerCase()));
+    assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
+  });
+
+  test("that arrives twice is returned twice, each with its transaction", async () => {
+    const { address, intent } = await openRecord();
+    const before = await world.balanceOf(intent.recovery);
+    for (const count of [1, 2]) {
+      await world.pay([{ to: address, amount: 700n }]);
+      await until("it is back", async () => returned(await statusOf(address)).length === count);
+    }
+    const { elsewhere } = await statusOf(address);
+    assert.deepEqual(
+      elsewhere.map(({ amount, state }) => [amount, state]),
+      [
+        ["700", "returned"],
+        ["700", "returned"],
+      ],
+    );
+    assert.equal(new Set(elsewhere.map(({ transactionHash }) => transactionHash)).size, 2);
+    assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
+  });
+
+  test("of a stranger to one address shows at no other", async () => {
+    const [one, other] = [await openRecord(), await openRecord()];
+    await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
+    await until("it shows", async () => (await statusOf(one.address)).elsewhere.length > 0);
+    assert.deepEqual((await statusOf(other.address)).elsewhere, []);
+    const rows = await store.db
+      .selectFrom("payments")
+      .select("amount")
+      .where("address", "=", Buffer.from(one.address.slice(2), "hex"))
+      .execute();
+    assert.ok(rows.length <= 32, `${rows.length} rows`);
+  });
+});

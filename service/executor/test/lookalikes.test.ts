@@ -1,0 +1,192 @@
+// Follows look-alikes of a listed token to their end, on a real chain: they pay for nothing, hinder
+// nothing, show in the status, and go back to `recovery`. A flood of them costs others nothing.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import { type ServiceStatus, transferTopic } from "executable-address/status";
+import { concatHex, parseAbi } from "viem";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { startApp } from "../../testing/app.ts";
+import { deployOdd } from "../../testing/chain/odd-contracts.ts";
+import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
+import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
+
+const { world, store } = await prepare();
+const { client } = world;
+await client.setAutomine(true);
+const bridged = await deployOdd(world, "PlainToken");
+const liar = await deployOdd(world, "LyingToken", "OddTokens");
+/** Logs each transfer that it is asked for, moves nothing, and claims 2^255 units for anyone. */
+const ghost: Hex = "0x6057000000000000000000000000000000000057";
+await client.setCode({
+  address: ghost,
+  bytecode: concatHex([
+    // Unless there are 68 bytes of calldata: return 2^255.
+    ...(["0x36604414601257", "0x600160ff1b5f5260205ff3"] as const),
+    // Transfer(0, the first argument, the second), then return true.
+    ...(["0x5b6024355f526004355f7f", transferTopic, "0x60205fa3"] as const),
+    "0x60015f5260205ff3",
+  ]),
+});
+await client.setAutomine(false);
+world.startTicking(150);
+
+const lookalikeOf = (address: Hex, symbol: string) => ({
+  ...{ symbol, name: "Bridged demo", address, decimals: 6, looksLike: "DEMO", recoverMin: "100" },
+});
+const chains = world.chains([world.rpcUrl], {
+  lookalikes: [
+    lookalikeOf(bridged, "DEMO.e"),
+    lookalikeOf(liar, "LIAR"),
+    lookalikeOf(ghost, "GHOST"),
+  ],
+});
+const [chain] = chains;
+const rpc = openChainRpc(chain!.rpcUrls);
+const api = await startApp({
+  store,
+  chains: {
+    known: chains,
+    listed: () => chains,
+    find: (id) => chains.find((each) => each.chainId === id),
+    isListed: (id) => id === chain!.chainId,
+    rpcOf: () => rpc,
+    close: () => {},
+  },
+});
+const running = startCore(store, chains);
+after(async () => {
+  await running.stop();
+  await api.app.close();
+});
+
+const pay = (to: Hex, amount: bigint, token = world.token) => world.pay([{ to, amount, token }]);
+const statusOf = async (address: Hex): Promise<ServiceStatus> =>
+  (await api.app.inject(`/v1/address/${address}/status`)).json();
+const wrongIn = async (address: Hex) => (await statusOf(address)).wrongTokens ?? [];
+const recoveredIn = async (address: Hex) =>
+  (await statusOf(address)).recoveries.map(({ token, amount }) => [token, amount]);
+const jobs = async () =>
+  Number(
+    (
+      await store.db
+        .selectFrom("executor_jobs")
+        .select(({ fn }) => fn.countAll().as("n"))
+        .execute()
+    )[0]!.n,
+  );
+/** The number of transactions that the executor has sent. */
+const sent = () => client.getTransactionCount({ address: twoKeys[0]!.address });
+
+const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {
+  const record = await world.newRecord(secondsLeft === undefined ? {} : { secondsLeft });
+  await saveRecords(store, [record]);
+  return record;
+};
+
+describe("a look-alike of a listed token", () => {
+  test("shows in the status, and goes back after the payment is executed", async () => {
+    const { address, intent } = await openRecord();
+    await pay(address, 2_500n, bridged);
+    await until("it shows", async () => (await wrongIn(address)).length > 0);
+    const { state, strays, balance, wrongTokens } = await statusOf(address);
+    assert.deepEqual([state, strays, balance], ["unfunded", [], "0"]);
+    const [wrong] = wrongTokens!;
+    const { transactionHash, payer, ...rest } = wrong!;
+    assert.deepEqual(rest, {
+      ...{ token: bridged, amount: "2500", symbol: "DEMO.e", name: "Bridged demo", decimals: 6 },
+      looksLike: "DEMO",
+    });
+    const { logs } = await client.getTransactionReceipt({ hash: transactionHash! });
+    assert.equal(logs[0]?.address, bridged.toLowerCase());
+    assert.equal(payer, `0x${"0".repeat(40)}`);
+    await pay(address, BigInt(intent.amount));
+    await until("it is back", async () => (await recoveredIn(address)).length > 0);
+    assert.deepEqual(await recoveredIn(address), [[bridged, "2500"]]);
+    assert.equal(await world.balanceOf(intent.recovery, bridged), 2_500n);
+    assert.equal(await world.balanceOf(shop, bridged), 0n);
+    const after = await statusOf(address);
+    assert.equal(after.state, "executed");
+    assert.equal(after.execution?.left, "0");
+    assert.deepEqual(after.wrongTokens, []);
+  });
+
+  test("goes back from an executed address, and is shown until then", async () => {
+    const { address, intent } = await openRecord();
+    await pay(address, BigInt(intent.amount));
+    await until("it is executed", async () => (await statusOf(address)).state === "executed");
+    await pay(address, 100n, bridged);
+    await until("it is back", async () => (await recoveredIn(address)).length > 0);
+    assert.equal(await world.balanceOf(intent.recovery, bridged), 100n);
+  });
+
+  test("goes back after the expiry of an address that nobody paid", async () => {
+    const { address, intent } = await openRecord(600);
+    await pay(address, 700n, bridged);
+    await until("it shows", async () => (await wrongIn(address)).length > 0);
+    await client.increaseTime({ seconds: 700 });
+    await until("it is back", async () => (await recoveredIn(address)).length > 0);
+    assert.deepEqual(await recoveredIn(address), [[bridged, "700"]]);
+    assert.equal(await world.balanceOf(intent.recovery, bridged), 700n);
+    assert.equal((await statusOf(address)).state, "recovered");
+  });
+});
+
+describe("a stranger who sends look-alikes", () => {
+  test("makes no work by dust: no job, no row, no transaction, and payments go on", async () => {
+    const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
+    const before = {
+      jobs: await jobs(),
+      sent: await sent(),
+    };
+    const dust = records.flatMap(({ address }) =>
+      Array.from({ length: 5 }, () => ({ to: address, amount: 99n, token: bridged })),
+    );
+    await world.pay(dust);
+    const paid = await openRecord();
+    await pay(paid.address, BigInt(paid.intent.amount));
+    await until("it is executed", async () => (await statusOf(paid.address)).state === "executed");
+    assert.equal(await jobs(), before.jobs + 1);
+    assert.equal(await sent(), before.sent + 1);
+    for (const { address } of records.slice(0, 3)) {
+      assert.deepEqual(await wrongIn(address), []);
+    }
+  });
+
+  test("gets no gas for a balance that its contract only claims, without a transfer", async () => {
+    const { address, intent } = await openRecord();
+    const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
+    const args = [2n ** 255n, 32n, false] as const;
+    await client.writeContract({ address: liar, abi: lie, functionName: "lie", args });
+    await pay(address, BigInt(intent.amount));
+    await until("it is executed", async () => (await statusOf(address)).state === "executed");
+    const before = await sent();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    assert.equal(await sent(), before);
+    assert.deepEqual(await wrongIn(address), []);
+  });
+
+  test("gets three transactions a day for transfers that never happened", async () => {
+    const { address, intent } = await openRecord();
+    await pay(address, BigInt(intent.amount));
+    await until("it is executed", async () => (await statusOf(address)).state === "executed");
+    const before = await sent();
+    for (let round = 0; round < 8; round++) {
+      await pay(address, 1_000n, ghost);
+      await client.mine({ blocks: 2 });
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    const [other] = [await openRecord()];
+    await pay(other.address, BigInt(other.intent.amount));
+    await until("others go on", async () => (await statusOf(other.address)).state === "executed");
+    const spent = (await sent()) - before - 1;
+    assert.ok(spent >= 1 && spent <= 3, `${spent} transactions`);
+    // The money of the same address is not held up.
+    await pay(address, 5n);
+    await client.increaseTime({ seconds: 90_000 });
+    await until("the surplus is back", async () => {
+      return (await world.balanceOf(intent.recovery)) === 5n;
+    });
+  });
+});

@@ -1,0 +1,104 @@
+// Notices about money at an address that its intent does not ask for: other tokens, look-alikes of
+// the requested token, and money on other chains.
+
+import type { Elsewhere, ServiceStatus, TokenAmount } from "executable-address/status";
+import {
+  findWrongTokens,
+  isOver,
+  isSame,
+  type Standing,
+  shortAddress,
+  type WrongTokenNews,
+} from "executable-address-element/page";
+import { useAbout } from "../shown/about.tsx";
+import { ShortParty } from "../shown/address-text.tsx";
+import { sayAmount } from "../shown/reading.ts";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayMoment } from "../shown/words/say-when.ts";
+import { Notice } from "../ui/notice.tsx";
+
+type MisdirectedProps = { standing: Standing; status: ServiceStatus | undefined };
+
+export function Misdirected({ standing, status }: MisdirectedProps) {
+  const { owed } = standing;
+  return (
+    <>
+      {!isOver(standing) && owed !== "0" && <Strays strays={status?.strays} owed={owed} />}
+      <WrongTokens found={findWrongTokens(status, standing)} />
+      <OtherChains found={status?.elsewhere ?? []} />
+    </>
+  );
+}
+
+type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
+
+/** Warns of received money that does not count: another token, or native coin. */
+function Strays({ strays, owed }: StraysProps) {
+  const { intent, sayAmount, sayHeld } = useAbout();
+  const { say, language } = useSpeech();
+  if (!strays || strays.length === 0) return null;
+  const held = strays.map(sayHeld).join(", ");
+  return (
+    <div className="ask-all">
+      <Notice tone="warn" title={say("wrongArrived", { held, amount: sayAmount(owed) })}>
+        <p>
+          <Said
+            as="wrongArrivedText"
+            date={sayMoment(intent.expirationTimestamp, language)}
+            address={<ShortParty address={intent.recovery} />}
+          />
+        </p>
+      </Notice>
+    </div>
+  );
+}
+
+/** Names the look-alikes of the requested token at the address, and says where they go. */
+function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
+  const { intent, token: asked } = useAbout();
+  const { say, language } = useSpeech();
+  return found.map(({ token, name, held, fate }) => (
+    <div className="ask-all" key={token}>
+      <Notice
+        tone="warn"
+        title={say("wrongToken", { name, asked: asked?.symbol ?? shortAddress(intent.token) })}
+      >
+        <p>
+          <Said
+            as={fate}
+            held={held}
+            date={sayMoment(intent.expirationTimestamp, language)}
+            address={<ShortParty address={intent.recovery} />}
+          />
+        </p>
+      </Notice>
+    </div>
+  ));
+}
+
+/** Says what arrived at the address on other chains, and whether it was returned there. */
+function OtherChains({ found }: { found: readonly Elsewhere[] }) {
+  const { intent, chains, chainName } = useAbout();
+  const { say } = useSpeech();
+  return found.map(({ chainId, token, amount, state, transactionHash }) => {
+    const there = chains.find((each) => each.chainId === chainId);
+    const known = there?.tokens.find(({ address }) => isSame(address, token));
+    const units = sayAmount(amount, known, say);
+    const held = known ? units : `${units} ${say("ofToken", { address: token })}`;
+    const chain = there?.name ?? say("chainNumber", { id: chainId });
+    return (
+      <div className="ask-all" key={`${chainId} ${token} ${state} ${transactionHash}`}>
+        <Notice tone="warn" title={say("elsewhereTitle", { held, chain })}>
+          <p>
+            <Said
+              as={state === "held" ? "elsewhereHeld" : "elsewhereReturned"}
+              own={chainName}
+              chain={chain}
+              address={<ShortParty address={intent.recovery} />}
+            />
+          </p>
+        </Notice>
+      </div>
+    );
+  });
+}
