@@ -121,7 +121,9 @@ const allRules = '{ rules: { "target-size": { enabled: true } } }';
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
-const isLong = process.env.TESTS === "long";
+export const isLong = process.env.TESTS === "long";
+/** For variants of a case that npm test also runs in the browser. */
+export const onlyLong = { skip: !isLong && "npm run test:long" };
 
 /**
  * Runs {@link assertSound} in light at 1280 px, checks colors and width in dark at 360 px, and

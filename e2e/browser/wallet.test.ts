@@ -13,7 +13,7 @@ import {
 } from "../../scripts/local-chain.ts";
 import { type Running, startService } from "../service.ts";
 import { announceWallet, ask, newWallet, type TestWallet } from "../wallets/test-wallet.ts";
-import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import { assertSound, launchBrowser, listenForFaults, onlyLong } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
 
 /** Two accounts of the demo chain: one with demo dollars, and one without. */
@@ -132,7 +132,7 @@ describe("nothing is sent, and the page says why", () => {
     await nothingSent();
   });
 
-  test("the wallet lacks the chain, and the page has no data to add it", async () => {
+  test("the wallet lacks the chain, and the page has no data to add it", onlyLong, async () => {
     await start();
     await page.goto(`${new URL(page.url()).origin}/a/#terms=${record.terms}`);
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
@@ -148,7 +148,7 @@ describe("nothing is sent, and the page says why", () => {
     await nothingSent();
   });
 
-  test("the account cannot pay the fee", async () => {
+  test("the account cannot pay the fee", onlyLong, async () => {
     const broke = "0x00000000000000000000000000000000000b20ce";
     await mint(service, broke, 25_000_000n);
     await start(broke);
@@ -202,7 +202,7 @@ describe("a payment from start to end", () => {
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
   });
 
-  test("runs out of gas: the page reports it and offers payment again", async () => {
+  test("runs out of gas: the page reports it and offers payment again", onlyLong, async () => {
     await start();
     wallet.fault = "reverts";
     await payButton().click();
@@ -278,7 +278,7 @@ describe("one payment per intention, while the wallet request is open", () => {
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
-  test("executed before the connection is approved: nothing is requested", async () => {
+  test("executed before the connection is approved: nothing is requested", onlyLong, async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -374,38 +374,46 @@ describe("one payment per intention, while the wallet request is open", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("after a reload, shows a payment of the same account with a last warning", async () => {
-    await start();
-    await asks();
-    await says("Confirm in your wallet: 25");
-    await page.reload();
-    await stillAsking(page);
-    await payByCode();
-    await execute(service, record);
-    await says("Every step ran exactly once.");
-    await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
-    await nothingOffered(page);
-    await page.getByRole("button", { name: "Dismiss" }).click();
-    await gone("If your wallet still shows a request");
-    await nothingOffered(page);
-  });
+  test(
+    "after a reload, shows a payment of the same account with a last warning",
+    onlyLong,
+    async () => {
+      await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      await page.reload();
+      await stillAsking(page);
+      await payByCode();
+      await execute(service, record);
+      await says("Every step ran exactly once.");
+      await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
+      await nothingOffered(page);
+      await page.getByRole("button", { name: "Dismiss" }).click();
+      await gone("If your wallet still shows a request");
+      await nothingOffered(page);
+    },
+  );
 
-  test("the wallet's node is silent: the payer can cancel, and another tab can pay", async () => {
-    await start();
-    wallet.isNodeSilent = true;
-    await payButton().click();
-    await says("Checking your balance and the network fee");
-    const other = await page.context().newPage();
-    const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
-    await other.goto(page.url());
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await payButton().waitFor();
-    await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
-    await says("Paid, processing", other);
-    assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
-  });
+  test(
+    "the wallet's node is silent: the payer can cancel, and another tab can pay",
+    onlyLong,
+    async () => {
+      await start();
+      wallet.isNodeSilent = true;
+      await payButton().click();
+      await says("Checking your balance and the network fee");
+      const other = await page.context().newPage();
+      const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
+      await other.goto(page.url());
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await payButton().waitFor();
+      await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
+      await says("Paid, processing", other);
+      assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
+    },
+  );
 
-  test("the wallet's node is silent for 15 seconds: nothing is sent", async () => {
+  test("the wallet's node is silent for 15 seconds: nothing is sent", onlyLong, async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -415,20 +423,24 @@ describe("one payment per intention, while the wallet request is open", () => {
     await says("Paid, processing");
   });
 
-  test("the wallet pays from another account: its response ends the request", async () => {
-    await mint(service, poor, 25_000_000n);
-    await start();
-    await asks();
-    await says("Confirm in your wallet: 25");
-    wallet.sendsFrom = poor;
-    answer();
-    await says("Paid, processing");
-    await execute(service, record);
-    await says("Every step ran exactly once.");
-    await gone("Payment pending");
-    assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
-    assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
-  });
+  test(
+    "the wallet pays from another account: its response ends the request",
+    onlyLong,
+    async () => {
+      await mint(service, poor, 25_000_000n);
+      await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      wallet.sendsFrom = poor;
+      answer();
+      await says("Paid, processing");
+      await execute(service, record);
+      await says("Every step ran exactly once.");
+      await gone("Payment pending");
+      assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
+      assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
+    },
+  );
 
   test("the wallet switches its chain during the request: it pays on no other chain", async () => {
     await start();
@@ -440,18 +452,24 @@ describe("one payment per intention, while the wallet request is open", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("after a reload, a partial payment changes the amount of the request", async () => {
-    await start();
-    await asks();
-    await says("Confirm in your wallet: 25");
-    await page.reload();
-    await stillAsking(page);
-    await mint(service, record.address, 5_000_000n);
-    await says("Reject the request in your wallet");
-    await nothingOffered(page);
-    await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
-    await payButton().waitFor();
-  });
+  test(
+    "after a reload, a partial payment changes the amount of the request",
+    onlyLong,
+    async () => {
+      await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      await page.reload();
+      await stillAsking(page);
+      await mint(service, record.address, 5_000_000n);
+      await says("Reject the request in your wallet");
+      await nothingOffered(page);
+      await page
+        .getByRole("button", { name: "It didn’t go through. Show payment options" })
+        .click();
+      await payButton().waitFor();
+    },
+  );
 });
 
 describe("before a block contains the payment", () => {
@@ -506,7 +524,7 @@ describe("before a block contains the payment", () => {
     await says("Paid, processing");
   });
 
-  test("canceled in the wallet: reports it, and offers payment again", async () => {
+  test("canceled in the wallet: reports it, and offers payment again", onlyLong, async () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
@@ -515,14 +533,18 @@ describe("before a block contains the payment", () => {
     await payButton().waitFor();
   });
 
-  test("replaced by another transaction: reports it, and offers payment again", async () => {
-    await resend({ to: poor, data: "0x" });
-    await says("Your wallet sent a different transaction instead");
-    await page.getByRole("button", { name: "Pay again" }).click();
-    await payButton().waitFor();
-  });
+  test(
+    "replaced by another transaction: reports it, and offers payment again",
+    onlyLong,
+    async () => {
+      await resend({ to: poor, data: "0x" });
+      await says("Your wallet sent a different transaction instead");
+      await page.getByRole("button", { name: "Pay again" }).click();
+      await payButton().waitFor();
+    },
+  );
 
-  test("dropped by the network: reports it after a minute", async () => {
+  test("dropped by the network: reports it after a minute", onlyLong, async () => {
     await page.clock.install();
     await page.reload();
     await says("Payment pending");
@@ -538,26 +560,34 @@ describe("before a block contains the payment", () => {
     await openPayer();
   });
 
-  test("the wallet that sent it is missing: the server confirms the payment", async () => {
-    const other = await page.context().newPage();
-    await other.goto(page.url());
-    await other.getByText("The wallet that sent it isn’t available here").waitFor();
-    assert.equal(await other.locator(".qr").count(), 0);
-    await chain("evm_mine");
-    await other.getByText("Paid, processing").waitFor();
-  });
+  test(
+    "the wallet that sent it is missing: the server confirms the payment",
+    onlyLong,
+    async () => {
+      const other = await page.context().newPage();
+      await other.goto(page.url());
+      await other.getByText("The wallet that sent it isn’t available here").waitFor();
+      assert.equal(await other.locator(".qr").count(), 0);
+      await chain("evm_mine");
+      await other.getByText("Paid, processing").waitFor();
+    },
+  );
 
-  test("the wallet stays on another chain: the service's payments end the wait", async () => {
-    wallet.chainId = 1;
-    await says("Your wallet is on another network, so this page can’t check the payment there.");
-    await chain("evm_mine");
-    await chain("evm_setAutomine", true);
-    await says("Paid, processing");
-    await execute(service, record);
-    await says("Every step ran exactly once.");
-    await gone("Payment pending");
-    await gone("Your wallet is on another network");
-  });
+  test(
+    "the wallet stays on another chain: the service's payments end the wait",
+    onlyLong,
+    async () => {
+      wallet.chainId = 1;
+      await says("Your wallet is on another network, so this page can’t check the payment there.");
+      await chain("evm_mine");
+      await chain("evm_setAutomine", true);
+      await says("Paid, processing");
+      await execute(service, record);
+      await says("Every step ran exactly once.");
+      await gone("Payment pending");
+      await gone("Your wallet is on another network");
+    },
+  );
 
   test("the wallet is temporarily on another chain: says so until it is back", async () => {
     wallet.chainId = 1;
