@@ -175,22 +175,22 @@ describe("examples/shop", () => {
     const field = page.getByLabel("Your address");
     const says = (text: RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
     await page.goto(shopUrl());
-    await says(/No wallet was found/);
+    await says(/No wallet found in this browser/);
     const testWallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address);
     await page.goto(shopUrl());
     const take = () => page.getByRole("button", { name: "Use my Test Wallet account" }).click();
     testWallet.fault = "hides";
     await take();
-    await says(/you declined/);
+    await says(/No address was added/);
     assert.equal(await field.inputValue(), "");
     testWallet.fault = undefined;
     testWallet.account = "0x12";
     await take();
-    await says(/gave no account that can be used/);
+    await says(/didn’t share an account that can be used/);
     assert.equal(await field.inputValue(), "");
     testWallet.account = token.address;
     await take();
-    await says(/is a contract/);
+    await says(/is a smart contract/);
     testWallet.account = payerAccount.address.toLowerCase() as Hex;
     await take();
     await says(/Your wallet address is filled in/);
@@ -274,14 +274,14 @@ describe("examples/shop", () => {
   test(checks, { skip: !isLong && "npm run test:long" }, async () => {
     const [port, at] = [String(await freePort()), String(await freePort())];
     const origin = `http://127.0.0.1:${port}`;
-    const asked = ["--order", `${origin}/orders`, "--form", `refund=${wallet}`];
+    const orders = ["--order", `${origin}/orders`, "--form", `refund=${wallet}`];
     const seen = ["--goods", `${origin}/tickets/{address}`, "--port", at];
     const cli = join(folder, "node_modules/executable-address-shop/try/cli.js");
-    const args = [cli, "try-receiver", `${origin}/webhooks`, ...asked, ...seen];
+    const args = [cli, "try-receiver", `${origin}/webhooks`, ...orders, ...seen];
     const trial = spawn(process.execPath, args);
-    let [score, told] = ["", ""];
+    let [score, report] = ["", ""];
     trial.stdout.on("data", (chunk) => (score += chunk));
-    trial.stderr.on("data", (chunk) => (told += chunk));
+    trial.stderr.on("data", (chunk) => (report += chunk));
     const ended = new Promise((done) => trial.on("close", done));
     const settings = (await says(trial, "WEBHOOK_SECRET=")).matchAll(/(\w+)=(\S+)/g);
     const given = Object.fromEntries([...settings].map(([, name, value]) => [name!, value!]));
@@ -289,9 +289,9 @@ describe("examples/shop", () => {
     await ended;
     await end(tried, "SIGTERM");
     const { percent, slowestMs } = JSON.parse(score);
-    assert.equal(percent, 100, told);
-    // test:long runs one file at a time, so that a time says something.
+    assert.equal(percent, 100, report);
+    // test:long runs one file at a time, so that times are comparable.
     assert.ok(slowestMs <= 200, `${slowestMs} ms to answer`);
-    assert.match(told, /yes {2}answers before its node does/);
+    assert.match(report, /pass {2}responds to the webhook before its node responds/);
   });
 });

@@ -119,7 +119,7 @@ describe("the receipt", () => {
     const times = await page.locator(".timeline li b").allInnerTexts();
     assert.deepEqual(times, [
       "Paid 30.1250 DUSD (30\u202f125\u202f000 base units)",
-      ...["Executed", "As of", "Expires"],
+      ...["Completed", "As of", "Expires"],
     ]);
     await page.context().close();
   });
@@ -152,7 +152,7 @@ describe("the receipt", () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const { rpcUrl } = service.anvil;
-    await page.getByLabel("Endpoints of yours").fill(`${rpcUrl}\nhttp://127.0.0.1:9`);
+    await page.getByLabel("Your RPC endpoints").fill(`${rpcUrl}\nhttp://127.0.0.1:9`);
     await page.getByRole("button", { name: "Check with these endpoints" }).click();
     const status = page.getByRole("status");
     await status.getByText(`${rpcUrl}: has all of these blocks`).waitFor();
@@ -185,7 +185,7 @@ describe("the receipt", () => {
     const asked: string[] = [];
     alone.on("request", (request) => asked.push(request.url()));
     await alone.goto(pathToFileURL(path).href);
-    await alone.getByText("Its calls have run").waitFor();
+    await alone.getByText("Completed. Every step ran exactly once.").waitFor();
     assert.equal(await alone.locator("h1 img").evaluate((img) => img.naturalWidth > 0), true);
     await alone.locator(".flow-picture path").first().waitFor();
     const text = await alone.locator("main").innerText();
@@ -219,7 +219,7 @@ describe("the receipt", () => {
     await page.goto(urlOf("/receipt"));
     const path = join(folder, `receipt-${record.address}.json`);
     await page.getByLabel("Check a receipt from a file").setInputFiles(path);
-    await page.getByText("Its calls have run").waitFor();
+    await page.getByText("Completed. Every step ran exactly once.").waitFor();
     const json = JSON.parse(readFileSync(path, "utf8"));
     json.record.intent.amount = "1";
     writeFileSync(path, JSON.stringify(json));
