@@ -15,6 +15,7 @@ if (process.env.UPDATE_VECTORS) {
     .replace(copies.tipAddress, contracts.periphery.tip.address)
     .replace(copies.conditionsAddress, contracts.periphery.conditions.address)
     .replace(copies.guardsAddress, contracts.periphery.guards.address)
+    .replace(copies.collectorAddress, contracts.periphery.collector.address)
     .replace(copies.initCodePrefix, contracts.initCodePrefix);
   writeFileSync(file, text);
 } else {
@@ -23,6 +24,7 @@ if (process.env.UPDATE_VECTORS) {
     assert.equal(copies.tipAddress, contracts.periphery.tip.address);
     assert.equal(copies.conditionsAddress, contracts.periphery.conditions.address);
     assert.equal(copies.guardsAddress, contracts.periphery.guards.address);
+    assert.equal(copies.collectorAddress, contracts.periphery.collector.address);
     assert.equal(copies.initCodePrefix, contracts.initCodePrefix);
     assert.deepEqual(copies.vaultCodeBytes, contracts.vaultCodeBytes);
     const hashes = vaultCodeHashes(copies.factoryAddress, keccak256);

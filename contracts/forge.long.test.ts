@@ -25,7 +25,7 @@ describe("forge", () => {
     const args = ["test", "--no-match-path", "test/canary/*"];
     const { exitCode, output } = runForge("test", args, runs);
     assert.equal(exitCode, 0, output);
-    assert.match(output, /Ran 26 test suites .* 0 failed, 0 skipped/, output);
+    assert.match(output, /Ran 27 test suites .* 0 failed, 0 skipped/, output);
     const calls = [...output.matchAll(/invariant_\w+\(\) \(runs: \d+, calls: (\d+)/g)];
     assert.equal(calls.length, 4);
     for (const [line, count] of calls) assert.ok(Number(count) >= callsMin, line);

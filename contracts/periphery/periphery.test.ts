@@ -40,8 +40,10 @@ const chain = await openChain();
 after(() => chain.anvil.stop());
 const { client, send } = chain;
 await deployFactory(client);
-for (const { bytecode } of Object.values(periphery)) await deployOnce(client, bytecode);
+const { collector, ...others } = periphery;
+for (const { bytecode } of Object.values(others)) await deployOnce(client, bytecode);
 const token = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
+await deployOnce(client, collector.bytecode);
 const { conditions, guards, outcomeProof } = periphery;
 
 const recovery = "0x00000000000000000000000000000000000c0ffe";
@@ -55,6 +57,18 @@ const call = (target: Address, signature: string, types: string, values: unknown
   names: ["a0", "a0,a1", "a0,a1,a2"][types.split(",").length - 1]!,
   args: encodeAbiParameters(parseAbiParameters(types), values),
 });
+const approval = call(token, "approve(address,uint256)", "address,uint256", [
+  collector.address,
+  amount + 1n,
+]);
+const collection: CallTerms = {
+  target: collector.address,
+  signature: "collect(address,address,uint256,uint256)",
+  names: "token,recipient,least,most",
+  args: encodeAbiParameters(parseAbiParameters("address,address,uint256,uint256"), [
+    ...([token, merchant, amount, amount + 1n] as const),
+  ]),
+};
 const transfer = call(token, "transfer(address,uint256)", "address,uint256", [merchant, amount]);
 const mint = (to: Address, value: bigint) =>
   send(token, encodeFunctionData({ ...demoToken, functionName: "mint", args: [to, value] }));
@@ -111,6 +125,8 @@ describe("what a call beside the factory adds to an execution", () => {
           1n,
         ]),
       ]),
+      // In place of the transfer: an approval and the collection of all that the vault has.
+      collect: (await execute([approval, collection])).gas - plain,
     };
     assert.deepEqual(
       found,

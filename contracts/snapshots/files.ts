@@ -29,7 +29,7 @@ export function snapshotFiles(out: string): Record<string, string> {
 }
 
 /** Contracts of periphery/ that stand on chains; the others are compiled into their users. */
-const peripheryNames = ["Tip", "Conditions", "Guards", "OutcomeProof"] as const;
+const peripheryNames = ["Tip", "Conditions", "Guards", "Collector", "OutcomeProof"] as const;
 
 /** Brought to a chain as the factory is, by anybody: with salt zero. */
 const placed = ({ abi, bytecode, runtime }: Artifact) => ({

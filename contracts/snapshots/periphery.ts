@@ -210,6 +210,125 @@ export const guards = {
   ],
   "bytecode": "0x60808060405234601557610316908161001a8239f35b5f80fdfe60806040526004361015610011575f80fd5b5f3560e01c8063179f3df8146100fd5763c6327ff01461002f575f80fd5b346100f95760607ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffc3601126100f95760043573ffffffffffffffffffffffffffffffffffffffff81168082036100f9576024359173ffffffffffffffffffffffffffffffffffffffff8316928381036100f9576100af90604435926101d6565b908082106100b957005b608493604051937f18db41380000000000000000000000000000000000000000000000000000000085526004850152602484015260448301526064820152fd5b5f80fd5b346100f95760207ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffc3601126100f9576004355a9080821061013a57005b7f9ee5fcf0000000000000000000000000000000000000000000000000000000005f5260045260245260445ffd5b90601f7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0910116810190811067ffffffffffffffff8211176101a957604052565b7f4e487b71000000000000000000000000000000000000000000000000000000005f52604160045260245ffd5b9073ffffffffffffffffffffffffffffffffffffffff821691821561030f575f80916040519373ffffffffffffffffffffffffffffffffffffffff60208601917f70a08231000000000000000000000000000000000000000000000000000000008352169485602482015260248152610250604482610168565b51915afa913d15610307573d9267ffffffffffffffff84116101a957604051936102a260207fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0601f8401160186610168565b84523d5f602086013e5b1580156102fc575b6102ce5750506020818051810103126100f9576020015190565b7f88fccb86000000000000000000000000000000000000000000000000000000005f5260045260245260445ffd5b5060208351106102b4565b6060926102ac565b509050319056"
 } as const;
+export const collector = {
+  "address": "0x3B013CA3158c6Bb23fB7e8B5c332561ec9410B21",
+  "codeHash": "0x60a4fe3ca7a635a63cb425554774c25bf114056092c3e41d80436b7b9ae7ca87",
+  "abi": [
+    {
+      "type": "function",
+      "name": "collect",
+      "inputs": [
+        {
+          "name": "token",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "recipient",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "least",
+          "type": "uint256",
+          "internalType": "uint256"
+        },
+        {
+          "name": "most",
+          "type": "uint256",
+          "internalType": "uint256"
+        }
+      ],
+      "outputs": [],
+      "stateMutability": "nonpayable"
+    },
+    {
+      "type": "error",
+      "name": "BalanceUnknown",
+      "inputs": [
+        {
+          "name": "token",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "holder",
+          "type": "address",
+          "internalType": "address"
+        }
+      ]
+    },
+    {
+      "type": "error",
+      "name": "CollectFailed",
+      "inputs": [
+        {
+          "name": "token",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "recipient",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "amount",
+          "type": "uint256",
+          "internalType": "uint256"
+        }
+      ]
+    },
+    {
+      "type": "error",
+      "name": "TooLittle",
+      "inputs": [
+        {
+          "name": "token",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "least",
+          "type": "uint256",
+          "internalType": "uint256"
+        },
+        {
+          "name": "found",
+          "type": "uint256",
+          "internalType": "uint256"
+        }
+      ]
+    },
+    {
+      "type": "error",
+      "name": "TooLittleArrived",
+      "inputs": [
+        {
+          "name": "token",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "recipient",
+          "type": "address",
+          "internalType": "address"
+        },
+        {
+          "name": "least",
+          "type": "uint256",
+          "internalType": "uint256"
+        },
+        {
+          "name": "found",
+          "type": "uint256",
+          "internalType": "uint256"
+        }
+      ]
+    }
+  ],
+  "bytecode": "0x6080806040523460155761045d908161001a8239f35b5f80fdfe60806040526004361015610011575f80fd5b5f3560e01c6301b0c64914610024575f80fd5b346102725760807ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffc3601126102725760043573ffffffffffffffffffffffffffffffffffffffff81168082036102725760243573ffffffffffffffffffffffffffffffffffffffff8116928382036102725760443591606435916100a8338261037d565b928084116102aa575b50838310610276576100c3828261037d565b925f8060405160208101907f23b872dd0000000000000000000000000000000000000000000000000000000082523360248201528a60448201528460648201526101376084828003017fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe081018352826102b2565b519082865af1610145610320565b90815191821592831561023d575b505015908115610234575b5061020157509061016e9161037d565b90808211156101f85781039081116101cb57905b80821061018b57005b608493604051937f122a90120000000000000000000000000000000000000000000000000000000085526004850152602484015260448301526064820152fd5b7f4e487b71000000000000000000000000000000000000000000000000000000005f52601160045260245ffd5b50505f90610182565b86867fc9b1bc3c000000000000000000000000000000000000000000000000000000005f5260045260245260445260645ffd5b9050155f61015e565b9091925060208110159182610257575b5050905f80610153565b60208181019350918101031261027257516001145f8061024d565b5f80fd5b5050917fe4889ffe000000000000000000000000000000000000000000000000000000005f5260045260245260445260645ffd5b92505f6100b1565b90601f7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0910116810190811067ffffffffffffffff8211176102f357604052565b7f4e487b71000000000000000000000000000000000000000000000000000000005f52604160045260245ffd5b3d15610378573d9067ffffffffffffffff82116102f3576040519161036d60207fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0601f84011601846102b2565b82523d5f602084013e565b606090565b905f806040519273ffffffffffffffffffffffffffffffffffffffff60208501917f70a082310000000000000000000000000000000000000000000000000000000083521693846024820152602481526103d86044826102b2565b5190855afa916103e6610320565b92158015610452575b61040d57505060208151918180820193849201010312610272575190565b73ffffffffffffffffffffffffffffffffffffffff907f88fccb86000000000000000000000000000000000000000000000000000000005f521660045260245260445ffd5b5060208351106103ef56"
+} as const;
 export const outcomeProof = {
   "address": "0x45dd7Ad56A0C4dB4F87B9C0fca6cB6638a27403c",
   "codeHash": "0xc48d26194878b24e0bdd3577e837b1e151b96b9a8d4e5c60b3d4f5025155a2e3",

@@ -54,7 +54,7 @@ describe("chain bring", () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
     const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
-    assert.deepEqual(missing, ["conditions", "guards", "outcomeProof", "tip"]);
+    assert.deepEqual(missing, ["collector", "conditions", "guards", "outcomeProof", "tip"]);
   });
 
   test("brings deployer, factory and what is beside it to a chain that has none", async () => {

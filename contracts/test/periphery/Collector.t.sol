@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Collector} from "../../periphery/Collector.sol";
+import {Call, Intent, IPaymentFactory} from "../../src/IPaymentFactory.sol";
+import {Fixture} from "../Fixture.sol";
+import {PlainToken} from "../tokens/PlainToken.sol";
+import {FalseToken, FeeToken, HalfToken, SilentToken} from "../tokens/OddTokens.sol";
+import {vm} from "../Vm.sol";
+
+/// @dev Amounts are of a token with six decimals: 25 with a tolerance of 1 %.
+contract CollectorTest is Fixture {
+    uint256 private constant MOST = 25_000_000;
+    uint256 private constant LEAST = 24_750_000;
+
+    Collector private collector = new Collector();
+
+    function test_TooLittle_whereTheCallerHasLess(uint256 held) public {
+        held = bounded(held, 0, LEAST - 1);
+        token.mint(address(this), held);
+        token.approve(address(collector), MOST);
+        refused(
+            address(token),
+            abi.encodeWithSelector(Collector.TooLittle.selector, address(token), LEAST, held)
+        );
+        equal(token.balanceOf(address(this)), held, "kept");
+    }
+
+    function test_TooLittle_whereMostIsBelowLeast() public {
+        token.mint(address(this), MOST);
+        token.approve(address(collector), MOST);
+        vm.expectRevert(
+            abi.encodeWithSelector(Collector.TooLittle.selector, address(token), LEAST, LEAST - 1)
+        );
+        collector.collect(address(token), MERCHANT, LEAST, LEAST - 1);
+    }
+
+    function test_TooLittleArrived_whereTheTokenKeepsAFee() public {
+        FeeToken fee = new FeeToken();
+        fee.mint(address(this), LEAST);
+        fee.approve(address(collector), MOST);
+        uint256 arrives = LEAST - LEAST / 100;
+        refused(address(fee), arrived(address(fee), MERCHANT, arrives));
+
+        HalfToken half = new HalfToken();
+        half.mint(address(this), MOST);
+        half.approve(address(collector), MOST);
+        refused(address(half), arrived(address(half), MERCHANT, MOST / 2));
+        equal(half.balanceOf(address(this)), MOST, "all or nothing");
+    }
+
+    function test_TooLittleArrived_whereTheRecipientIsTheCaller() public {
+        token.mint(address(this), MOST);
+        token.approve(address(collector), MOST);
+        vm.expectRevert(arrived(address(token), address(this), 0));
+        collector.collect(address(token), address(this), LEAST, MOST);
+    }
+
+    function test_CollectFailed_whereTheTokenRefuses() public {
+        FalseToken answersFalse = new FalseToken();
+        answersFalse.mint(address(this), MOST);
+        refused(address(answersFalse), failed(address(answersFalse)));
+
+        token.mint(address(this), MOST);
+        refused(address(token), failed(address(token)));
+
+        SilentToken silent = new SilentToken();
+        silent.mint(address(this), MOST);
+        refused(address(silent), failed(address(silent)));
+    }
+
+    function test_CollectFailed_whereTheAnswerIsNotTrue(uint256 word, uint256 size) public {
+        OddAnswer odd = new OddAnswer();
+        odd.set(abi.encode(word == 1 ? 0 : word), 32);
+        refused(address(odd), failed(address(odd)));
+        odd.set(abi.encode(1), bounded(size, 1, 31));
+        refused(address(odd), failed(address(odd)));
+    }
+
+    function test_BalanceUnknown_withoutAToken() public {
+        bytes memory reason =
+            abi.encodeWithSelector(Collector.BalanceUnknown.selector, STRANGER, address(this));
+        refused(STRANGER, reason);
+    }
+
+    /// @dev An approval of one account is of no use to anyone else.
+    function test_TooLittle_whereAnotherApproved() public {
+        token.mint(MERCHANT, MOST);
+        vm.prank(MERCHANT);
+        token.approve(address(collector), MOST);
+        refused(
+            address(token),
+            abi.encodeWithSelector(Collector.TooLittle.selector, address(token), LEAST, 0)
+        );
+        equal(token.balanceOf(MERCHANT), MOST, "kept");
+    }
+
+    function test_collect_movesTheBalanceUpToMost(uint256 held) public {
+        held = bounded(held, LEAST, type(uint128).max);
+        token.mint(address(this), held);
+        token.approve(address(collector), MOST);
+        collector.collect(address(token), MERCHANT, LEAST, MOST);
+        uint256 moved = held < MOST ? held : MOST;
+        equal(token.balanceOf(MERCHANT), moved, "moved");
+        equal(token.balanceOf(address(this)), held - moved, "the rest");
+        equal(token.balanceOf(address(collector)), 0, "keeps none");
+    }
+
+    function test_collect_aTokenThatReturnsNothing() public {
+        SilentToken silent = new SilentToken();
+        silent.mint(address(this), LEAST);
+        silent.approve(address(collector), MOST);
+        collector.collect(address(silent), MERCHANT, LEAST, MOST);
+        equal(silent.balanceOf(MERCHANT), LEAST, "moved");
+    }
+
+    function test_collect_aFeeWithinTheTolerance() public {
+        FeeToken fee = new FeeToken();
+        fee.mint(address(this), MOST);
+        fee.approve(address(collector), MOST);
+        collector.collect(address(fee), MERCHANT, LEAST, MOST);
+        equal(fee.balanceOf(MERCHANT), LEAST, "a fee of 1 %");
+    }
+
+    function test_Underfunded_whereAnIntentHasLess() public {
+        Intent memory intent = tolerant();
+        address vault = funded(intent, 24_700_000);
+        vm.expectRevert(
+            abi.encodeWithSelector(IPaymentFactory.Underfunded.selector, vault, LEAST, 24_700_000)
+        );
+        factory.execute(intent);
+    }
+
+    function test_execute_forwardsAShortPayment() public {
+        Intent memory intent = tolerant();
+        address vault = funded(intent, 24_900_000);
+        factory.execute(intent);
+        equal(token.balanceOf(MERCHANT), 24_900_000, "all of it");
+        equal(token.balanceOf(vault), 0, "nothing is left");
+    }
+
+    function test_execute_leavesTheSurplusToRecovery() public {
+        Intent memory intent = tolerant();
+        address vault = funded(intent, 26_000_000);
+        factory.execute(intent);
+        equal(token.balanceOf(MERCHANT), MOST, "the price");
+        equal(token.balanceOf(vault), 1_000_000, "the surplus");
+        address[] memory tokens = new address[](1);
+        tokens[0] = address(token);
+        factory.recover(intent, tokens);
+        equal(token.balanceOf(RECOVERY), 1_000_000, "returned");
+    }
+
+    /// @dev Pays the merchant from LEAST to MOST.
+    function tolerant() private returns (Intent memory intent) {
+        Call[] memory calls = new Call[](2);
+        calls[0] = approveCall(address(token), address(collector), MOST);
+        calls[1] = Call(
+            address(collector),
+            "collect(address,address,uint256,uint256)",
+            "token,recipient,least,most",
+            abi.encode(address(token), MERCHANT, LEAST, MOST)
+        );
+        intent = intentOf(calls);
+        intent.amount = LEAST;
+    }
+
+    function failed(address asked) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(Collector.CollectFailed.selector, asked, MERCHANT, MOST);
+    }
+
+    function arrived(address asked, address to, uint256 found)
+        private
+        pure
+        returns (bytes memory)
+    {
+        return abi.encodeWithSelector(Collector.TooLittleArrived.selector, asked, to, LEAST, found);
+    }
+
+    function refused(address asked, bytes memory reason) private {
+        vm.expectRevert(reason);
+        collector.collect(asked, MERCHANT, LEAST, MOST);
+    }
+}
+
+/// @dev Has plenty for everyone, and answers transferFrom with some bytes of its own.
+contract OddAnswer {
+    bytes private answer;
+    uint256 private size;
+
+    function set(bytes memory given, uint256 bytesOfIt) external {
+        (answer, size) = (given, bytesOfIt);
+    }
+
+    function balanceOf(address) external pure returns (uint256) {
+        return 1e30;
+    }
+
+    fallback() external {
+        (bytes memory given, uint256 length) = (answer, size);
+        assembly {
+            return(add(given, 32), length)
+        }
+    }
+}
