@@ -12,6 +12,12 @@ export {
   rescueSelector,
 } from "./calldata/calldata.ts";
 export {
+  askedAmount,
+  type Collection,
+  collectionOf,
+  payWithTolerance,
+} from "./calldata/collection.ts";
+export {
   type DecodedCall,
   decodeExecutions,
   encodeCall,
@@ -28,6 +34,7 @@ export {
   tipOf,
 } from "./calldata/periphery.ts";
 export {
+  collectorAddress,
   conditionsAddress,
   factoryAddress,
   guardsAddress,

@@ -1,6 +1,6 @@
 // Finds hazards in an intent that a payer should see before paying.
 
-import { findCautions, type Intent } from "executable-address";
+import { collectorAddress, findCautions, type Intent } from "executable-address";
 import { hasHidden } from "executable-address/payment";
 import { isSame } from "executable-address/status";
 import { splitFunction, writeSignature } from "./function.ts";
@@ -70,6 +70,8 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
 }
 
 const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
+  // The Collector moves only tokens of its caller, so nobody else can use the rest.
+  if (isSame(args[0] ?? "", collectorAddress)) return undefined;
   const at = {
     "approve(address,uint256)": 1,
     "increaseAllowance(address,uint256)": 1,

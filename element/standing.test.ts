@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { type Call, type Hex, payWithTolerance } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { AddressState, ServiceStatus, WrongToken } from "executable-address/status";
 import { decideStanding, findWrongTokens } from "./standing.ts";
 
 const now = 1_800_000_000;
-const intent = { amount: "25", expirationTimestamp: now + 3600 };
+const token: Hex = `0x${"11".repeat(20)}`;
+const intent = { token, amount: "25", calls: [] as Call[], expirationTimestamp: now + 3600 };
 const statusOf = (state: AddressState, more: Partial<ServiceStatus> = {}) =>
   ({ state, balance: "0", executor: null, ...more }) as ServiceStatus;
 const simulation = (outcome: string, reason: string | null = null) =>
@@ -169,4 +171,23 @@ describe("what pages say about look-alikes", () => {
     assert.deepEqual(names({ name: "\u202e" }), [["USDC.e", "25 USDC.e"]]);
     assert.deepEqual(names({ symbol: "U".repeat(21) }), [[wrong.token, `25 ${wrong.token}`]]);
   });
+});
+
+describe("an address that takes 100 and accepts 99", () => {
+  const tolerant = {
+    ...payWithTolerance({ token, recipient: token, least: 99n, most: 100n }),
+    expirationTimestamp: now + 3600,
+  };
+  const owedOf = (state: AddressState, balance: string) => {
+    const status = statusOf(state, { balance });
+    const news = { status, isStale: false, chainSeconds: () => now, silentSeconds: () => 0 };
+    return decideStanding(tolerant, news, undefined, now).owed;
+  };
+
+  test("asks for 100, and after a first payment for the rest of 100", () => {
+    assert.equal(owedOf("unfunded", "0"), "100");
+    assert.equal(owedOf("partially_funded", "98"), "2");
+  });
+
+  test("asks for nothing more with 99", () => assert.equal(owedOf("funded", "99"), "0"));
 });

@@ -1,7 +1,7 @@
 // Decides the state that a payer sees, on every page. A payment that cannot execute is not offered,
 // and a received payment that cannot execute is never shown as good.
 
-import type { Intent } from "executable-address";
+import { askedAmount, type Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { formatUnits, isName, owed } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
@@ -45,10 +45,11 @@ const soonSeconds = 10 * 60;
 /** After this time without an update, the last status may be outdated. */
 const silentSecondsMax = 60;
 
+type Paid = Pick<Intent, "token" | "amount" | "calls">;
 type Known = Pick<News, "status" | "isStale" | "chainSeconds" | "silentSeconds">;
 
 export function decideStanding(
-  intent: Pick<Intent, "amount" | "expirationTimestamp">,
+  intent: Paid & Pick<Intent, "expirationTimestamp">,
   { status, isStale, chainSeconds, silentSeconds }: Known,
   simulation: Simulation | undefined,
   deviceSeconds: number,
@@ -83,12 +84,16 @@ export function decideStanding(
   return {
     state,
     doubts,
-    owed: owed(intent.amount, status?.balance ?? "0"),
+    owed: owedTo(intent, status?.balance ?? "0"),
     reason: fails?.reason ?? (isGivenUp ? (executor?.reason ?? null) : null),
     failedCall: fails?.failedCall ?? null,
     secondsLeft,
   };
 }
+
+/** Nothing once the calls can run, also if they accept less than a payer is asked for. */
+const owedTo = (intent: Paid, balance: string): string =>
+  owed(intent.amount, balance) === "0" ? "0" : owed(askedAmount(intent), balance);
 
 export type WrongTokenNews = {
   token: WrongToken["token"];

@@ -1,6 +1,6 @@
 // Draws the element with DOM nodes: no inline code or styles, and no text is parsed as markup.
 
-import type { Hex } from "executable-address";
+import { askedAmount, type Hex } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
 import { coversPayment, findHazards } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
@@ -43,7 +43,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const { lookedUp, standing, isSilent, words, page, wallet } = drawing;
   const { record, token } = lookedUp;
   const { address, intent } = record;
-  const units = standing.state === "partly" ? standing.owed : intent.amount;
+  const units = standing.state === "partly" ? standing.owed : askedAmount(intent);
   const amount = sayAmount(units, lookedUp, words);
   const chain = sayChain(lookedUp, words);
   const [doubt] = standing.doubts;

@@ -1,6 +1,6 @@
 // Complete code examples for this server, chain, and account.
 
-import type { Hex } from "executable-address";
+import { type Hex, payWithTolerance } from "executable-address";
 import type { Sample } from "./parts/snippet.tsx";
 
 /** A payment that forwards an amount of a token to a receiver. */
@@ -9,6 +9,8 @@ export type SimplePayment = {
   token: Hex;
   /** In base units. */
   amount: string;
+  /** The least amount that is accepted, in base units, if it is less than `amount`. */
+  least?: string | undefined;
   receiver: string;
   /** Receives late and excess payments. */
   recovery: string;
@@ -16,20 +18,31 @@ export type SimplePayment = {
 };
 
 /** Returns an intent for create, which draws the salt. */
-export const makeIntent = ({ receiver, recovery, ...payment }: SimplePayment) => ({
-  chainId: payment.chainId,
-  token: payment.token,
-  amount: payment.amount,
-  calls: [
-    {
-      target: payment.token,
-      function: "transfer(address to, uint256 amount)",
-      args: [receiver, payment.amount],
-    },
-  ],
-  expirationTimestamp: payment.expirationTimestamp,
+export const makeIntent = ({ chainId, recovery, expirationTimestamp, ...paid }: SimplePayment) => ({
+  chainId,
+  ...partsOf(paid),
+  expirationTimestamp,
   recovery,
 });
+
+/** Returns a transfer, or the calls that forward what arrived if less is accepted. */
+function partsOf({
+  token,
+  amount,
+  least,
+  receiver,
+}: Pick<SimplePayment, "token" | "amount" | "least" | "receiver">) {
+  if (least) {
+    const recipient = receiver as Hex;
+    return payWithTolerance({ token, recipient, least: BigInt(least), most: BigInt(amount) });
+  }
+  const transfer = {
+    target: token,
+    function: "transfer(address to, uint256 amount)",
+    args: [receiver, amount],
+  };
+  return { token, amount, calls: [transfer] };
+}
 
 type SampleInput = {
   apiBase: string;

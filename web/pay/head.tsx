@@ -1,3 +1,4 @@
+import { askedAmount } from "executable-address";
 import {
   findStateWord,
   formatUnits,
@@ -34,7 +35,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const { say } = useSpeech();
   const isPartly = standing.state === "partly";
   const isPayable = !isOver(standing) && standing.owed !== "0";
-  const amount = sayAmount(isPartly ? standing.owed : intent.amount);
+  const amount = sayAmount(isPartly ? standing.owed : askedAmount(intent));
   const shop = useShop();
   const payee = facts.asker ?? facts.labels[record.address.toLowerCase()];
   useEffect(() => {
@@ -70,7 +71,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
             <Said
               as="received"
               received={formatUnits(news.status!.balance, token?.decimals ?? 0)}
-              amount={sayAmount(intent.amount)}
+              amount={sayAmount(askedAmount(intent))}
             />
           </span>
         )}

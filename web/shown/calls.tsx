@@ -1,10 +1,10 @@
-import { type Call, type Hex, requirementOf, tipOf } from "executable-address";
+import { type Call, collectionOf, type Hex, requirementOf, tipOf } from "executable-address";
 import { findHazards, isSame, splitFunction, type Token } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "./about.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
 import { InertText } from "./inert-text.tsx";
-import { findToken, sayCall, sayRequirement, sayTip } from "./reading.ts";
+import { findToken, sayCall, sayCollection, sayRequirement, sayTip } from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
@@ -54,13 +54,16 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   const { say } = useSpeech();
   const token = findToken(record.intent, chains, call.target);
   const tip = tipOf(call);
+  const collected = collectionOf(call);
   const required = requirementOf(call);
   const tokenOf = (address: Hex) => findToken(record.intent, chains, address);
   const sentence = tip
     ? sayTip(tip, tokenOf(tip.token), say)
-    : required
-      ? sayRequirement(required, tokenOf, say)
-      : sayCall(call, token, say);
+    : collected
+      ? sayCollection(collected, tokenOf(collected.token), say)
+      : required
+        ? sayRequirement(required, tokenOf, say)
+        : sayCall(call, token, say);
   const { name, parameters } = splitFunction(call.function);
   const label = facts.labels[call.target.toLowerCase()];
   const code = (

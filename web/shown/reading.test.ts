@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   type Call,
+  collectionOf,
+  collectorAddress,
   type Hex,
   type Intent,
   makeRecord,
+  payWithTolerance,
   requireBalance,
   requireClosed,
   requireExecuted,
@@ -27,6 +30,7 @@ import {
   findToken,
   sayAmount,
   sayCall,
+  sayCollection,
   sayIntent,
   sayParty,
   sayRequirement,
@@ -149,6 +153,21 @@ describe("the description of a call", () => {
     );
     const record = makeRecord(intentOf(approve("1"), tip));
     assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the tip contract");
+  });
+
+  test("describes a payment with a tolerance with its bounds and recipient", () => {
+    const recipient: Hex = "0x1111111111111111111111111111111111111111";
+    const paid = { token, recipient, least: 24_750_000n, most: 25_000_000n };
+    const parts = payWithTolerance(paid);
+    assert.deepEqual(sayCollection(collectionOf(parts.calls[1]!)!, usdc, say), {
+      as: "callCollects",
+      values: { least: "24.75 USDC", most: "25 USDC", to: { address: recipient } },
+    });
+    const intent = { ...intentOf(...parts.calls), amount: parts.amount };
+    assert.deepEqual(titles(intent), [], "the approval above the amount is harmless");
+    assert.equal(sayIntent(intent, chains, say).as, "sumCollect");
+    const record = makeRecord(intent);
+    assert.match(sayParty(collectorAddress, record, {}, say)!, /tolerance/);
   });
 
   test("describes a requirement with its address, token, and amount", () => {

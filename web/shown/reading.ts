@@ -4,6 +4,9 @@
 import {
   type AddressRecord,
   type Call,
+  type Collection,
+  collectionOf,
+  collectorAddress,
   conditionsAddress,
   guardsAddress,
   type Hex,
@@ -61,6 +64,7 @@ export function sayParty(
   if (isSame(address, tipAddress)) return say("partyTip");
   if (isSame(address, conditionsAddress)) return say("partyConditions");
   if (isSame(address, guardsAddress)) return say("partyGuards");
+  if (isSame(address, collectorAddress)) return say("partyCollector");
   return labels[address.toLowerCase()];
 }
 
@@ -103,6 +107,20 @@ export function sayCall(call: Call, token: Token | undefined, say: Say): Sentenc
       return undefined;
   }
 }
+
+/** @param token the token of the payment, if it is listed */
+export const sayCollection = (
+  { least, most, recipient }: Collection,
+  token: Token | undefined,
+  say: Say,
+): Sentence => ({
+  as: "callCollects",
+  values: {
+    least: sayAmount(`${least}`, token, say),
+    most: sayAmount(`${most}`, token, say),
+    to: { address: recipient },
+  },
+});
 
 /** @param token the token of the tip, if it is listed */
 export const sayTip = ({ amount }: Tip, token: Token | undefined, say: Say): Sentence => ({
@@ -157,6 +175,12 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   if (intent.calls.length === 1)
     return { as: "sumOneCall", values: { party: { address: first!.target } } };
   const isApproval = isOf("approve(address,uint256)")(first!);
+  const collected = second && intent.calls.length === 2 ? collectionOf(second) : undefined;
+  if (collected && isApproval && isSame(collected.token, intent.token)) {
+    const { least, most, recipient } = collected;
+    const values = { least: amountOf(`${least}`), most: amountOf(`${most}`) };
+    return { as: "sumCollect", values: { ...values, party: { address: recipient } } };
+  }
   const isPlainCall =
     intent.calls.length === 2 && isApproval && isSame(first!.args[0]!, second!.target);
   if (isPlainCall) {

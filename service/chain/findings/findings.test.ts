@@ -3,9 +3,16 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { AddressRecord, Call, Hex, Intent } from "executable-address";
+import {
+  type AddressRecord,
+  type Call,
+  type Hex,
+  type Intent,
+  payWithTolerance,
+} from "executable-address";
 import { type Finding, type FindingCode, findingCodes } from "executable-address/client";
-import { deterministicDeployer } from "executable-address-contracts";
+import { deterministicDeployer, periphery } from "executable-address-contracts";
+import { deployOnce } from "executable-address-contracts/deploy";
 import { concat, encodeFunctionData, getContractAddress, parseAbi, toHex } from "viem";
 import { type Manner, NodeError } from "../../testing/chain/node.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
@@ -381,6 +388,13 @@ describe("findings", () => {
       await payAndExecute(innocent);
     });
   }
+
+  test("an approval of the Collector is no finding: only the address can use it", async () => {
+    await deployOnce(world.client, periphery.collector.bytecode);
+    const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
+    const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
+    assert.deepEqual(await check(await record(parts)), []);
+  });
 
   test("target_may_change where a target can pause, which is no finding", async () => {
     const pausing = await fiat();

@@ -1,9 +1,15 @@
 // Finds where the calls fail, and what they leave behind: money at the address, and allowances
 // whose spender can take what comes to the address later, before it goes to recovery.
 
-import { encodeExecution, type Hex, toHex, zeroAddress } from "executable-address";
+import {
+  collectorAddress,
+  encodeExecution,
+  type Hex,
+  toHex,
+  zeroAddress,
+} from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
-import type { BlockReference, StatusSubject } from "executable-address/status";
+import { type BlockReference, isSame, type StatusSubject } from "executable-address/status";
 import { hexToBigInt, size } from "viem/utils";
 import { encodeViewCall, type StateOverrides } from "../rpc/call-at.ts";
 import { callGas } from "../simulation/meter.ts";
@@ -91,8 +97,9 @@ const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;
 function givenIn({ intent }: StatusSubject): Given[] {
   const found = new Map<string, Given>();
   intent.calls.forEach(({ target, function: text, args }, at) => {
-    if (!giving.test(text)) return;
     const spender = args[0] as Hex;
+    // The Collector moves only tokens of its caller, so nobody else can use the rest.
+    if (!giving.test(text) || isSame(spender, collectorAddress)) return;
     found.set(`${target}${spender}`, { at, token: target, spender });
   });
   return [...found.values()];

@@ -30,6 +30,7 @@ type Draft = {
   owner: Owner | "";
   recovery: string;
   span: string;
+  acceptsLess: boolean;
 };
 
 type Choice = { id: string; chain: Config["chains"][number]; token: Token; name: string };
@@ -52,8 +53,13 @@ function makePayment(draft: Draft, choice: Choice | undefined, amount: string | 
   const { seconds } = spans[Number(draft.span)]!;
   const expirationTimestamp = Math.floor(Date.now() / 1000) + seconds;
   const { chainId } = choice.chain;
-  return { chainId, token: choice.token.address, amount, receiver, recovery, expirationTimestamp };
+  const token = choice.token.address;
+  const least = draft.acceptsLess ? leastOf(BigInt(amount)) : undefined;
+  return { chainId, token, amount, least, receiver, recovery, expirationTimestamp };
 }
+
+/** One percent less, rounded up; an amount below 100 base units has no tolerance. */
+const leastOf = (amount: bigint) => `${amount - amount / 100n}`;
 
 type Typed = { target: { value: string } };
 
@@ -74,14 +80,17 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   }));
   const [draft, setDraft] = useState<Draft>({
     ...{ at: "0", amount: "", receiver: "", owner: "", recovery: "", span: "1" },
+    acceptsLess: false,
   });
   const [reference, setReference] = useState("");
   const choice = choices[Number(draft.at)];
   const units = choice && parseUnits(draft.amount, choice.token.decimals);
-  const change = (name: keyof Draft) => (event: Typed) => {
-    setDraft({ ...draft, [name]: event.target.value });
+  const update = (next: Draft) => {
+    setDraft(next);
     onChange();
   };
+  const change = (name: keyof Draft) => (event: Typed) =>
+    update({ ...draft, [name]: event.target.value });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const payment = makePayment(draft, choice, units);
@@ -105,6 +114,10 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
         placeholder="0x…"
         required
         hint={say("whoReceivesHint")}
+      />
+      <ToleranceField
+        checked={draft.acceptsLess}
+        onChange={(acceptsLess) => update({ ...draft, acceptsLess })}
       />
       <OwnerField draft={draft} change={change} />
       <div className="grid gap-4 sm:grid-cols-2">
@@ -148,6 +161,26 @@ function AmountField({ value, decimals, onChange }: AmountProps) {
       required
       error={isFault ? say("amountFault", { n: decimals }) : undefined}
     />
+  );
+}
+
+type ToleranceProps = { checked: boolean; onChange: (checked: boolean) => void };
+
+function ToleranceField({ checked, onChange }: ToleranceProps) {
+  const { say } = useSpeech();
+  return (
+    <label className="flex items-start gap-3">
+      <input
+        type="checkbox"
+        className="mt-1"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <span>
+        <span className="block font-medium">{say("acceptLess")}</span>
+        <span className="block text-sm text-soft">{say("acceptLessHint")}</span>
+      </span>
+    </label>
   );
 }
 
