@@ -52,7 +52,7 @@ describe("launch refuses", () => {
     writeFileSync(file, JSON.stringify([{ ...listed, maxFeePerGas: `${parseGwei("0.5")}` }]));
     await assert.rejects(
       run(chain).done,
-      /gas costs .* gwei now, and maxFeePerGas .* is 0\.5 gwei/,
+      /gas costs .* gwei now, above the chain's maxFeePerGas of 0\.5 gwei/,
     );
     assert.equal(await countSent(chain), 0);
     assert.equal(existsSync(chain.config.dataDirectory), false);
@@ -66,7 +66,7 @@ describe("launch refuses", () => {
     writeFileSync(journalPath(chain), JSON.stringify({ ...state, wallet: other }));
     await assert.rejects(
       run(chain).done,
-      new RegExp(`by the wallet ${other}, and the key is of ${chain.wallet}`),
+      new RegExp(`by the wallet ${other}, but the key belongs to ${chain.wallet}`),
     );
   });
 });
@@ -81,7 +81,7 @@ describe("--resume --dry-run", () => {
     const planned = await done;
     assert.ok("cost" in planned);
     assert.deepEqual(planned.cost.steps, [], "nothing is left");
-    assert.match(lines.join("\n"), /contracts +all there\n.*, executed\n +receipt +\//);
+    assert.match(lines.join("\n"), /contracts +all deployed\n.*, executed\n +receipt +\//);
     assert.equal(await countSent(chain), sent);
     assert.equal(readFileSync(journalPath(chain), "utf8"), journal);
   });
