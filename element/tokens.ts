@@ -25,11 +25,18 @@ export const knownTokens: readonly (KnownToken & { addresses: Readonly<Record<nu
       1: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
       10: "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85",
       137: "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+      480: "0x79A02482A880bCE3F13e09Da970dC34db4CD24d1",
+      4801: "0x66145f38cBAC35Ca6F1Dfb4914dF98F1614aeA88",
       8453: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
       42161: "0xaf88d065e77c8cC2239327C5EDb3A432268e5831",
+      43113: "0x5425890298aed601595a70AB815c96711a31Bc65",
       43114: "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E",
+      57073: "0x2D270e6886d130D724215A266106e6832161EAEd",
+      80002: "0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582",
       84532: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+      763373: "0xFabab97dCE620294D2B0b0e46C68964e326300Ac",
       11155111: "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+      11155420: "0x5fd84259d66Cd46123540766Be93DFE6D43130D7",
     },
   },
   {
@@ -78,6 +85,7 @@ export const knownTokens: readonly (KnownToken & { addresses: Readonly<Record<nu
     addresses: {
       10: "0x01bFF41798a0BcF287b996046Ca68b395DbC1071",
       42161: "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
+      57073: "0x0200C29006150606B650577BBE7B6248F58470c1",
     },
   },
 ];
@@ -87,9 +95,11 @@ export const coins: Readonly<Record<number, string>> = {
   1: "ETH",
   10: "ETH",
   137: "POL",
+  480: "ETH",
   8453: "ETH",
   42161: "ETH",
   43114: "AVAX",
+  57073: "ETH",
 };
 
 /** The decimals of the native coin, which are the same on every listed chain. */

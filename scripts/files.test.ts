@@ -31,7 +31,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   "contracts/index.ts": "the exports of the package",
   "contracts/mine/search.ts": "the search for the factory's salt, which a test runs alone",
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
-  "scripts/tree.ts": "the files that each test of the layout reads",
   "service/chain/admin.ts": "an operator's commands, as in each room",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/lookup/lookup.ts": "a route of the API",

@@ -36,13 +36,13 @@ describe("the web build", () => {
   });
   after(() => rmSync(dist, { recursive: true }));
 
-  test("has the pinned sizes: the payment page below 66 kB, the dashboard below 85 kB", () => {
+  test("has the pinned sizes: the payment page below 67 kB, the dashboard below 85 kB", () => {
     const found = {
       dashboard: gzipBytes(scriptsOf("index.html")),
       page: gzipBytes(scriptsOf("pay.html")),
       receipt: gzipBytes(["receipt.js"]),
     };
-    assert.ok(found.dashboard < 85_000 && found.page < 66_000, JSON.stringify(found));
+    assert.ok(found.dashboard < 85_000 && found.page < 67_000, JSON.stringify(found));
     for (const [name, bytes] of Object.entries(pinned))
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 300, JSON.stringify(found));
   });
@@ -83,4 +83,4 @@ describe("the web build", () => {
 });
 
 /** Gzipped bytes of the scripts, with a tolerance of 300. */
-const pinned = { dashboard: 77_500, page: 65_360, receipt: 41_400 };
+const pinned = { dashboard: 78_300, page: 66_060, receipt: 41_700 };

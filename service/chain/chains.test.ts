@@ -119,7 +119,7 @@ describe("the chains we ship", () => {
   });
 
   test("say in their name that they are for testing, where they are", () => {
-    const testing = [11_155_111, 84_532];
+    const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name } of shipped)
       assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
     for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));

@@ -77,9 +77,11 @@ const rpcUrls: Readonly<Record<number, string>> = {
   1: "https://ethereum-rpc.publicnode.com",
   10: "https://mainnet.optimism.io",
   137: "https://polygon-rpc.com",
+  480: "https://worldchain-mainnet.g.alchemy.com/public",
   8453: "https://mainnet.base.org",
   42161: "https://arb1.arbitrum.io/rpc",
   43114: "https://api.avax.network/ext/bc/C/rpc",
+  57073: "https://rpc-gel.inkonchain.com",
 };
 
 function findKnownChain(chainId: number): Facts["walletChain"] {

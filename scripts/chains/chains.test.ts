@@ -1,0 +1,87 @@
+// The chains that we ship have the IDs, tokens, and decimals that packages of others state.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { type Chain, readChains } from "../../service/chain/chains.ts";
+import { root } from "../tree.ts";
+import { chosen, unlisted } from "./choices.ts";
+import { generateChains, generateSources, packageFacts } from "./generate.ts";
+
+const path = join(root, "service/chains.json");
+const shipped: Chain[] = readChains(path);
+const { tokens, chains } = packageFacts;
+const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
+
+/** Every address in the file that differs from each package's, in words. */
+function differencesOf(listed: readonly Chain[]): string[] {
+  return listed.flatMap(({ chainId, ...chain }) =>
+    [...chain.tokens, ...chain.lookalikes].flatMap(({ symbol, address, decimals }) => {
+      const same = tokens.filter(
+        (token) =>
+          token.chainId === chainId && token.address.toLowerCase() === address.toLowerCase(),
+      );
+      const what = `${symbol} of chain ${chainId}`;
+      if (same.length === 0) return [`no package has ${what} at ${address}`];
+      const other = same.find((token) => token.decimals !== decimals);
+      return other ? [`${other.from} states ${other.decimals} decimals for ${what}`] : [];
+    }),
+  );
+}
+
+describe("service/chains.json", () => {
+  test("reports a wrong ID, a wrong address, and wrong decimals: the control", () => {
+    const [first, ...others] = structuredClone(shipped) as [Chain, ...Chain[]];
+    const { address } = first.tokens[0]!;
+    const change = (changed: Partial<Chain>) =>
+      differencesOf([{ ...first, ...changed }, ...others]);
+    assert.match(change({ chainId: 5 })[0]!, /^no package has USDC of chain 5 at 0x/);
+    const token = first.tokens[0]!;
+    const wrong = `${address.slice(0, -1)}${address.endsWith("0") ? 1 : 0}` as typeof address;
+    assert.deepEqual(change({ tokens: [{ ...token, address: wrong }] }), [
+      `no package has USDC of chain 1 at ${wrong}`,
+    ]);
+    assert.match(change({ tokens: [{ ...token, decimals: 18 }] })[0]!, /states 6 decimals/);
+  });
+
+  test("has the tokens and decimals of the packages, on the same chain", () =>
+    assert.deepEqual(differencesOf(shipped), []));
+
+  test("is what generate.ts makes: node scripts/run.js scripts/chains/write.ts, if meant", () => {
+    assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
+    const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
+    assert.deepEqual(JSON.parse(sources), generateSources());
+  });
+
+  test("has at least 30 look-alikes", () => {
+    const lookalikes = shipped.flatMap((chain) => chain.lookalikes);
+    assert.ok(lookalikes.length >= 30, `${lookalikes.length}`);
+  });
+});
+
+describe("a chain on which Circle's package has USDC", () => {
+  const listed = new Set(chosen.map(({ chainId }) => chainId));
+
+  test("is listed, or there is a reason why it is not", () => {
+    const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
+    assert.deepEqual(missing, []);
+  });
+
+  test("is not both listed and left out, and no reason is left over", () => {
+    const known = new Set(circle.map(({ chainId }) => chainId));
+    for (const id of Object.keys(unlisted).map(Number)) {
+      assert.ok(known.has(id), `chain ${id} is not in the package`);
+      assert.ok(!listed.has(id), `chain ${id} is listed`);
+    }
+  });
+
+  test("has endpoints of one host if it is left out for that reason", () => {
+    for (const [id, reason] of Object.entries(unlisted)) {
+      if (!reason.includes("one provider")) continue;
+      const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);
+      const hosts = new Set(urls.map((url) => new URL(url).hostname));
+      assert.ok(hosts.size <= 1, `chain ${id} has ${[...hosts]}`);
+    }
+  });
+});
