@@ -467,7 +467,7 @@ describe("lists", () => {
     await page.getByText("Couldn’t create the address").waitFor();
     await page.getByLabel("Recipient address").fill(receiver);
     await page.getByRole("button", { name: "Create address" }).click();
-    await page.getByText("of this token there are 0 base units in all").waitFor();
+    await page.getByText("the total supply of this token is 0 base units").waitFor();
     await page.getByRole("button", { name: "Create anyway" }).click();
     await page.getByText(`Send 12.5 ${demoTokens[0]!.symbol} on Local to`).waitFor();
     await mint(service, shopAddress, 100_000_000n);
