@@ -1,8 +1,7 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
-// `npm test -w contracts` runs as many cases of each as a trial of a mutant does
-// (assurance/mutation/trial.ts), so it finds what those trials find; `npm run test:long` runs as
-// many as foundry.toml says. `npm test` runs none, because the creation code is frozen. To go
-// deeper: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
+// `npm test` runs as many cases of each as a trial of a mutant does (assurance/mutation/trial.ts),
+// so it finds what those trials find; `npm run test:long` runs as many as foundry.toml says. To
+// go deeper: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
