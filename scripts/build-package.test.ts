@@ -294,7 +294,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("weighs at most 21 kB as a client, 10 to verify a record, and 6 more to prove", async () => {
+  test("weighs at most 20 kB as a client, 10 to verify a record, and 6 more to prove", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');
@@ -307,7 +307,7 @@ describe("the packed packages", () => {
       proof: await only("proveOutcome, proveExecution, blockHashOf", "/proof"),
       element: gzipBytes(await bundle('import "executable-address-element";')),
     };
-    assert.ok(found.client <= 21_000, "a client costs more than 21 kB");
+    assert.ok(found.client <= 20_000, `a client costs ${found.client} bytes, more than 20 kB`);
     assert.ok(found.verify <= 10_000, "verifying costs more than 10 kB");
     assert.ok(found.proof - found.verify <= 6_000, "proving costs more than 6 kB");
     assert.deepEqual(Object.keys(found).sort(), Object.keys(pinned).sort());
@@ -324,6 +324,6 @@ describe("the packed packages", () => {
  * `endpoints` only on servers.
  */
 const pinned = {
-  ...{ derive: 3375, verify: 9915, all: 17170, element: 29400, proof: 14420 },
+  ...{ derive: 3375, verify: 9915, all: 17555, element: 29620, proof: 14510 },
   ...{ client: 20000, create: 4265, lists: 965, endpoints: 915, prove: 6260, gather: 7085 },
 };

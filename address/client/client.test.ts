@@ -129,7 +129,7 @@ describe("createClient refuses", () => {
 
   test("an API key over http, but for this machine", () => {
     const { apiKey, clientId } = credentials;
-    const sentence = "baseUrl: expected https, since an API key is a secret, found http";
+    const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
       wrong({ baseUrl: `http://${host}/v1`, apiKey }, sentence);
     for (const url of ["https://pay.example/v1", "http://localhost:1/v1", "http://[::1]:1/v1"])
@@ -163,7 +163,7 @@ describe("createClient refuses", () => {
     try {
       wrong(
         { apiKey: credentials.apiKey },
-        "an API key is a secret of servers: in a page, use a client ID",
+        "an API key is for servers: in a page, use a client ID",
       );
       assert.doesNotThrow(() => createClient({ baseUrl, clientId: credentials.clientId }));
     } finally {
@@ -266,8 +266,7 @@ describe("lookup", () => {
     );
     once({ status: 404, body: "<html>not found</html>" });
     await assert.rejects(client().lookup(shop), {
-      message:
-        "unexpected_answer: HTTP 404: expected an answer as specified; does baseUrl end in /v1?",
+      message: "unexpected_answer: HTTP 404: unknown answer; does baseUrl end in /v1?",
     });
   });
 

@@ -137,7 +137,7 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): str
       `${name}: expected a URL such as "https://pay.example/v1", found ${describeSecret(baseUrl)}`,
     );
   if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
-    throw new TypeError("baseUrl: expected https, since an API key is a secret, found http");
+    throw new TypeError("baseUrl: expected https for an API key, found http");
   return url.href.replace(/\/+$/, "");
 }
 
@@ -166,7 +166,7 @@ function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, 
   if (apiKey !== undefined && clientId !== undefined)
     throw new TypeError("expected an API key or a client ID, found both");
   if (apiKey !== undefined && "document" in globalThis)
-    throw new TypeError("an API key is a secret of servers: in a page, use a client ID");
+    throw new TypeError("an API key is for servers: in a page, use a client ID");
   const digits = "lower-case hex digits, found";
   if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
     throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeSecret(apiKey)}`);

@@ -247,7 +247,7 @@ export function toError(response: HttpResponse, answer: unknown): ServiceError {
     status,
     refusal ?? {
       code: "unexpected_answer",
-      message: `HTTP ${status}: expected an answer as specified${hint}`,
+      message: `HTTP ${status}: unknown answer${hint}`,
       issues: [],
     },
     readRetryAfterSeconds(headers.get("Retry-After") ?? "", headers.get("Date") ?? ""),
