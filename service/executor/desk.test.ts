@@ -20,7 +20,7 @@ const token: Hex = `0x${"aa".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const chainId = 1;
 
-/** Open and unfunded, but for the change. */
+/** Returns an open, unfunded status with `change` applied. */
 const seen = (address: Hex, change: Partial<AddressStatus> = {}) =>
   ({
     address,
@@ -36,12 +36,12 @@ const at = (number: number, timestamp = 9_000): Partial<AddressStatus> => ({
 });
 const funded = { state: "funded", balance: "5" } as const;
 
-describe("what a look at a status tells the executor", () => {
+describe("a status request makes the executor's job due", () => {
   let postgres: TestPostgres;
   let stores: Store[];
   let drawn = 0;
 
-  /** The service as one of two servers has it, and an address nobody knows. */
+  /** Opens the finder and the wake-up as one of two servers does. */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {
@@ -71,7 +71,7 @@ describe("what a look at a status tells the executor", () => {
     await postgres.stop();
   });
 
-  test("nothing where no executor has ever led the chain", async () => {
+  test("does nothing if no executor has ever led the chain", async () => {
     const address = newAddress();
     assert.equal(await openOne().look(seen(address, funded)), false);
     assert.equal(await jobOf(address), undefined);
@@ -79,7 +79,7 @@ describe("what a look at a status tells the executor", () => {
     assert.ok(await ledger.takeLease(chainId, "a", undefined));
   });
 
-  test("nothing of an address that holds nothing, in any state, however often", async () => {
+  test("does nothing for an empty address, regardless of its state", async () => {
     const address = newAddress();
     const { look } = openOne();
     for (const state of ["unfunded", "executed", "expired", "recovered"] as const) {
@@ -89,7 +89,7 @@ describe("what a look at a status tells the executor", () => {
     assert.equal(await jobOf(address), undefined);
   });
 
-  test("nothing of what the executor has in hand, and nothing is forgotten of it", async () => {
+  test("does not change a job that is backing off, sent, or abandoned", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, funded));
@@ -107,7 +107,7 @@ describe("what a look at a status tells the executor", () => {
     }
   });
 
-  test("a node that lies about time and place puts nothing off", async () => {
+  test("does not postpone a job if a node reports a false block number and time", async () => {
     const address = newAddress();
     await openOne().look(seen(address, { ...funded, ...at(2 ** 50, 2 ** 50) }));
     assert.equal((await jobOf(address))?.due_at, 0);
@@ -116,7 +116,7 @@ describe("what a look at a status tells the executor", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("what was not worth its gas is left alone for an hour of the chain", async () => {
+  test("retries dust that was not worth its gas after an hour of chain time", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };
@@ -130,7 +130,7 @@ describe("what a look at a status tells the executor", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("where the executor found nothing there, it looks once for each block", async () => {
+  test("wakes an idle job at most once per block", async () => {
     const address = newAddress();
     const { look } = openOne();
     const rest = { state: "idle", due_at: null };
@@ -141,7 +141,7 @@ describe("what a look at a status tells the executor", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("what waits for money that is there is due, once for each block", async () => {
+  test("wakes an underfunded job once per block after the money arrived", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));
@@ -156,14 +156,14 @@ describe("what a look at a status tells the executor", () => {
     assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
   });
 
-  test("a database that fails costs the status nothing", async () => {
+  test("returns the status even if the database fails", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);
     await closed.close();
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });
 
-  test("money of every kind, once for a thousand looks at two servers", async () => {
+  test("creates one job for a thousand requests, for every kind of money", async () => {
     const kinds: Partial<AddressStatus>[] = [
       funded,
       { state: "partially_funded", balance: "1" },
@@ -182,8 +182,8 @@ describe("what a look at a status tells the executor", () => {
   });
 });
 
-describe("API and executor, two processes on one PostgreSQL and one chain", () => {
-  test("native coin alone goes back once somebody looks, and not before", async (context) => {
+describe("an API and an executor on one PostgreSQL and one chain", () => {
+  test("returns native coin only after a status request", async (context) => {
     const world = await startWorld();
     const postgres = await startPostgres();
     const databaseUrl = postgres.url;
@@ -223,7 +223,7 @@ describe("API and executor, two processes on one PostgreSQL and one chain", () =
     await world.client.setBalance({ address, value });
     const before = await sent();
     await executeOne();
-    assert.equal(await sent(), before + 1, "what came later was executed, and nobody looked");
+    assert.equal(await sent(), before + 1, "the coin was returned without a status request");
     await until("it is back", async () => {
       await look(address);
       return (await world.client.getBalance({ address: recovery })) === value;

@@ -39,7 +39,7 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    // A new database charges what the key sent on this day, so each test has a day of its own.
+    // A new database charges the key's transactions of the day, so each test has its own day.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();
@@ -77,7 +77,7 @@ describe("the executor on a real chain", () => {
       .execute()
       .then((rows) => rows.find((row) => toHex(row.address) === address.toLowerCase()));
 
-  test("leaves alone what is underfunded, and executes it once the rest has come", async () => {
+  test("waits with an underfunded address, and executes it when the rest arrives", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 40n }]);
@@ -86,7 +86,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("an intent that reverts holds up no other, and is returned after it expires", async () => {
+  test("an intent that reverts delays no other, and is returned after it expires", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -100,7 +100,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("shows the share of the day's budget that is taken, until the next day", async () => {
+  test("shows the used share of the daily budget until the next day", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
@@ -112,12 +112,12 @@ describe("the executor on a real chain", () => {
     await until("it is another day", async () => (await readShare()) === 0);
   });
 
-  test("tells of each newest block, so that others need not ask for it", async () => {
+  test("reports each new head, so that other roles do not request it", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
     executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
     const seen = new Set<number>();
-    await until("three blocks were told of", async () => {
+    await until("three heads are reported", async () => {
       const head = await nobody.heads.read(60_000).catch(() => undefined);
       if (head) seen.add(head.number);
       return seen.size === 3;
@@ -127,7 +127,7 @@ describe("the executor on a real chain", () => {
     assert.equal(hash, block.hash);
   });
 
-  test("returns surplus, late money and the wrong token", async () => {
+  test("returns surplus, late money, and the wrong token", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 130n }]);
@@ -145,7 +145,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("returns at once what was paid for another chain's intent", async () => {
+  test("immediately returns a payment for another chain's intent", async () => {
     const record = await world.newRecord({ chainId: 10 });
     await paid(record);
     await until("it is back", async () => {
@@ -154,7 +154,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("sends nothing it could not afford to replace, and goes on when it can", async (context) => {
+  test("sends nothing that it cannot afford to replace, until it can", async (context) => {
     await executor.stop();
     const [address] = executor.addresses;
     const wei = await world.client.getBalance({ address: address! });
@@ -173,19 +173,19 @@ describe("the executor on a real chain", () => {
     const sent = await store.db.selectFrom("executor_transactions").selectAll().execute();
     assert.equal(sent.length, 0, "a nonce was given out");
     await world.client.setBalance({ address: address!, value: wei });
-    // It looks at the balance every 15 s.
+    // The executor reads the balance every 15 s.
     skippedMs = 15_000;
     await world.client.increaseTime({ seconds: 15 });
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("sends nothing that the day's gas budget does not cover at its cap", async () => {
+  test("sends nothing if the highest cost exceeds the daily gas budget", async () => {
     await executor.stop();
     const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
     await paid(...records);
     await world.mine(5);
     executor = start({ ...testConfig, executorGasPerDayMax: "1" });
-    await until("all wait, and say for what", async () => {
+    await until("all jobs wait with the reason", async () => {
       const jobs = await Promise.all(records.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job?.reason === "budget_spent");
     });
@@ -193,7 +193,7 @@ describe("the executor on a real chain", () => {
     assert.equal(sent.length, 0, "a budget of 1 wei was exceeded");
   });
 
-  test("sweeps what was paid while nobody looked", async () => {
+  test("finds payments made while no executor was running", async () => {
     await executor.stop();
     const records = await Promise.all(Array.from({ length: 3 }, () => world.newRecord()));
     for (const record of records) {
@@ -204,7 +204,7 @@ describe("the executor on a real chain", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("an operator sees what is in hand, and can have an address tried again", async () => {
+  test("an operator can list jobs and retry an address", async () => {
     const chainsFile = join(directory, "chains.json");
     const run = (words: string, options = {}) =>
       executorCommands
@@ -234,7 +234,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToLookAt":\d/);
   });
 
-  test("what an operator dropped is left alone, whatever it receives, until a retry", async () => {
+  test("ignores a dropped address until a retry, even if it is paid", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!
@@ -257,7 +257,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("pause refuses a chains file that is not the service's, and pauses nothing", async () => {
+  test("pause rejects a chains file of another service and pauses nothing", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };
@@ -277,7 +277,7 @@ describe("the executor on a real chain", () => {
     await resume.run(context, { options: { chain: "31337" }, rest: [] });
   });
 
-  test("paused by an operator it notes payments and signs nothing until resumed", async () => {
+  test("records payments and signs nothing while paused by an operator", async () => {
     const chainsFile = join(directory, "chains.json");
     writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
     const run = (words: string) =>
@@ -301,7 +301,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("counts an execution only by its event, and says so in metrics and tables", async () => {
+  test("counts an execution only by its event, in metrics and tables", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

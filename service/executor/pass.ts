@@ -75,7 +75,7 @@ export type Signer = {
   /** Lower case. */
   address: Hex;
   /**
-   * Returns the signed transaction. Repeated calls can return different bytes, all of them valid.
+   * Returns the signed transaction. Repeated calls can return different valid bytes.
    *
    * @throws {SignerRefused | ChainUnavailable} before a lease ends, with a message without secrets
    */

@@ -10,7 +10,7 @@ const hash: Hex = `0x${"ab".repeat(32)}`;
 
 type Line = { msg: string; level: number; [name: string]: unknown };
 
-/** Gives what is written of events, one every so many milliseconds. */
+/** Returns the log lines of events that occur `everyMs` apart. */
 function linesOf(events: readonly ExecutorEvent[], everyMs = 1000): Line[] {
   const lines: Line[] = [];
   let now = 0;
@@ -29,21 +29,21 @@ function lineOf(event: ExecutorEvent): Line {
   return lines[0]!;
 }
 
-describe("what an operator reads", () => {
-  test("a corrupt address as it is", () => {
+describe("the log of the executor", () => {
+  test("shows a corrupt address unchanged", () => {
     assert.equal(
       lineOf({ kind: "corrupt_record", address: "0x12", cause: "it derives another" }).address,
       "0x12",
     );
   });
 
-  test("an address as the API answers it, and a hash as explorers have it", () => {
+  test("shows a checksummed address, and a hash in lowercase", () => {
     const lower = address.toLowerCase() as Hex;
     const line = lineOf({ kind: "executed", address: lower, hash });
     assert.deepEqual([line.msg, line.address, line.hash], ["executed", address, hash]);
   });
 
-  test("wei in full", () => {
+  test("shows wei without rounding", () => {
     const line = lineOf({
       kind: "settled",
       purpose: "execute",
@@ -55,7 +55,7 @@ describe("what an operator reads", () => {
     assert.equal(line.paid, "1000000000000000000");
   });
 
-  test("a balance only where it is low", () => {
+  test("shows a balance only if it is low", () => {
     const sender = "0x00000000000000000000000000000000000c0ffe";
     const balance = (isLow: boolean) =>
       ({ kind: "balance" as const, sender, wei: 7n, isLow }) as const;
@@ -64,7 +64,7 @@ describe("what an operator reads", () => {
     assert.deepEqual([line.msg, line.wei], ["the executor's balance is low", "7"]);
   });
 
-  test("1,000 failures of one kind in 100 s: two lines, and how many were left out", () => {
+  test("writes two lines for 1,000 failures in 100 s, with the number of omitted lines", () => {
     const failed = Array.from({ length: 1000 }, (_, index) => ({
       kind: "attempt_failed" as const,
       address: `0x${index.toString(16).padStart(40, "0")}` as Hex,
@@ -77,7 +77,7 @@ describe("what an operator reads", () => {
     );
   });
 
-  test("reasons that strangers write by the hundred hide nothing of the executor's own", () => {
+  test("hundreds of reasons from intents do not hide the executor's own messages", () => {
     const letter = (index: number) => String.fromCharCode(97 + (index % 26));
     const words = Array.from({ length: 300 }, (_, i) => letter(i) + letter(Math.floor(i / 26)));
     const theirs = words.map((reason) => {
@@ -96,7 +96,7 @@ describe("what an operator reads", () => {
     assert.ok(lines.length < 110, `${lines.length} lines`);
   });
 
-  test("no reason hides another, and each execution is told", () => {
+  test("logs each distinct reason and each execution", () => {
     const address: Hex = `0x${"12".repeat(20)}`;
     const events: ExecutorEvent[] = [
       { kind: "attempt_failed", address, reason: "CallFailed" },

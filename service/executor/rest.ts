@@ -2,7 +2,7 @@
 // expected, and while a chain without open addresses sleeps.
 //
 // A sleeping chain is checked every five minutes, because late money can reach closed addresses: a
-// quorum of endpoints is asked for the transfers since the cursor, and one of them whether the
+// quorum of endpoints is asked for the transfers since the cursor, and one endpoint whether the
 // cursor's block is still in the chain. Every sixth check is a whole pass, which moves the cursor.
 // A create, a job that becomes due, or an event that waits for a block wakes the chain at the next
 // poll.

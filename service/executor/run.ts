@@ -1,6 +1,6 @@
 // The loop of one chain: it takes the lease, rests while there is nothing to do, and otherwise runs
-// a pass. A pass opens a view of the chain, finds payments, settles what is final, resends or
-// replaces what is not mined, works on due jobs, and then looks at new records, in this order. The
+// a pass. A pass opens a view of the chain, finds payments, settles final transactions, resends or
+// replaces pending ones, works on due jobs, and then looks at new records, in this order. The
 // ledger is complete after each step, so a process that is killed there loses nothing. A pass that
 // fails does not end the loop.
 
@@ -63,7 +63,7 @@ type LeaseMemory = {
 };
 
 /**
- * What the loop of a chain remembers between passes. A process can lose all of it at any moment:
+ * What the loop of a chain remembers between passes. A process can lose it at any moment:
  * everything that must survive is in the ledger.
  */
 export type Memory = {

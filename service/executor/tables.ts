@@ -101,8 +101,8 @@ declare module "../store/tables.ts" {
     /**
      * The costs of settled transactions; reserved costs are computed from the purposes. `gas_wei`
      * is everything paid for the account, and `tips_wei` the value of its tips. `wei` is the part
-     * that tips did not cover: of it, `client_wei` is for addresses created with the client ID, and
-     * `tip_loss_wei` for executions that tips should have paid for.
+     * that tips did not cover. It includes `client_wei`, for addresses created with the client ID,
+     * and `tip_loss_wei`, for executions that tips should have paid for.
      */
     executor_account_spending: {
       chain_id: number;
@@ -143,7 +143,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // Each pass searches for the pending ones, without those that the key sent before.
+    // Each pass searches for pending purposes, and skips the settled ones of the key.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,

@@ -22,11 +22,11 @@ const names = (list: readonly Ready[], within = limits) =>
   );
 
 describe("formBatches", () => {
-  test("one that failed before goes alone", () => {
+  test("sends a job that failed before in a transaction of its own", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
 
-  test("no more items, gas or bytes than the limits", () => {
+  test("does not exceed the limits for items, gas, and bytes", () => {
     const many = [..."abcdef"].map((name) => ready(name, 1000));
     assert.deepEqual(names(many), ["abcd", "ef"]);
     const heavy = [..."abcd"].map((name) => ready(name, 300_000));
@@ -35,17 +35,17 @@ describe("formBatches", () => {
     assert.deepEqual(names(long), ["a", "b", "c"]);
   });
 
-  test("no more than there is money for", () => {
+  test("does not exceed the available money", () => {
     const many = [..."abc"].map((name) => ready(name, 100_000));
     const affords = ({ gas }: { gas: number }) => gas <= 350_000;
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
-  test("one above every limit still goes, alone", () => {
+  test("sends a job above every limit in a transaction of its own", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
-  test("nobody beside one that takes 1.45 times as much, and tipped ones apart", () => {
+  test("separates jobs whose gas differs by more than 1.45 times, and tipped jobs", () => {
     const unlike = [ready("a", 104_000), ready("b", 100_000), ready("c", 2_400_000)];
     assert.deepEqual(names(unlike, { ...limits, batchGasMax: 12_000_000 }), ["ba", "c"]);
     const tipped = { ...ready("t", 100_000), isTipped: true };
@@ -53,19 +53,19 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("each item may use as much gas as the dearest, and three eighths more", () => {
+  test("allows each item the gas of the most expensive item plus three eighths", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("what was used and no more, as an estimate, is enough at any size: 4/3 of 64/63", () => {
+  test("adds enough gas to the gas used at any size: 4/3 of 64/63", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);
     }
   });
 
-  test("what an address is charged follows what it takes, to the last gas", () => {
+  test("charges each address in proportion to its gas, without a remainder", () => {
     const [batch] = formBatches(
       [ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)],
       limits,
@@ -79,7 +79,7 @@ describe("formBatches", () => {
     );
   });
 
-  test("and the bytes it brings, where the chain takes a fee for them", () => {
+  test("charges each address for its bytes if the chain has a data fee", () => {
     const [batch] = formBatches([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
     const [without, withFee] = [0, 100].map((gasPerByte) =>
       computeShares(batch!, gasPerByte).map(({ gas }) => gas),

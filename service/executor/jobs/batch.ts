@@ -82,7 +82,7 @@ function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
 }
 
-/** Forms the batches of executions, then those of recoveries. */
+/** Forms the batches of executions, then the batches of recoveries. */
 function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batch[] {
   const affords = (size: Size) => canAfford(purse, size);
   const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass), affords };
@@ -91,7 +91,7 @@ function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batc
   return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** What is done with an item: it is executed, or its recovery returns `tokens`. */
+/** The action for an item: it is executed, or its recovery returns `tokens`. */
 type Act = { kind: "execute" } | { kind: "recover"; tokens: readonly Hex[] };
 
 /** An item, and the gas of a transaction that contains only it. `isTipped`: its tip pays. */
@@ -107,7 +107,7 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 
 /**
  * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas
- * and no trace shows that, the others pay a part of it: with the margin, less than twice their own.
+ * and no trace shows that, the others pay a part: with the margin, less than twice their own.
  */
 const gasFactor = 1.45;
 /** The highest gas of a transaction besides its items. */

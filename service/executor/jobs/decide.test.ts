@@ -11,7 +11,7 @@ const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
-/** Open, funded, cheap, never tried: it executes. Each row changes something about it. */
+/** An open, funded, cheap, and new address, which is executed. Each row changes some facts. */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
   chain: { chainId: 1, timeSeconds: 500 },
@@ -91,7 +91,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     { history: { paidFailures: 3 }, chain: { timeSeconds: 1001 } },
     recover(token),
   ],
-  ["another chain's intent: recover at once", { chain: { chainId: 2 } }, recover(token)],
+  ["another chain's intent: recover immediately", { chain: { chainId: 2 } }, recover(token)],
   [
     "another chain's intent, empty: wait for money",
     { chain: { chainId: 2 }, vault: holding() },
@@ -222,7 +222,7 @@ describe("decide", () => {
     test(title, () => assert.deepEqual(decide(given(change)), decision));
   }
 
-  test("every combination is decided, and never executes what is not open and funded", () => {
+  test("decides every combination, and executes only open and funded addresses", () => {
     let count = 0;
     const options = {
       hasCode: [false, true],
@@ -256,7 +256,7 @@ describe("decide", () => {
   });
 });
 
-/** Every choice of one value for each name. */
+/** Returns every combination of one value for each name. */
 function* product<Options extends Record<string, readonly unknown[]>>(
   options: Options,
 ): Generator<{ [Key in keyof Options]: Options[Key][number] }> {

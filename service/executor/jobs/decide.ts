@@ -1,5 +1,5 @@
 // Decides what to do with an address now. Pure: the same facts give the same decision.
-// docs/executor.md lists all reasons that an operator can see, including those of other steps.
+// docs/executor.md lists all reasons that an operator can see, including reasons of other steps.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";

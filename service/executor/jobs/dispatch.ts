@@ -74,8 +74,8 @@ export async function dispatch(
 }
 
 /**
- * A key, and its free slots in this pass. `nonce` is the one of its next transaction, which is read
- * when it is first needed, or the reason why there is none.
+ * A key, and its free slots in this pass. `nonce` is the nonce of its next transaction, which is
+ * read when it is first needed, or the reason why there is none.
  */
 type KeySlots = {
   pass: SendPass;
@@ -105,7 +105,7 @@ type Obstacle = keyof typeof obstacleSeconds | "no_money";
  * only if no other key has the money, because a transaction of an empty key waits until the key is
  * topped up.
  *
- * @returns the obstacle of each key; empty if one of them sent the transaction
+ * @returns the obstacle of each key; empty if a key sent the transaction
  */
 async function sendByAny(
   keys: readonly KeySlots[],
@@ -201,7 +201,7 @@ const lookMs = 15_000;
 /** Executions may have become cheaper, or have expired. */
 const tryMs = hourMs;
 
-/** Returns the due jobs that money may allow, and the updates of those that wait for money. */
+/** Returns the due jobs that money may allow, and updates for jobs that wait for money. */
 export async function skipUnaffordable(
   pass: Pass<ShortageMemory>,
   due: readonly Job[],
@@ -244,7 +244,7 @@ function recordShortage(
   return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
 }
 
-/** Gives all jobs the same time, so that one read of the balance serves all of them. */
+/** Gives all jobs the same time, so that they share one read of the balance. */
 function untilNextLook(
   { parts, nowSeconds }: Pass,
   { address }: Job,

@@ -6,18 +6,18 @@ const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
 const fails: Estimate = { result: "fails", reason: "CallFailed" };
 
 describe("estimates of several endpoints", () => {
-  test("of two amounts the greater counts, of three the middle", () => {
+  test("use the higher of two amounts, and the median of three", () => {
     assert.deepEqual(judge([takes(100_000), takes(25_000)]), takes(100_000));
     assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
   });
 
-  test("a failure that others do not show is the endpoint's", () => {
+  test("ignore a failure that only a minority of endpoints reports", () => {
     assert.deepEqual(judge([fails, takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), fails]), fails);
   });
 
-  test("what none could say stays unknown", () => {
+  test("stay unknown if no endpoint has an estimate", () => {
     assert.deepEqual(judge([{ result: "unknown" }]), { result: "unknown" });
     assert.equal(judge([]), undefined);
   });

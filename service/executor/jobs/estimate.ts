@@ -1,6 +1,6 @@
 // Estimates by simulation whether a transaction would succeed and how much gas it needs, before any
 // gas is paid. The calls may be hostile: each gets no more gas than the transaction would have,
-// slow ones delay no others (simulate.ts), and a pass spends a bounded time on all of them.
+// slow ones delay no others (simulate.ts), and a pass spends a bounded time on all calls.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -86,7 +86,7 @@ export async function estimateExecutions(
   });
 }
 
-/** A token, and the gas of its transfer alone. */
+/** A token, and the gas of only its transfer. */
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: why tokens are missing from `transfers`. */
@@ -237,7 +237,7 @@ function explainError({ data, message }: CallError): string {
 
 const simulateMethod = "eth_simulateV1";
 
-/** Executions in one call. Those of slow accounts are simulated one by one. */
+/** Executions in one call. Executions of slow accounts are simulated one by one. */
 const groupMax = 50;
 /** The time limit of one call, and of all calls for slow accounts together. */
 const callMsMax = 1500;
@@ -276,7 +276,7 @@ async function readGasUses(
   return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
 }
 
-/** Yields the gas of each execution at one endpoint, those of fast accounts first. */
+/** Yields the gas of each execution at one endpoint, fast accounts first. */
 async function* requestGasUses(
   pass: EstimatePass,
   asker: Asker,

@@ -8,12 +8,12 @@ const purse = (neededPerGas: bigint, perByte: bigint) => ({ neededPerGas, perByt
 const item = (terms: Hex) => ({ job: { terms } }) as never;
 const bytes = (byte: string, count: number) => item(`0x${byte.repeat(count)}`);
 
-describe("what a recovery costs, about", () => {
-  test("long terms are paid for by the byte, at the floor of EIP-7623", () => {
+describe("the estimated cost of a recovery", () => {
+  test("charges long terms per byte, at the floor price of EIP-7623", () => {
     assert.equal(estimateRecoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
   });
 
-  test("ordinary terms, most of whose bytes are zero, add little", () => {
+  test("adds little for ordinary terms, because most of their bytes are zero", () => {
     const cost = estimateRecoveryCost(
       item(`0x${"00".repeat(800)}${"ff".repeat(200)}`),
       purse(1n, 0n),
@@ -21,7 +21,7 @@ describe("what a recovery costs, about", () => {
     assert.equal(cost, 50_000n + 4n * (800n + 4n * 200n));
   });
 
-  test("the fee for bytes comes on top, where the chain takes one", () => {
+  test("adds the data fee if the chain has one", () => {
     const [without, withFee] = [0n, 3n].map((perByte) =>
       estimateRecoveryCost(bytes("00", 1000), purse(1n, perByte)),
     ) as [bigint, bigint];

@@ -104,7 +104,7 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates ten calls in a request, those of the fastest accounts first. If a request is late, the
+ * Simulates ten calls in a request, the fastest accounts first. If a request is late, the
  * paces of its accounts are unknown.
  */
 async function simulateGroups(

@@ -1,5 +1,5 @@
 // Turns due jobs into transactions: examine, decide, estimate gas, batch, and send. A job that
-// fails is postponed alone, and costs other jobs only the time to read its balances.
+// fails does not postpone others, and costs them only the time to read its balances.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
@@ -293,7 +293,7 @@ function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job)
   return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
 }
 
-/** Gives up on a job whose terms derive another address: no transaction could reach it. */
+/** Abandons a job whose terms derive another address: no transaction could reach it. */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
   return { address, state: "given_up", dueAtSeconds: null, reason: "corrupt_record" };
@@ -313,7 +313,7 @@ const waitSecondsMax = 86_400;
 const everyMs = 600_000;
 
 export type LateMemory = {
-  /** The search for jobs that are due too late: its position, its start, and what it found. */
+  /** The search for jobs that are due too late: its position, its start, and the jobs found. */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
   /** How long the oldest payment had waited, and when that was read. */
   waited: { seconds: number; atMs: number };

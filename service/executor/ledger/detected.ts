@@ -18,7 +18,7 @@ const paymentsMax = 50;
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
- * Saves payments in several commits, and moves the cursor in the last of them.
+ * Saves payments in several commits, and moves the cursor in the last one.
  *
  * @param dueSeconds when the jobs are due, by the chain's clock
  */
@@ -51,7 +51,7 @@ export async function savePayments(
 }
 
 /**
- * Deletes the anchors and payments above block `number`, and marks what was observed above it for
+ * Deletes the anchors and payments above block `number`, and marks addresses observed above it for
  * another observation. The last commit marks observations that were saved meanwhile.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {

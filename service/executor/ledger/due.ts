@@ -12,7 +12,7 @@ import { type Fence, fenced } from "./lease.ts";
 /**
  * Finds jobs that are due and have no pending transaction. Accounts take turns, so that one
  * account's many jobs do not delay another's. Within an account, jobs that never failed come first,
- * then those that waited longest. If more than `limit` are due, the jobs of 100 accounts are read.
+ * then jobs that waited longest. If more than `limit` are due, the jobs of 100 accounts are read.
  *
  * @param slowness of an account; accounts above 0 share a tenth of `limit`, the fastest first
  */
@@ -119,7 +119,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/** Within an account, jobs that never failed come first, then those that waited longest. */
+/** Within an account, jobs that never failed come first, then the longest overdue. */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);

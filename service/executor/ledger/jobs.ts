@@ -182,8 +182,8 @@ export function retryJob(db: Kysely<Tables>, chainId: number, address: Hex): Pro
 }
 
 /**
- * Drops a job for an operator: nothing is sent for the address until `retryJob`, regardless of what
- * it receives. A pending transaction is not affected.
+ * Drops a job for an operator: nothing is sent for the address until `retryJob`, even if it
+ * receives money. A pending transaction is not affected.
  *
  * @returns false if there is no record of `address`
  */

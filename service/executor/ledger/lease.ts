@@ -79,8 +79,8 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 
 /**
  * Runs `work` in a transaction that only the holder of the lease can begin. Raising `renewals`
- * locks the row until the commit, so that another process takes the lease before or after all of
- * it.
+ * locks the row until the commit, so that another process takes the lease before or after the
+ * transaction.
  *
  * @throws {LeaseLost} if another process has taken the lease
  */

@@ -24,7 +24,7 @@ const found = (number: number, payments: Payment[] = []) => ({
 });
 
 let signatures = 0;
-/** A hash of its own each time, as from a signer. */
+/** Returns a new hash each time, like a signer. */
 const signed = (n: number) => ({
   hash: hash(1000 + signatures++),
   raw: "0x02" as Hex,
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const lost = () => ({ name: "LeaseLost", message: `chain ${chainId}: epoch 1 is over` });
 
-    test("a lease taken by another makes every later write of the first fail", async () => {
+    test("rejects every write of an executor after another takes the lease", async () => {
       const seen = await ledger.findLease(chainId);
       const taken = await ledger.takeLease(chainId, "b", seen);
       assert.equal(taken?.epoch, 2);
@@ -92,21 +92,21 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
-    test("a lease that was written to since it was seen cannot be taken", async () => {
+    test("rejects taking a lease that changed since it was read", async () => {
       const seen = await ledger.findLease(chainId);
       await ledger.renewLease(fence);
       assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
       await ledger.renewLease(fence);
     });
 
-    test("of ten that take a lease at once, one has it", async () => {
+    test("gives the lease to one of ten simultaneous requests", async () => {
       const seen = await ledger.findLease(chainId);
       const takers = Array.from({ length: 10 }, (_, i) => ledger.takeLease(chainId, `${i}`, seen));
       const taken = (await Promise.all(takers)).filter((each) => each !== undefined);
       assert.equal(taken.length, 1);
     });
 
-    test("a nonce has one purpose, and a job too: the second is refused whole", async () => {
+    test("rejects a second purpose for a nonce or a job without partial changes", async () => {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
@@ -119,7 +119,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
-    test("every transaction signed for a purpose is kept, with fees above 2^53", async () => {
+    test("stores every signed transaction of a purpose, with fees above 2^53", async () => {
       const transactions = [signed(1), signed(2)] as const;
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
       await ledger.addTransaction(fence, id, transactions[1]);
@@ -129,7 +129,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found?.data, "0x1234");
     });
 
-    test("settling frees the jobs, adds up the gas, and does nothing the second time", async () => {
+    test("releases the jobs and charges the gas once if a purpose is settled twice", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const amount = 2n ** 200n;
       const settlement = {
@@ -159,7 +159,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("what a tip does not cover is charged, and a reorg takes back all of it", async () => {
+    test("charges the cost that a tip does not cover, and a reorganization undoes it", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ...{ sender, nonce, wei, createdAtSeconds: 1, chargedAtSeconds: 5 * 86_400, updates: [] },
     });
 
-    test("what a reorg undid is pending again, and its jobs wait for it", async () => {
+    test("a reorganization makes a purpose pending again, and its jobs wait", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       await ledger.recordForeign(fence, foreign(0));
       await ledger.reopenPurpose(fence, id, [address(1)]);
@@ -210,7 +210,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 0);
     });
 
-    test("a transaction that was adopted takes the place of the nonce's purpose", async () => {
+    test("an adopted transaction replaces the purpose of its nonce", async () => {
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const adopted = signed(2);
       for (let times = 0; times < 2; times++) {
@@ -224,7 +224,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a reorganisation does not undo a drop", async () => {
+    test("a reorganization does not undo a drop", async () => {
       const isDue = async () => {
         const due = await ledger.findDueJobs(chainId, 10 ** 6, 10);
         return due.some((job) => job.address === address(1));
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await isDue(), true);
     });
 
-    test("a job that is dropped is due at no moment, also one that rested", async () => {
+    test("a dropped job is never due, including a job that was idle", async () => {
       const rests = { state: "idle" as const, dueAtSeconds: null, reason: null };
       await ledger.updateJobs(fence, [{ ...rests, address: address(1) }]);
       const seen: boolean[] = [];
@@ -275,7 +275,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("what waits for the executor itself is told by age; holds of others are not", async () => {
+    test("reports the age of jobs that wait for the executor, not of others", async () => {
       const put = (n: number, reason: string | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
@@ -292,7 +292,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await waited(2000), 300, "its turn came and nobody took it");
     });
 
-    test("jobs that change alike share a statement, and each keeps what is its own", async () => {
+    test("updates jobs with the same change in one statement, and keeps other fields", async () => {
       await dropJob(store.db, chainId, address(3));
       const waits = { state: "waiting" as const, dueAtSeconds: 60, reason: "underfunded" };
       await ledger.updateJobs(fence, [
@@ -320,7 +320,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("the cursor goes back to the newest end that still stands", async () => {
+    test("moves the cursor back to the newest anchor that is still in the chain", async () => {
       await ledger.savePayments(fence, found(9), 60);
       assert.deepEqual(await ledger.findAnchor(chainId), { number: 9, hash: hash(9) });
       assert.deepEqual(await ledger.findAnchor(chainId, 9), { number: 7, hash: hash(7) });
@@ -330,7 +330,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     describe("new records", () => {
-      test("each once, in the order of their numbers, however many at a time", async () => {
+      test("returns each once, in the order of their numbers, for any page size", async () => {
         for (const limit of [1, 4, 9, 100]) {
           const found: number[] = [];
           for (let seq = 0; ; ) {
@@ -344,7 +344,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         }
       });
 
-      test("what is held of them", async () => {
+      test("returns the terms and the creator of stored addresses", async () => {
         const terms = Uint8Array.from({ length: 600 }, (_, n) => (n < 256 ? 0 : n % 251));
         await store.saveRecord({
           address: fromHex(address(300_000)),
@@ -361,7 +361,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("a look that is kept wakes what rests, and nothing that is in hand", async () => {
+      test("a saved look wakes idle jobs, but no job in progress", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
@@ -381,7 +381,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("addresses are matched as a set, whatever its size", async () => {
+    test("matches addresses as a set of any size", async () => {
       assert.deepEqual(await ledger.matchAddresses([]), []);
       const asked = Array.from({ length: 70_000 }, (_, n) => address(n + 5));
       const found = await ledger.matchAddresses(asked);

@@ -1,6 +1,6 @@
 // Binds everything that the executor stores to one database. A call is one statement or one commit,
 // or several commits that each leave the tables complete, so a kill loses nothing that must
-// survive. One object contains all calls, including those of other rooms, because the simulator
+// survive. One object contains all calls, including calls of other rooms, because the simulator
 // wraps it: it stops an executor before or after any call, as a kill would.
 
 import type { Kysely } from "kysely";

@@ -42,7 +42,7 @@ export type NewPurpose = {
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` has at least one, the oldest first; any of them can be the one that is mined. A
+ * `transactions` has at least one, the oldest first; any transaction can be mined. A
  * pending purpose with a `blockNumber` is confirmed: its jobs are free, its cost not yet charged.
  */
 export type Purpose = NewPurpose & {

@@ -15,25 +15,25 @@ const open = (limits: Partial<BudgetLimits>) =>
     { total: 0n, accounts: new Map() },
   );
 
-describe("tips that fall short", () => {
+describe("the budget of insufficient tips", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
-  test("are bounded for an account, whatever the chain's day has left", () => {
+  test("is limited per account, regardless of the chain's remaining daily budget", () => {
     const budgets = open({ perDayMax: 0n });
     assert.equal(budgets.refusal(tipped("a"), 50n), undefined);
     budgets.reserve(tipped("a"), 50n);
     assert.equal(budgets.refusal(tipped("a"), 1n), "failed_tips_budget_spent");
   });
 
-  test("are bounded for all accounts together by the chain's day", () => {
+  test("is limited for all accounts together by the chain's daily budget", () => {
     const budgets = open({});
     for (const accountId of ["a", "b"]) budgets.reserve(tipped(accountId), 50n);
     assert.equal(budgets.refusal(tipped("c"), 1n), "failed_tips_budget_spent");
     assert.equal(budgets.fork().refusal(tipped("c"), 1n), "failed_tips_budget_spent");
-    assert.equal(budgets.refusal(payer("c"), 50n), undefined, "they take nothing of the budgets");
+    assert.equal(budgets.refusal(payer("c"), 50n), undefined, "they do not use the other budgets");
   });
 
-  test("count as they were settled", () => {
+  test("counts settled tips", () => {
     const spent = { total: 60n, client: 0n, tips: 60n };
     const limits = { perDayMax: 100n, perAccountMax: 60n, perClientMax: 10n };
     const budgets = openBudgets(limits, { total: 60n, accounts: new Map([["a", spent]]) });
@@ -42,10 +42,10 @@ describe("tips that fall short", () => {
   });
 });
 
-describe("what several share", () => {
+describe("a transaction that several addresses share", () => {
   const share = (n: number, of: Payer) => ({ ...of, address: `0x0${n}` as Hex, gas: 1 });
 
-  test("is refused where one of them has too little left for its part", () => {
+  test("is refused if the budget of one account does not cover its share", () => {
     const shares = [share(1, payer("a")), share(2, payer("b"))];
     const budgets = open({});
     budgets.reserve(payer("b"), 41n);
@@ -53,14 +53,14 @@ describe("what several share", () => {
     assert.equal(findBudgetRefusal(budgets, shares, 20n), "account_budget_spent");
   });
 
-  test("is refused by what all parts of an account or a client ID are together", () => {
+  test("is refused if the shares of an account or a client ID together exceed its budget", () => {
     const mine = payer("a", { isClientId: true });
     assert.equal(findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
     const reason = findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 11n);
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is the chain's where it is for no address, and never refused where it takes less", () => {
+  test("is charged to the chain without an address, and never refused if it costs less", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

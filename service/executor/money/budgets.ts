@@ -5,7 +5,7 @@
 //
 // A tipped execution counts only as far as its tip did not cover its cost. It is sent regardless of
 // these budgets, until the tips of its account fell short by the account's budget in that day, or
-// those of all accounts by the higher of the chain's and the account's budget. A chain that
+// the tips of all accounts by the higher of the chain's and the account's budget. A chain that
 // sponsors nothing can therefore work with tips only.
 
 import type { Hex } from "executable-address";

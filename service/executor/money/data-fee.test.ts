@@ -5,20 +5,20 @@ import { type DataFee, isFree, mergeDataFees, unknownDataFee } from "./fees.ts";
 const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...said: bigint[]) => mergeDataFees(known, said, { quorum: 2, nowMs: 1000 });
 
-describe("the fee for bytes", () => {
-  test("is the middle of three bounds, and the greater of two", () => {
+describe("the data fee", () => {
+  test("is the median of three bounds, and the higher of two", () => {
     assert.equal(weigh(1n, 900n, 9n).perByte, 9n);
     assert.equal(weigh(9n, 0n).perByte, 9n);
     assert.equal(weigh(0n, 9n).perByte, 9n);
   });
 
-  test("is not lowered by one endpoint, nor by none", () => {
+  test("is not lowered by a single endpoint or by a missing answer", () => {
     assert.equal(weigh(0n).perByte, 7n);
     assert.equal(weigh(9n).perByte, 9n);
     assert.equal(weigh().perByte, 7n);
   });
 
-  test("is none for an hour once all say so, and not while one says otherwise", () => {
+  test("is zero for an hour if all endpoints report zero, but not if one reports a fee", () => {
     const none = weigh(0n, 0n, 0n);
     assert.equal(none.perByte, 0n);
     assert.ok(isFree(none, 3_600_999));

@@ -3,43 +3,43 @@ import { describe, test } from "node:test";
 import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
-/** Twice it is more priority fee than most replacements below offer. */
+/** Twice this base fee is more than the priority fee of most replacements below. */
 const baseFee = 100n;
 
 describe("fees", () => {
-  test("never above the cap, the priority fee included", () => {
+  test("never exceeds the cap, including the priority fee", () => {
     const { fee, neededPerGas } = suggestFee(5000n, 3000n, policy);
     assert.deepEqual(fee, { maxFee: 1000n, priorityFee: 1000n });
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("450 gwei of priority asked for: twice the base fee, or what the chain allows", () => {
+  test("limits a suggested 450 gwei to twice the base fee or the chain's maximum", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);
     assert.equal(suggestFee(1n, 450n * gwei, open).fee.priorityFee, 3n * gwei);
   });
 
-  test("what is asked for is the middle of the blocks that hold transactions", () => {
+  test("uses the median priority fee of the blocks with transactions", () => {
     const gasUsedRatio = [0, 0.5, 0, 0.2, 0.1];
     const reward = [["0x0"], ["0x5"], ["0x0"], ["0x7"], ["0x64"]];
     assert.equal(parsePriorityFee({ gasUsedRatio, reward }), 7n);
     assert.equal(parsePriorityFee({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
   });
 
-  test("twice the base fee and the priority asked for, or the least we give", () => {
+  test("offers twice the base fee plus the suggested or the minimum priority fee", () => {
     assert.deepEqual(suggestFee(100n, 5n, policy).fee, { maxFee: 205n, priorityFee: 5n });
     assert.deepEqual(suggestFee(100n, 0n, policy).fee, { maxFee: 202n, priorityFee: 2n });
   });
 
-  test("no replacement where it would take more than the cap", () => {
+  test("does not replace a transaction if the new fee exceeds the cap", () => {
     assert.equal(
       bumpFee({ maxFee: 900n, priorityFee: 9n }, { maxFee: 1n, priorityFee: 1n }, baseFee, policy),
       undefined,
     );
   });
 
-  test("a replacement raises both fields by an eighth at least, and by one", () => {
+  test("a replacement raises both fees by at least an eighth and at least one wei", () => {
     const low = { maxFee: 1n, priorityFee: 1n };
     assert.deepEqual(bumpFee({ maxFee: 800n, priorityFee: 80n }, low, baseFee, policy), {
       maxFee: 900n,
@@ -51,12 +51,12 @@ describe("fees", () => {
     });
   });
 
-  test("a replacement offers what is asked now, if that is more", () => {
+  test("a replacement offers the current suggestion if that is higher", () => {
     const asked = { maxFee: 500n, priorityFee: 50n };
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });
 
-  test("an hour of replacements offers no more priority than a first send may", () => {
+  test("an hour of replacements does not exceed the priority fee allowed at first", () => {
     const gwei = 1_000_000_000n;
     const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
     const { fee: first } = suggestFee(gwei, gwei, open);
@@ -66,7 +66,7 @@ describe("fees", () => {
     };
     assert.ok(rises(first, 3).priorityFee > first.priorityFee);
     assert.ok(rises(first, 80).priorityFee <= 3n * gwei);
-    // Once the base fee has risen, that cap has too: it goes on where it has to.
+    // A higher base fee also raises that cap, so further replacements are possible.
     assert.ok(bumpFee(rises(first, 80), first, 4n * gwei, open));
   });
 });

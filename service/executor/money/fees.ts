@@ -57,7 +57,7 @@ const priorityFactor = 2n;
 const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
   max(baseFee * priorityFactor, priorityMax);
 
-/** Twice the base fee outlasts six full blocks, each of which raises it by an eighth. */
+/** Twice the base fee is enough for six full blocks, because each raises it by an eighth. */
 const baseFeeHeadroom = 2n;
 
 /** Returns the fee to offer, and the lowest fee that is needed now. */

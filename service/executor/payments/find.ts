@@ -8,7 +8,7 @@
 // is not below the cursor.
 //
 // A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
-// them. A flood of records takes many passes and delays nothing else.
+// looks. A flood of records takes many passes and delays nothing else.
 //
 // While the loop is many blocks behind, the walk begins again at the first open address, so that
 // payments in blocks that are not read yet are found by balance.
@@ -76,7 +76,7 @@ const uncorroboratedMs = hourMs;
 /** The most records that are looked at again. Beyond it, the oldest count as looked at. */
 const againMax = 100_000;
 
-/** Rows read in one step, including those of other chains. */
+/** Rows read in one step, including rows of other chains. */
 const rowsMax = 500;
 
 /** How often the position is saved. */

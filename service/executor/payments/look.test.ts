@@ -18,7 +18,7 @@ const holderChars = 128;
 
 type Tamper = (subjects: Hex[], honest: Answer) => Answer;
 
-/** An endpoint whose answers about what vaults hold pass through `tamper`. */
+/** Returns an endpoint whose answers about balances pass through `tamper`. */
 const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   name: rpc.name,
   async ask(calls) {
@@ -30,7 +30,7 @@ const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   },
 });
 
-/** The vaults a probe asks for; undefined for any other call. */
+/** Returns the vaults in a call of Probe; undefined for any other call. */
 function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
@@ -79,7 +79,7 @@ describe("the look at new records", () => {
       return Number(row?.number ?? 0) > head + 8;
     });
   };
-  /** Paid, swept, and created only then: no later sweep reads these blocks again. */
+  /** Pays before the create, in blocks that no later sweep reads again. */
   const paidFirst = async (store: Store, records: AddressRecord[]) => {
     await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
     await world.mine(2);
@@ -98,7 +98,7 @@ describe("the look at new records", () => {
     await until("some passes are over", async () => done() >= before + count);
   };
 
-  test("unpaid records make no rows, and are asked about once", async (context) => {
+  test("reads unpaid records once and stores no rows for them", async (context) => {
     const asked: Hex[] = [];
     const running = start(context, {
       adapt: withRpcs((rpc) =>
@@ -118,7 +118,7 @@ describe("the look at new records", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test("with none per pass nothing is looked at, and money waits", async (context) => {
+  test("finds no money if the limit per pass is 0", async (context) => {
     const running = start(context, {
       adapt: (core) => ({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
     });
@@ -132,7 +132,7 @@ describe("the look at new records", () => {
     await until("a restart with looks finds them", () => allExecuted(records));
   });
 
-  test("an endpoint that hides money is seen through by another", async (context) => {
+  test("finds money that one of two endpoints hides", async (context) => {
     start(context, {
       endpoints: 2,
       adapt: withRpcs((rpc, index) => (index === 0 ? tampered(rpc, zeroes) : rpc)),
@@ -143,7 +143,7 @@ describe("the look at new records", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("an endpoint that hides money while it is alone is not believed later", async (context) => {
+  test("reads a record again if the only endpoint at that time hid its money", async (context) => {
     let isAlone = true;
     const running = start(context, {
       endpoints: 2,
@@ -163,7 +163,7 @@ describe("the look at new records", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("one vault that no endpoint answers for holds up no other", async (context) => {
+  test("a vault without an answer from any endpoint delays no other", async (context) => {
     const poison = await world.newRecord();
     start(context, {
       adapt: withRpcs((rpc) =>
@@ -180,7 +180,7 @@ describe("the look at new records", () => {
     await until("the others are executed", () => allExecuted(records));
   });
 
-  test("native coin paid before the create waits for expiry, and goes back", async (context) => {
+  test("returns native coin paid before the create after the expiry", async (context) => {
     start(context);
     const record = await world.newRecord({ secondsLeft: 300 });
     const value = 10n ** 17n;
@@ -196,7 +196,7 @@ describe("the look at new records", () => {
     });
   });
 
-  test("two servers on one PostgreSQL, clocks apart: paid, created, executed", async (context) => {
+  test("executes an early payment with two servers whose clocks differ", async (context) => {
     const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const stores = await Promise.all([open(), open(), open()]);
     const running = start(context, { store: stores[2]! });

@@ -1,4 +1,4 @@
-// What the loop of a chain keeps of payments: each one once, through restarts and reorganisations.
+// Tests that the loop of a chain saves each payment once, through restarts and reorganizations.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -43,7 +43,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const [token, otherToken] = [world.token, world.otherToken].map((each) => each.toLowerCase());
 
-    test("nothing of a stranger's; each of ours in a block, once over a restart", async () => {
+    test("finds only payments to records, each once, even after a restart", async () => {
       const [record, stranger] = [await world.newRecord(), await world.newRecord()];
       await saveRecords(store, [record]);
       const first = start();
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kept(record), all);
     });
 
-    test("a payment whose block is replaced is gone, one of the new block there", async () => {
+    test("forgets a payment in a replaced block, and finds one in the new block", async () => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

@@ -1,4 +1,4 @@
-// Reads vaults at one block: which of them have code, and how much of each token they contain. Up
+// Reads vaults at one block: whether they have code, and how much of each token they contain. Up
 // to 150 balances share one eth_call.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
@@ -201,7 +201,7 @@ async function readGroups(
   return holdings;
 }
 
-/** Returns those of `vaults` that have code. */
+/** Returns the addresses in `vaults` that have code. */
 export async function findWithCode(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const holders = vaults.map((vault) => ({ vault, token: zeroAddress }));
   const holdings = await readGroups(pass, holders, pass.memory.holdings.turn++);

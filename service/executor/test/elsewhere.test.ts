@@ -1,5 +1,5 @@
 // Follows money that was sent on another chain than the intent's to its end, on two real chains: it
-// pays for nothing, goes to `recovery` on the chain where it arrived, and shows in the status.
+// pays for nothing, is returned to `recovery` on that chain, and appears in the status.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -61,7 +61,7 @@ const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
   elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
 
 describe("money on another chain", () => {
-  test("goes to recovery there, and the status says so; the address stays open", async () => {
+  test("is returned on that chain and shown in the status; the address stays open", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     assert.deepEqual((await statusOf(address)).elsewhere, []);
@@ -110,7 +110,7 @@ describe("money on another chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("of a stranger to one address shows at no other", async () => {
+  test("from a stranger to one address appears at no other", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until("it shows", async () => (await statusOf(one.address)).elsewhere.length > 0);

@@ -1,4 +1,4 @@
-// What a check promises about gas, the executor keeps: both run the same intents on a real chain.
+// Tests that the executor confirms the gas findings of a check, with intents on a real chain.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -34,7 +34,7 @@ const check = openChecks({
   executionGasMax,
 });
 
-// Of a token without any supply, every amount is too much.
+// Every amount of a token without supply exceeds the balance.
 await world.pay([{ to: shop, amount: 10n ** 12n }]);
 
 let salts = 0n;
@@ -101,14 +101,14 @@ describe("gas limits of executions", () => {
       rows.filter(({ codes, isExecuted }) => codes.length === 0 && !isExecuted),
       [],
     );
-    // The promise is no empty one: what fits is not warned of, and what does not is.
+    // Only intents that do not fit have a finding.
     for (const { items, codes } of rows) {
       if (items <= 140) assert.deepEqual(codes, [], `${items} items`);
       if (items >= 190) assert.deepEqual(codes, ["gas_beyond_ceiling"], `${items} items`);
     }
   });
 
-  test("work that a target does only with more gas is reported, and done", async () => {
+  test("reports and executes work that a target does only with more gas", async () => {
     const done = async (address: Hex) =>
       client.readContract({
         address,
@@ -126,7 +126,7 @@ describe("gas limits of executions", () => {
     assert.equal(await done(target), 40n);
   });
 
-  test("a tolerated callee that burns all its gas is reported to fail with any limit", async () => {
+  test("reports that a tolerated call fails if it burns all gas at any limit", async () => {
     // CALLs a contract of one INVALID with all gas, and ignores that it failed.
     const burner = "0x0000000000000000000000000000000000620001" as const;
     const tolerant = "0x0000000000000000000000000000000000620002" as const;
@@ -144,7 +144,7 @@ describe("gas limits of executions", () => {
   });
 
   test("the largest call that a transaction can hold uses about 12 million gas", async () => {
-    // Stops once it has used as much as it is told: PUSH the rest, compared with GAS in a loop.
+    // Stops once it has used the given gas: PUSH the rest, compared with GAS in a loop.
     const target = "0x0000000000000000000000000000000000620003" as const;
     // calldata word 0 behind the selector: gas to use. start = GAS; loop: start - GAS < wanted.
     await client.setCode({ address: target, bytecode: "0x5a5b805a9003600435116001570000" });

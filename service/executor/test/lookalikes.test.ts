@@ -1,5 +1,5 @@
-// Follows look-alikes of a listed token to their end, on a real chain: they pay for nothing, hinder
-// nothing, show in the status, and go back to `recovery`. A flood of them costs others nothing.
+// Follows look-alikes of a listed token to their end, on a real chain: they pay for nothing, delay
+// nothing, appear in the status, and are returned to `recovery`. A flood does not affect others.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -17,7 +17,7 @@ const { client } = world;
 await client.setAutomine(true);
 const bridged = await deployOdd(world, "PlainToken");
 const liar = await deployOdd(world, "LyingToken", "OddTokens");
-/** Logs each transfer that it is asked for, moves nothing, and claims 2^255 units for anyone. */
+/** Logs each requested transfer, moves nothing, and reports 2^255 units for every address. */
 const ghost: Hex = "0x6057000000000000000000000000000000000057";
 await client.setCode({
   address: ghost,
@@ -86,7 +86,7 @@ const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {
 };
 
 describe("a look-alike of a listed token", () => {
-  test("shows in the status, and goes back after the payment is executed", async () => {
+  test("appears in the status, and is returned after the execution", async () => {
     const { address, intent } = await openRecord();
     await pay(address, 2_500n, bridged);
     await until("it shows", async () => (await wrongIn(address)).length > 0);
@@ -112,7 +112,7 @@ describe("a look-alike of a listed token", () => {
     assert.deepEqual(after.wrongTokens, []);
   });
 
-  test("goes back from an executed address, and is shown until then", async () => {
+  test("is returned from an executed address, and appears in the status until then", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
@@ -121,7 +121,7 @@ describe("a look-alike of a listed token", () => {
     assert.equal(await world.balanceOf(intent.recovery, bridged), 100n);
   });
 
-  test("goes back after the expiry of an address that nobody paid", async () => {
+  test("is returned after the expiry of an unpaid address", async () => {
     const { address, intent } = await openRecord(600);
     await pay(address, 700n, bridged);
     await until("it shows", async () => (await wrongIn(address)).length > 0);
@@ -134,7 +134,7 @@ describe("a look-alike of a listed token", () => {
 });
 
 describe("a stranger who sends look-alikes", () => {
-  test("makes no work by dust: no job, no row, no transaction, and payments go on", async () => {
+  test("causes no job, row, or transaction by dust, and delays no payment", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -154,7 +154,7 @@ describe("a stranger who sends look-alikes", () => {
     }
   });
 
-  test("gets no gas for a balance that its contract only claims, without a transfer", async () => {
+  test("causes no transaction by a false balance without a transfer", async () => {
     const { address, intent } = await openRecord();
     const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
     const args = [2n ** 255n, 32n, false] as const;
@@ -167,7 +167,7 @@ describe("a stranger who sends look-alikes", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("gets three transactions a day for transfers that never happened", async () => {
+  test("causes at most three transactions a day by false transfers", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
@@ -182,7 +182,7 @@ describe("a stranger who sends look-alikes", () => {
     await until("others go on", async () => (await statusOf(other.address)).state === "executed");
     const spent = (await sent()) - before - 1;
     assert.ok(spent >= 1 && spent <= 3, `${spent} transactions`);
-    // The money of the same address is not held up.
+    // The real money of the same address is not delayed.
     await pay(address, 5n);
     await client.increaseTime({ seconds: 90_000 });
     await until("the surplus is back", async () => {

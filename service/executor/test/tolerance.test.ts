@@ -1,4 +1,4 @@
-// Payments with a tolerance, through the executor: 25 of a token, of which 24.75 is enough.
+// Payments with a tolerance, through the executor: the amount is 25, and 24.75 is enough.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -17,7 +17,7 @@ after(stop);
 
 const [most, least] = [25n * unit, (2475n * unit) / 100n];
 
-/** An address that takes 25 and accepts 24.75; money that is left goes to `recovery`. */
+/** An address for 25 that accepts 24.75; the rest is returned to `recovery`. */
 async function newTolerant(name: string): Promise<AddressRecord> {
   const { timestamp } = await world.client.getBlock();
   const record = makeRecord({

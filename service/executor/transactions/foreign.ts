@@ -47,7 +47,7 @@ const searchSeconds = 60;
 
 /**
  * Adopts the transactions that used the key's nonces from the ledger's next one up to the chain's,
- * if a quorum of endpoints shows that the chain is ahead. Those of earlier days are skipped,
+ * if a quorum of endpoints shows that the chain is ahead. Transactions of earlier days are skipped,
  * because their budgets are over. Until all are found, the key sends nothing, and each unknown
  * transaction reserves its highest cost.
  *
@@ -322,7 +322,7 @@ async function describeCall(
   const payers = new Map(held.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
-    // Its tips are deducted, but the executor did not send it because of them.
+    // Its tips are deducted, but they were not the reason to send it.
     return {
       address,
       gas: Math.floor(gas / addresses.length),

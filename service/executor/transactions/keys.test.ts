@@ -31,19 +31,19 @@ describe("several keys", () => {
     ["one outside a list", { signerUrl, address: first }],
     ["one without its address", [{ signerUrl }]],
     ["another setting", [{ signerUrl, address: first, chain: 1 }]],
-    ["two forms at once", [{ signerUrl, keystore: "key.json", address: first }]],
-    ["an address cut short", [{ signerUrl, address: first.slice(0, -1) }]],
+    ["two forms in one entry", [{ signerUrl, keystore: "key.json", address: first }]],
+    ["a truncated address", [{ signerUrl, address: first.slice(0, -1) }]],
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`refused at start, showing nothing of it: a file of ${name}`, () => {
+    test(`refuses a file of ${name} at the start without showing its content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is no list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
     });
   }
 
-  test("refused at start: no JSON, no file, one key twice, a keystore that is not there", () => {
+  test("refuses invalid JSON, a missing file, a duplicate key, and a missing keystore", () => {
     assert.match(refusal({ executorKeys: fileOf("[") }), /is no list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [
@@ -61,7 +61,7 @@ describe("several keys", () => {
     );
   });
 
-  test("refused at start: beside the setting of one key", () => {
+  test("refuses a list of keys together with a setting for one key", () => {
     const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
@@ -75,7 +75,7 @@ describe("several keys", () => {
     }
   });
 
-  test("each form in one file, in its order, lower case", () => {
+  test("reads each form of key in one file, in order, with lowercase addresses", () => {
     const keys = [
       { signerUrl, address: second },
       { signerUrl: "http://127.0.0.1:2", address: first },

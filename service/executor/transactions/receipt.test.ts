@@ -43,7 +43,7 @@ const itemFailed = (caller: Hex, index: bigint) => ({
 });
 
 describe("parseReceipt", () => {
-  test("ChainUnavailable for what is no receipt; undefined where there is none", () => {
+  test("throws ChainUnavailable for an invalid receipt, and returns undefined without one", () => {
     const name = "ChainUnavailable";
     assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
     assert.throws(() => parseReceipt({ logs: 1 }), {
@@ -55,21 +55,21 @@ describe("parseReceipt", () => {
 });
 
 describe("decodeOutcomes", () => {
-  test("the failure of an item of a batch that somebody else made says nothing of ours", () => {
+  test("ignores a failed item in a batch of another sender", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
-  test("the failure of an item is of the vault at its place", () => {
+  test("assigns the failure of an item to the vault at its index", () => {
     const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });
 
-  test("an event of another contract says nothing, however it looks", () => {
+  test("ignores events of other contracts", () => {
     assert.deepEqual(decodeOutcomes(receipt(log(token)), factory, sent), []);
   });
 
-  test("the factory's events, with measured amounts", () => {
+  test("decodes the factory's events with their measured amounts", () => {
     const [outcome] = decodeOutcomes(receipt(log(factory)), factory, sent);
     assert.deepEqual(outcome, { kind: "executed", vault, token, amount: 100n, left: 40n });
   });

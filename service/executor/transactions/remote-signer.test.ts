@@ -29,20 +29,20 @@ describe("a remote signer", () => {
   for (const change of changes) {
     const [name = ""] = Object.keys(change);
     const message = new RegExp(`another transaction than asked, in ${fieldOf[name] ?? name}$`);
-    test(`SignerRefused: another ${name} than asked`, () =>
+    test(`throws SignerRefused if the signed ${name} differs from the request`, () =>
       withRemoteSigner(
         (asked) => own.sign({ ...asAsked(asked), ...change }),
         (signer) => assert.rejects(signer.sign(wanted), refused(message)),
       ));
   }
 
-  test("SignerRefused: the signature of another key", () =>
+  test("throws SignerRefused if another key signed", () =>
     withRemoteSigner(
       () => other.sign(wanted),
       (signer) => assert.rejects(signer.sign(wanted), refused(/^the signer signed as 0x/)),
     ));
 
-  test("SignerRefused: a value not asked, a high s, no transaction", async () => {
+  test("throws SignerRefused for an added value, a high s, or an invalid transaction", async () => {
     const parsed = parseTransaction(await own.sign(wanted));
     const { r, s, yParity, ...rest } = parsed as typeof parsed & { type: "eip1559" };
     const signature = { r: r!, s: s!, yParity: yParity! };

@@ -247,7 +247,7 @@ export async function replace(
   return more;
 }
 
-/** Never offers less, because the newest transaction of a purpose is the one that is resent. */
+/** Never offers less, because the executor resends the newest transaction of a purpose. */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
   priorityFee: max(old.priorityFee, now.priorityFee),

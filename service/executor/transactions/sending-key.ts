@@ -1,5 +1,5 @@
 // One sending key in one pass: settles its transactions, and keeps the others moving. It resends
-// what is not mined, replaces what is stuck at its nonce, reopens what a reorganization undid, and
+// pending transactions, replaces stuck ones, reopens purposes that a reorganization undid, and
 // fills nonces that have no purpose. A key that cannot send delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
@@ -217,7 +217,7 @@ function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   return fee.maxFee < suggested.maxFee || fee.priorityFee < suggested.priorityFee;
 }
 
-/** Returns whether every vault of it already has code, so that no execution can run. */
+/** Returns whether all its vaults already have code, so that no execution can run. */
 async function isOver(pass: KeyPass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
   return (await findWithCode(pass, purpose.addresses)).size === purpose.addresses.length;

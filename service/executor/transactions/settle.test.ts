@@ -21,12 +21,12 @@ const blockOf = ({ found }: ReturnType<typeof compareReceipts>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
 describe("compareReceipts", () => {
-  test("two different receipts of two endpoints: disagreement", () => {
+  test("returns disagreement if two endpoints show different receipts", () => {
     const status = [says(receipt("aa")), says(receipt("aa", "0x0"))];
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
-  test("one that shows another receipt than two others holds up nothing, and is told", () => {
+  test("ignores and reports an endpoint whose receipt differs from two others", () => {
     const answers = [says(receipt("bb")), says(receipt("aa")), says(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);
@@ -37,25 +37,25 @@ describe("compareReceipts", () => {
     assert.deepEqual(others, [0]);
   });
 
-  test("one endpoint's word where two are needed: unknown", () => {
+  test("returns unknown if only one of two required endpoints shows a receipt", () => {
     assert.equal(blockOf(compareReceipts([says(receipt("aa")), says(null)], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([says(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("absent if two of three have none, whatever the third says", () => {
+  test("returns absent if two of three have no receipt, regardless of the third", () => {
     for (const third of [failed, undefined, says(receipt("aa"))]) {
       assert.equal(blockOf(compareReceipts([says(null), third, says(null)], 2)), "absent");
     }
   });
 
-  test("absent only if enough endpoints answer, and have none", () => {
+  test("returns absent only if a quorum of endpoints answers without a receipt", () => {
     assert.equal(blockOf(compareReceipts([says(null), says(null)], 2)), "absent");
     assert.equal(blockOf(compareReceipts([says(null), undefined], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([says(null), failed], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("enough that say the same: that receipt, of whichever transaction was mined", () => {
+  test("returns the receipt that a quorum shows, for any of the transactions", () => {
     const answers = [says(null, receipt("aa")), says(null, receipt("aa")), says(null, null)];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.equal(blockOf(compareReceipts([says(receipt("cc"))], 1)), "0xcc");
@@ -70,7 +70,7 @@ describe("the block that is final by the `finalized` tag", () => {
   };
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
-  /** Gives the final block by what endpoints show; undefined: one fails. */
+  /** Returns the final block for the shown blocks; undefined means that an endpoint fails. */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(
       {
@@ -82,19 +82,19 @@ describe("the block that is final by the `finalized` tag", () => {
       chain,
     );
 
-  test("one of three that lies decides nothing, wherever it stands", async () => {
+  test("is not affected by one false endpoint of three, in any position", async () => {
     for (const lie of [999_999, 0, 1, undefined]) {
       assert.equal(await finalBy([lie, 930, 930], 2), 930);
       assert.equal(await finalBy([930, lie, 930], 2), 930);
     }
   });
 
-  test("of two that differ the lower counts, and one alone nothing", async () => {
+  test("is the lower of two, and ignores the tag of a single endpoint of three", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });
 
-  test("control: the only endpoint is believed", async () => {
+  test("control: is the block of the only endpoint", async () => {
     assert.equal(await finalBy([990], 1), 990);
   });
 });

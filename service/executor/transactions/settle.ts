@@ -147,7 +147,7 @@ async function findReceipt(
   return found;
 }
 
-/** What has to match the receipts: their blocks by number, and the vaults that have code. */
+/** The facts that must match the receipts: blocks by number, and the vaults that have code. */
 type Evidence = { blocks: Map<number, Block>; withCode: Set<Hex> };
 
 async function readEvidence(pass: SettlePass, deep: readonly Mined[]): Promise<Evidence> {

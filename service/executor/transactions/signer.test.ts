@@ -31,7 +31,7 @@ describe("the executor's key", () => {
     return "none";
   };
 
-  test("a sentence for each way of not having one, which shows no secret", () => {
+  test("a missing key has its own message for each cause, without secrets", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
@@ -54,7 +54,7 @@ describe("the executor's key", () => {
     assert.match(gone, /EXECUTOR_KEYSTORE .* cannot be read: ENOENT/);
   });
 
-  test("a sentence for each way of naming one elsewhere that does not fit", () => {
+  test("an invalid external signer has its own message for each cause", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
@@ -77,7 +77,7 @@ describe("a new key", () => {
   after(() => rmSync(folder, { recursive: true }));
   const [keystore, password] = [join(folder, "key.json"), join(folder, "password.txt")];
 
-  test("refused where its file is there, or the password is empty: nothing is written", () => {
+  test("is refused without writing if the file exists or the password is empty", () => {
     writeFileSync(join(folder, "empty"), "\n");
     assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /contains no password/);
     assert.ok(!existsSync(keystore));
@@ -87,7 +87,7 @@ describe("a new key", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("opens with its password, given or drawn, and is its owner's alone", () => {
+  test("opens with its given or generated password, and only its owner can read it", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

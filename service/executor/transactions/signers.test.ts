@@ -1,4 +1,4 @@
-// What every signer promises: a key in the process, one from a keystore, and a remote signer.
+// The promises of every signer: a key in the process, a keystore, and a remote signer.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ writeFileSync(executorPasswordFile, "open sesame\n");
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  /** The signer rejects with these words where that server refuses; one without it has none. */
+  /** The error if the server refuses; undefined for signers without a server. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };
@@ -65,15 +65,15 @@ const signers: Implementation[] = [
 for (const { name, refusal, using } of signers) {
   describe(name, () => {
     if (refusal !== undefined) {
-      test("SignerRefused, which tells the address: it signs with another key", () =>
+      test("throws SignerRefused with the address if it signs with another key", () =>
         using(other, (signer) =>
           assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
         ));
 
-      test("SignerRefused: an error of its own, whose words are not repeated", () =>
+      test("throws SignerRefused without the signer's message if the signer fails", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
-      test("rejects within a lease, and shows no secret and no URL: it does not answer", () =>
+      test("rejects within a lease, without secrets or URLs, if the signer does not answer", () =>
         using("is silent", async (signer) => {
           const askedAtMs = performance.now();
           await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {
@@ -85,7 +85,7 @@ for (const { name, refusal, using } of signers) {
         }));
     }
 
-    test("its address in lower case, and the bytes that the key itself gives", () =>
+    test("returns its address in lowercase, and the same bytes as the key itself", () =>
       using(own, async (signer) => {
         const account = privateKeyToAccount(key);
         assert.equal(signer.address, account.address.toLowerCase());

@@ -1,4 +1,4 @@
-// What a node's trace is believed of who took the gas of a transaction.
+// Tests which traces decide how the gas of a transaction is divided among its addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,10 +14,10 @@ const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timesta
 const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
-/** An endpoint says this to a trace; absent: it has no such method; "slow": not in time. */
+/** The answer to a trace; undefined: the method is unknown; "slow": no answer in time. */
 type Says = number[] | "slow" | undefined;
 
-/** @param says what each endpoint says, as it is when it is asked */
+/** @param says the current answer of each endpoint, which tests can change */
 async function passOver(says: readonly Says[]) {
   let nowMs = 0;
   const asked: string[] = [];
@@ -54,13 +54,13 @@ async function passOver(says: readonly Says[]) {
   };
 }
 
-describe("of three endpoints", () => {
-  test("one that alone traces decides nothing", async () => {
+describe("traces of three endpoints", () => {
+  test("a single trace is ignored", async () => {
     const { read } = await passOver([[1, 79_999], undefined, undefined]);
     assert.equal(await read(), undefined);
   });
 
-  test("two that say the same are believed, and the third is told of", async () => {
+  test("two equal traces are used, and the third endpoint is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -72,7 +72,7 @@ describe("of three endpoints", () => {
     ]);
   });
 
-  test("two that differ are not", async () => {
+  test("two different traces are ignored", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
@@ -80,22 +80,22 @@ describe("of three endpoints", () => {
   });
 });
 
-test("the only endpoint is believed, but for more gas than the receipt has", async () => {
+test("uses the only endpoint's trace unless it has more gas than the receipt", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
   assert.equal(await more.read(), undefined);
 });
 
-test("a batch that ran out of gas before its last item is not shared by its trace", async () => {
+test("ignores the trace of a batch that ran out of gas before its last item", async () => {
   const { read, asked } = await passOver([[30_000], [30_000]]);
   assert.equal(await read(), undefined);
   await read();
   assert.equal(asked.length, 4, "nodes trace all the same");
 });
 
-describe("where too few trace", () => {
-  test("they are asked again after an hour", async () => {
+describe("if too few endpoints trace", () => {
+  test("the executor asks them again after an hour", async () => {
     const says: Says[] = [undefined, undefined];
     const { read, asked, wait } = await passOver(says);
     assert.equal(await read(), undefined);
@@ -107,7 +107,7 @@ describe("where too few trace", () => {
     assert.deepEqual(await read(), [30_000, 50_000]);
   });
 
-  test("since a trace takes them long, they are blamed for nothing", async () => {
+  test("slow traces are not reported as failures", async () => {
     const { read, events } = await passOver(["slow", "slow"]);
     assert.equal(await read(), undefined);
     assert.deepEqual(events, []);

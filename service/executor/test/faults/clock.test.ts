@@ -12,7 +12,7 @@ for (const skew of [-tenMinutes, tenMinutes]) {
 
 for (const { skew, world, store } of chains) {
   describe(`a chain whose clock is ${skew} s from the host's`, () => {
-    test("expiry follows the chain's clock", async (context) => {
+    test("the expiry depends on the chain's clock", async (context) => {
       const open = await world.newRecord({ secondsLeft: 120 });
       const closed = await world.newRecord({ secondsLeft: 2 });
       await saveRecords(store, [open, closed]);

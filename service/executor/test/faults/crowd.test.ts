@@ -7,19 +7,19 @@ import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/
 
 const { world, store } = await prepare();
 
-describe("a crowd", () => {
+describe("many payments", () => {
   const count = rounds(200, 1000);
-  test(`${count} addresses funded in 10 blocks are all executed`, async (context) => {
+  test(`to ${count} addresses in 10 blocks are all executed`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
 
-  test("control: in transactions of one they take as many as there are", async (context) => {
+  test("control: without batches, each needs a transaction of its own", async (context) => {
     world.stopTicking();
     assert.equal(await executeAll(context, 20, 1), 20);
   });
 
-  /** @returns in how many transactions */
+  /** @returns the number of transactions */
   async function executeAll(context: TestContext, count: number, batchItemsMax = 50) {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
     await saveRecords(store, records);
@@ -28,7 +28,7 @@ describe("a crowd", () => {
       tuning: { ...core.tuning, batchItemsMax },
     }));
     context.after(running.stop);
-    // The newest block may hold the last executions of the test before.
+    // The newest block can contain the last executions of the previous test.
     const fromBlock = (await world.client.getBlockNumber()) + 1n;
     for (let block = 0; block < 10; block++) {
       const some = records.slice((block * count) / 10, ((block + 1) * count) / 10);
@@ -51,7 +51,7 @@ describe("a crowd", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("what a pass had no time to simulate waits with that reason", async (context) => {
+  test("wait with a reason if a pass has no time to simulate them", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

@@ -13,7 +13,7 @@ import {
 import { isAtRest, rounds, startCore } from "../../../testing/executor/executor.ts";
 import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 
-describe("PostgreSQL, restarted in the middle", () => {
+describe("a restart of PostgreSQL during executions", () => {
   let world: AnvilWorld;
   let postgres: TestPostgres;
   let store: Store;
@@ -29,7 +29,7 @@ describe("PostgreSQL, restarted in the middle", () => {
     await world.stop();
   });
 
-  test("every payment is executed once, and the tables say so", async (context) => {
+  test("executes every payment once and records it", async (context) => {
     const running = startCore(store, world.chains());
     context.after(running.stop);
     const records = await Promise.all(Array.from({ length: 30 }, () => world.newRecord()));

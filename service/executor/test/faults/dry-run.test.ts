@@ -1,4 +1,4 @@
-// A dry run tells what it would spend, spends nothing and leaves everything as it was.
+// A dry run reports the planned costs. It spends nothing and changes nothing.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { openParts } from "../../start.ts";
 const { world, store } = await prepare({ tickMs: 100 });
 const keys = twoKeys.slice(0, 1) as unknown as typeof twoKeys;
 
-test("tells of what is due and signs nothing; the real run costs no more", async (context) => {
+test("reports due jobs and signs nothing, and the real run costs no more", async (context) => {
   await setPaused(store.db, 31_337, true);
   const records = await Promise.all([
     world.newRecord(),
@@ -83,7 +83,7 @@ test("tells of what is due and signs nothing; the real run costs no more", async
     const receipt = await world.client.getTransactionReceipt({ hash });
     const { gasUsed, effectiveGasPrice, blockNumber } = receipt;
     paid += gasUsed * effectiveGasPrice;
-    // The base fee falls with each empty block, of which a slow machine mines many meanwhile.
+    // The base fee falls with each empty block, and a slow machine mines many empty blocks.
     worth += gasUsed * (effectiveGasPrice - (await baseFeeAt(blockNumber)) + plannedFee);
   }
   const most = BigInt(plan.weiMax);

@@ -1,4 +1,4 @@
-// What follows an execution waits for `confirmations`; the ledger and the budgets wait for the
+// Work after an execution waits for `confirmations`; the ledger and the budgets wait for the
 // finalized tag, which anvil sets 64 blocks below the head.
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ import {
 import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
-/** The confirmations, and a block each for the next transaction and for a pass that just began. */
+/** The confirmations, a block for the next transaction, and one for a pass that just began. */
 const blocksMax = confirmations + 3;
 const finalAfter = 64;
 
@@ -24,7 +24,7 @@ const findJob = jobFinder(store.db);
 
 function start(context: TestContext) {
   const settings = { confirmations, finality: "finalized" };
-  // A block takes as long as the test lets it, so a lost transaction is sent again at each.
+  // The test decides when a block is mined, so a lost transaction is resent at each block.
   const running = startCore(store, world.chains([world.rpcUrl], settings), (core) => ({
     ...core,
     tuning: { ...core.tuning, resendMs: 0 },
@@ -42,7 +42,7 @@ async function step({ events }: Running): Promise<void> {
   await until("a pass has seen the block", async () => passes() > before);
 }
 
-/** Steps until it is done, and returns how many blocks that took. */
+/** Mines until `isDone`, and returns the number of blocks. */
 async function blocksUntil(running: Running, isDone: () => Promise<boolean>): Promise<number> {
   for (let blocks = 0; blocks < finalAfter / 2; blocks++) {
     if (await isDone()) return blocks;
@@ -67,8 +67,8 @@ const settle = async (running: Running) => {
   });
 };
 
-describe("what follows an execution", () => {
-  test("a surplus is returned after the confirmations, charged once final", async (context) => {
+describe("work after an execution", () => {
+  test("returns a surplus after the confirmations, charged once final", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);
@@ -85,7 +85,7 @@ describe("what follows an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("what is mined past its expiry is returned after the confirmations", async (context) => {
+  test("returns a payment mined after the expiry, after the confirmations", async (context) => {
     const record = await world.newRecord({ amount: 100n, secondsLeft: 600 });
     const running = start(context);
     await pay(record, 100n);
@@ -102,7 +102,7 @@ describe("what follows an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("a reorganization undoes both, and both happen again", async (context) => {
+  test("executes and returns again after a reorganization undoes both", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await step(running);

@@ -1,5 +1,5 @@
-// Several keys on one chain: whatever keeps one of them from sending delays what it has sent, and
-// no payment that another key can execute.
+// Several keys on one chain: a key that cannot send delays its own transactions, but no payment
+// that another key can execute.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -27,7 +27,7 @@ const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
 
 const asksBalance = ({ method }: Call) => method === "eth_getBalance";
 
-/** So many honest endpoints, and one that shows a balance of its own for `key`. */
+/** Returns `count` honest endpoints, and one that reports a false balance for `key`. */
 function withLiar(honest: Endpoint, count: number, key: Hex, wei: bigint): Endpoint[] {
   const asksIt = (call: Call) => asksBalance(call) && call.params[0] === key;
   const liar: Endpoint = {
@@ -87,7 +87,7 @@ describe("two keys", () => {
     return { first: of(first), second: of(second) };
   }
 
-  test("one that signs nothing: the other executes all, and no nonce of it is spent", async () => {
+  test("a key that signs nothing uses no nonce, and the other executes all", async () => {
     let asked = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (signer.address === second) return signer.sign(transaction);
@@ -105,7 +105,7 @@ describe("two keys", () => {
     assert.deepEqual(passes, []);
   });
 
-  test("no key signs: payments wait with the reason, and are executed once one does", async () => {
+  test("payments wait with the reason while no key signs", async () => {
     let isLocked = true;
     let skippedMs = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
@@ -119,12 +119,12 @@ describe("two keys", () => {
       (await reasons()).some(({ reason }) => reason === "signer_unavailable"),
     );
     isLocked = false;
-    // A key that did not sign rests so long.
+    // A key that did not sign rests for 15 s.
     skippedMs = 15_000;
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("one without coin: the other executes all; with coin again it takes its part", async () => {
+  test("a key without coin sends nothing until it is topped up", async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start();
@@ -139,7 +139,7 @@ describe("two keys", () => {
     });
   });
 
-  test("control: alone, a key without coin sends nothing, and payments wait for it", async () => {
+  test("control: payments wait if the only key has no coin", async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start(() => ({ signers: [twoKeys[0]] }));
@@ -153,7 +153,7 @@ describe("two keys", () => {
     await until("they are executed", () => allExecuted(records));
   });
 
-  test("whose balance no endpoint shows: the pass fails and says so, and none sends", async () => {
+  test("the pass fails and no key sends if no endpoint shows a balance", async () => {
     const error = { code: -32601, message: "no such method" };
     start((core) => ({
       endpoints: core.endpoints.map((honest) => ({
@@ -168,14 +168,14 @@ describe("two keys", () => {
     const said = "ChainUnavailable: no endpoint answers eth_getBalance";
     const isTold = async () =>
       running.events.some((event) => event.kind === "pass_failed" && event.message === said);
-    await until("it is told", isTold, 60);
+    await until("it is logged", isTold, 60);
     assert.deepEqual(await sentBy(), sentBefore);
     await running.stop();
     start();
     await until("they are executed", () => allExecuted(records));
   });
 
-  test("control: shown full by the only endpoint, an empty key is given payments", async () => {
+  test("control: an empty key gets payments if the only endpoint reports a balance", async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start((core) => ({ endpoints: withLiar(core.endpoints[0]!, 0, first, 2n ** 255n) }));
@@ -188,7 +188,7 @@ describe("two keys", () => {
   });
 
   for (const honest of [2, 1]) {
-    test(`one without coin, shown full beside ${honest} honest: nothing waits for it`, async () => {
+    test(`nothing waits for an empty key if one endpoint and ${honest} honest differ`, async () => {
       const wei = await world.client.getBalance({ address: first });
       await world.client.setBalance({ address: first, value: 0n });
       start((core) => ({ endpoints: withLiar(core.endpoints[0]!, honest, first, 2n ** 255n) }));
@@ -199,7 +199,7 @@ describe("two keys", () => {
       await world.client.setBalance({ address: first, value: wei });
     });
 
-    test(`one with coin, shown empty beside ${honest} honest: it sends all the same`, async () => {
+    test(`a key sends if one endpoint next to ${honest} honest reports no coin`, async () => {
       start((core) => ({
         signers: [twoKeys[0]],
         endpoints: withLiar(core.endpoints[0]!, honest, first, 0n),
@@ -209,12 +209,12 @@ describe("two keys", () => {
     });
   }
 
-  test("none that signs: told by key, and how long payments wait for it", async () => {
+  test("reports each key that does not sign, and how long payments wait", async () => {
     const silent = () => () => Promise.reject(new Error("no session"));
     start(() => ({ signers: mapSigners(twoKeys, silent) }));
     const told = (wanted: string) => running.events.filter(({ kind }) => kind === wanted);
     const records = await pay(1);
-    await until("both are told of", async () => {
+    await until("both are logged", async () => {
       const senders = told("signer_failed").map((event) => "sender" in event && event.sender);
       return new Set(senders).size === 2;
     });
@@ -226,7 +226,7 @@ describe("two keys", () => {
     await until("it is executed", () => allExecuted(records));
   });
 
-  /** While `isStuck`, the node takes what the first key sends and loses it. */
+  /** While `isStuck`, the node accepts transactions of the first key and drops them. */
   function startStuck(signers: Parts["signers"], change?: Parameters<typeof open>[0]) {
     const stuck = { isStuck: true, swallowed: new Set<string>() };
     start((core) => ({
@@ -249,7 +249,7 @@ describe("two keys", () => {
     return stuck;
   }
 
-  test("control: alone, one whose transactions are not mined delays all", async () => {
+  test("control: a stuck key delays all payments if it is the only key", async () => {
     const stuck = startStuck([twoKeys[0]]);
     const records = await pay(6);
     await until("its slots are taken", async () => stuck.swallowed.size >= 2);
@@ -266,7 +266,7 @@ describe("two keys", () => {
     await until("nothing is on its way", () => isAtRest(store));
   });
 
-  test("one that signs no replacement is not asked for another while it rests", async () => {
+  test("requests no replacement from a key that rests after a failure", async () => {
     const signed = new Set<number>();
     let refused = 0;
     const signers = mapSigners([twoKeys[0]], (signer) => (transaction) => {
@@ -277,7 +277,7 @@ describe("two keys", () => {
       refused++;
       return Promise.reject(new Error("no session"));
     });
-    // By a clock that is a thousand times slower it rests for hours.
+    // With a clock that is a thousand times slower, it rests for hours.
     const stuck = startStuck(signers, ({ clock, tuning }) => ({
       clock: () => clock() / 1_000,
       tuning: { ...tuning, ...slots, stuckSeconds: 1 },
@@ -295,7 +295,7 @@ describe("two keys", () => {
     await until("nothing is on its way", () => isAtRest(store));
   });
 
-  test("one whose transactions are not mined delays those alone", async () => {
+  test("a stuck key delays only its own transactions", async () => {
     const stuck = startStuck(twoKeys);
     const records = [...(await pay(4)), ...(await pay(8))];
     const fates = () => fatesOf(world, records);
@@ -316,7 +316,7 @@ describe("two keys", () => {
     await until("nothing is on its way", () => isAtRest(store));
   });
 
-  test("two instances that have both keys: each payment once, by either key", async (context) => {
+  test("two instances with both keys execute each payment once", async (context) => {
     start();
     const other = open();
     context.after(other.stop);

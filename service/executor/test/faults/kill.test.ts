@@ -53,7 +53,7 @@ describe("kill -9", () => {
 
   for (const step of steps) {
     const times = rounds(1, 50);
-    test(`${step}, ${times} rounds: it was really killed there`, async () => {
+    test(`kills the executor at ${step}, in ${times} rounds`, async () => {
       for (let round = 0; round < times; round++) {
         const good = await world.newRecord();
         const bad = await world.newRecord({ reverts: true, amount: unit });
@@ -69,7 +69,7 @@ describe("kill -9", () => {
     });
   }
 
-  test("every payment is executed once or returned, and no nonce is stuck", async (context) => {
+  test("executes every payment once or returns it, and no nonce is stuck", async (context) => {
     const running = startCore(store, chains, (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
     await until("all are executed", async () =>

@@ -1,5 +1,5 @@
 // Endpoints of free plans show the logs of few blocks per query. An executor that is thousands of
-// blocks behind executes new payments at once all the same, and old ones of open addresses.
+// blocks behind executes new payments immediately, and old ones of open addresses.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -33,7 +33,7 @@ function startLimited() {
   });
 }
 
-/** In parts: a busy machine mines more than a request may take. */
+/** Mines in parts, because mining all blocks can exceed the time limit of a request. */
 async function mineHalf() {
   for (let mined = 0; mined < blocksBehind / 2; mined += 100) await world.mine(100);
 }
@@ -51,7 +51,7 @@ async function blocksOf({ address }: AddressRecord) {
   return { paid: Number(paid?.blockNumber), executed: Number(executed?.blockNumber) };
 }
 
-test("3,000 blocks behind, payments are executed before their blocks are read", async (context) => {
+test("executes payments before reading their blocks, 3,000 blocks behind", async (context) => {
   const [old, fresh] = [await world.newRecord(), await world.newRecord()];
   await saveRecords(store, [old, fresh]);
   const pay = async ({ address, intent }: AddressRecord) => {

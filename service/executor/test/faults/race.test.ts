@@ -26,7 +26,7 @@ const chains = world.chains([world.rpcUrl], { tipPrices });
 
 describe("two executors", () => {
   const count = rounds(30, 200);
-  test(`${count} payments: never two transactions for one purpose`, async (context) => {
+  test(`never send two transactions for one purpose, with ${count} payments`, async (context) => {
     const isTipped = (index: number) => index >= count - 5;
     const records = await Promise.all(
       Array.from({ length: count }, (_, i) => world.newRecord(isTipped(i) ? { tip: unit } : {})),
@@ -37,8 +37,8 @@ describe("two executors", () => {
       store,
       records.filter((_, index) => !isTipped(index)),
     );
-    // Signing takes longer than a lease lives, so that it changes hands under way, with the loser
-    // in the middle of its work.
+    // Signing takes longer than a lease lasts, so that another executor takes the lease while the
+    // first one is still working.
     const hasty = () =>
       startCore(store, chains, (core) => ({
         ...core,

@@ -16,7 +16,7 @@ const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
   if (method === "eth_sendRawTransaction") seen.push(`${params[0]}`);
   return answer;
 });
-/** `relay` answers it to a transaction that it was sent. */
+/** The answer of `relay` to a transaction, if it refuses. */
 let refusal: string | undefined;
 const relay = await startProxy(world.rpcUrl, ({ id, method }, answer) => {
   if (!refusal || method !== "eth_sendRawTransaction") return answer;
@@ -64,7 +64,7 @@ describe("private relays", () => {
   const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
 
   for (const fault of ["drops_broadcasts", "timeout", "500"] as const) {
-    test(`one that ${fault}: no other endpoint sees a transaction, ever`, async (context) => {
+    test(`never sends to other endpoints if the relay fails (${fault})`, async (context) => {
       const running = await payWith(context, fault, alone);
       await until("it is sent", async () => running.isSent());
       const from = await world.client.getBlockNumber();
@@ -78,11 +78,11 @@ describe("private relays", () => {
     });
   }
 
-  test("one that refuses: told of by its name, and no other endpoint sees it", async (context) => {
+  test("logs the name of a relay that refuses, and sends to no other endpoint", async (context) => {
     refusal = "not today";
     const running = await payWith(context, "drops_broadcasts", alone);
     const refused = () => running.events.find(({ kind }) => kind === "send_refused");
-    await until("it is told of", async () => refused() !== undefined);
+    await until("it is logged", async () => refused() !== undefined);
     const rpc = `relay 0:${new URL(relay.url).host}`;
     assert.deepEqual(refused(), { ...refused(), rpc, message: refusal });
     refusal = undefined;
@@ -91,7 +91,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("a silent one beside an honest one delays no transaction", async (context) => {
+  test("a silent relay next to an honest one delays no transaction", async (context) => {
     const both: Relayed = { sendUrls: [relay.url, honest.url], sendFallbackBlocks: undefined };
     const running = await payWith(context, "timeout", both);
     await until("it is executed", running.isExecuted);
@@ -100,13 +100,13 @@ describe("private relays", () => {
     const settled = told.indexOf("settled");
     const failed = told.indexOf("rpc_failed");
     assert.ok(settled >= 0 && (failed < 0 || settled < failed), `${told}`);
-    await until("the silent one is told of", async () =>
+    await until("the silent relay is logged", async () =>
       running.events.some((event) => event.kind === "rpc_failed" && /relay 0/.test(event.rpc)),
     );
     assert.deepEqual(seen, []);
   });
 
-  test("one that drops, with a fall-back: after so many blocks", async (context) => {
+  test("sends to the endpoints after `sendFallbackBlocks` if the relay drops", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -118,9 +118,9 @@ describe("private relays", () => {
     assert.ok(seen.length > 0);
   });
 
-  /** @returns wei of priority fee that it was executed for, and what it was told meanwhile */
+  /** @returns the priority fee of the executed transaction in wei */
   async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
-    // What the tests above offered is no longer among the blocks by which a first offer is made.
+    // Later blocks remove the offers of earlier tests from the fee history.
     await world.mine(10);
     const fees = { perGasMax: 20n * gwei, priorityMax };
     const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
@@ -140,17 +140,17 @@ describe("private relays", () => {
   }
   const most = 2n * gwei;
 
-  test("one that waits for a dearer replacement gets no more than at first", async (context) => {
+  test("a relay that waits for a higher fee gets at most the first maximum", async (context) => {
     const offered = await hold(context, most, "fee_capped", 1);
     assert.ok(offered <= most, `${offered} wei`);
   });
 
-  test("control: without that bound it gets more the longer it waits", async (context) => {
+  test("control: without that limit, the fee rises while the relay waits", async (context) => {
     const offered = await hold(context, 20n * gwei, "replaced", 12);
     assert.ok(offered > most, `${offered} wei`);
   });
 
-  test("an honest one: executed once, and told to nobody else", async (context) => {
+  test("sends to no other endpoint if the relay is honest", async (context) => {
     const running = await payWith(context, "none", alone);
     await until("it is executed", running.isExecuted);
     await until("nothing is on its way", () => isAtRest(store));
@@ -158,8 +158,8 @@ describe("private relays", () => {
   });
 });
 
-describe("one that says a transaction is underpriced", () => {
-  /** Until it was refused often: nothing was replaced, and it is executed once it is taken. */
+describe("an endpoint that reports a transaction as underpriced", () => {
+  /** Checks that refusals cause no replacement, and that the transaction is executed later. */
   async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
     const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     await until("it is refused often", async () => count("send_refused") >= 5);

@@ -44,7 +44,7 @@ describe("reorgs", () => {
     world.stopTicking();
   };
 
-  /** A plain and a tipped payment, of two accounts, which wait for a block. */
+  /** A plain and a tipped payment to two accounts, which wait for a block. */
   const paid = async () => {
     const plain = await world.newRecord({ secondsLeft: 10 * 86_400 });
     const tipped = await world.newRecord({ secondsLeft: 10 * 86_400, tip: unit });
@@ -58,7 +58,7 @@ describe("reorgs", () => {
     (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
   for (let round = 0; round < rounds(1, 10); round++) {
-    test(`an execution undone before it is final is done again (${round})`, async (context) => {
+    test(`executes again after an execution is undone (${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();
@@ -75,7 +75,7 @@ describe("reorgs", () => {
       await running.stop();
     });
 
-    test(`one undone after it was final is done again, paid once (${round})`, async (context) => {
+    test(`charges a final execution once if it is undone (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);
@@ -102,7 +102,7 @@ describe("reorgs", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`one final after midnight is of its block's day (${round})`, async (context) => {
+    test(`charges an execution to the day of its block (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);
@@ -117,7 +117,7 @@ describe("reorgs", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`a payment undone is never taken for executed (${round})`, async (context) => {
+    test(`never reports an undone payment as executed (${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

@@ -1,5 +1,5 @@
-// Transactions that no node takes are replaced for more, as far as the day's budget and the key's
-// coin allow it, and else by a transfer of nothing, which is no failure of what they were for.
+// Transactions that no node accepts are replaced at a higher fee if the daily budget and the key's
+// balance allow it, and otherwise by an empty transfer. That is not a failure of their jobs.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -22,7 +22,7 @@ const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
-/** By purpose that is not final, the wei that each of its transactions may cost, oldest first. */
+/** Returns the highest costs in wei of each pending purpose's transactions, oldest first. */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db
     .selectFrom("executor_transactions as sent")
@@ -42,7 +42,7 @@ const most = (each: readonly bigint[]) => each.reduce((max, cost) => (cost > max
 const sum = (each: readonly bigint[]) => each.reduce((all, cost) => all + cost, 0n);
 
 for (const bound of ["perDayMax", "perAccountMax"] as const) {
-  test(`several in one pass share what ${bound} has left for one`, async (context) => {
+  test(`several replacements in a pass share the rest of ${bound} for one`, async (context) => {
     await silent.behave("drops_broadcasts");
     const plenty = 10n ** 24n;
     const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };
@@ -77,7 +77,7 @@ for (const bound of ["perDayMax", "perAccountMax"] as const) {
   });
 }
 
-test("what the key's coin does not cover is not replaced until it does", async (context) => {
+test("replaces a transaction only after the key's balance covers the cost", async (context) => {
   await silent.behave("drops_broadcasts");
   const running = startCore(store, world.chains([silent.url]), (core) => ({
     ...core,
@@ -95,7 +95,7 @@ test("what the key's coin does not cover is not replaced until it does", async (
   await world.client.setBalance({ address, value: sum(signed.map(most)) });
   await world.client.increaseTime({ seconds: 2000 });
   await world.mine();
-  await until("it is told of", async () => told("stopped_for_balance"));
+  await until("it is logged", async () => told("stopped_for_balance"));
   assert.deepEqual(await costs(), signed);
   await world.client.setBalance({ address, value: 10n ** 20n });
   await world.mine();
@@ -107,7 +107,7 @@ test("what the key's coin does not cover is not replaced until it does", async (
   world.stopTicking();
 });
 
-describe("what a transfer of nothing took the place of", () => {
+describe("a purpose whose transaction was replaced by an empty transfer", () => {
   const plenty = 10n ** 24n;
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
@@ -164,7 +164,7 @@ describe("what a transfer of nothing took the place of", () => {
     await world.mine();
   };
 
-  /** An hour later, in how many transactions they are executed. */
+  /** Returns the number of transactions that execute the records an hour later. */
   async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);
     world.startTicking(100);
@@ -186,7 +186,7 @@ describe("what a transfer of nothing took the place of", () => {
     return new Set(outcomes.map((each) => each.transaction_hash)).size;
   }
 
-  /** They were freed without a failure, so that they are executed together later. */
+  /** Checks that the jobs have no failure, and that one batch executes them later. */
   async function assertGoTogether(records: readonly AddressRecord[]) {
     const jobs = await jobsOf(records);
     assert.deepEqual(
@@ -199,7 +199,7 @@ describe("what a transfer of nothing took the place of", () => {
   const areFree = async (records: readonly AddressRecord[]) =>
     (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
 
-  test("since the budget was spent has not failed", async (context) => {
+  test("has not failed if the budget was spent", async (context) => {
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);
@@ -221,15 +221,15 @@ describe("what a transfer of nothing took the place of", () => {
   });
 
   for (const [what, asFailure] of [
-    ["since no block could hold it has not failed", false],
-    ["control: counted as a failure each pays for a transaction of its own", true],
+    ["has not failed if no block could contain it", false],
+    ["control: each job needs a transaction of its own if it counts as a failure", true],
   ] as const) {
     test(what, async (context) => {
       const gate = { does: "refuse" as "pass" | "refuse" };
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();
       await until("it is sent", async () => count("sent") > 0);
-      // Nodes have to refuse it for a minute before it is given up.
+      // It is abandoned after nodes have refused it for a minute.
       await oneBlock(61);
       await until("it is replaced", async () => count("replaced") > 0);
       gate.does = "pass";
@@ -241,7 +241,7 @@ describe("what a transfer of nothing took the place of", () => {
   }
 });
 
-/** The rule as it was: what a transfer of nothing took the place of had failed. */
+/** The former rule: a purpose replaced by an empty transfer counts as failed. */
 function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
   return {
     ...ledger,

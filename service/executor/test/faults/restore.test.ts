@@ -1,5 +1,5 @@
-// After a restore from a backup the chain has transactions of our keys that the ledger does not
-// know. They are charged to their accounts, so that the day's budget is not spent twice.
+// After a restore from a backup, the chain has transactions of our keys that the ledger does not
+// know. They are charged to their accounts, so that the daily budget is not spent twice.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -21,7 +21,7 @@ import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
 import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
-/** At noon, so that no test meets midnight unless it means to. */
+/** At noon, so that midnight only occurs in tests that advance the clock. */
 const startSeconds = Math.floor(Date.now() / dayMs) * 86_400 + 86_400 * 1.5;
 
 const { world, store } = await prepare({ startSeconds });
@@ -47,7 +47,7 @@ const withBudget =
     chain: { ...core.chain, budgets: { ...core.chain.budgets, perDayMax } },
   });
 
-/** Endpoints that answer truly, except where `lies` has an answer for one of them. */
+/** Honest endpoints, except that `lies` can replace the answer of one. */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
   (core) => ({
@@ -77,7 +77,7 @@ const tables = [
   "executor_looks",
 ] as const;
 
-/** Copies the executor's tables. @returns a function that puts them back */
+/** Copies the executor's tables. @returns a function that restores them */
 async function backUp(): Promise<() => Promise<void>> {
   const copies = await Promise.all(
     tables.map(async (table) => [table, await store.db.selectFrom(table).selectAll().execute()]),
@@ -140,7 +140,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("after a restore from a backup", () => {
-  test("charges what was sent since, and spends no budget twice", async (context) => {
+  test("charges the transactions sent since then, and spends no budget twice", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -164,7 +164,7 @@ describe("after a restore from a backup", () => {
     assert.ok((await spentFor(alice)) > 0n && (await spentFor(bob)) > 0n);
     assert.ok((await fatesOf(world, records)).every(({ executed }) => executed === 1));
 
-    // What waits for a budget is looked at again within the hour.
+    // A job that waits for a budget is retried within the hour.
     await client.increaseTime({ seconds: 3600 });
     const third = start(context);
     await isExecuted(next);
@@ -174,7 +174,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges the transaction that replaced one of the backup", async (context) => {
+  test("charges the transaction that replaced one in the backup", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);
@@ -211,7 +211,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges only what was sent on this day after the loss of all tables", async (context) => {
+  test("charges only the transactions of the day after the loss of all tables", async (context) => {
     tick(100);
     const lost = start(context);
     await execute([alice]);
@@ -264,7 +264,7 @@ describe("after a restore from a backup", () => {
     assert.ok((await spentToday()) > wei);
   });
 
-  test("writes off no more than is left of the day, and goes on the next day", async (context) => {
+  test("writes off at most the rest of the daily budget", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -294,7 +294,7 @@ describe("after a restore from a backup", () => {
   });
 });
 
-test("one of two endpoints that denies what was sent hides none of it", async (context) => {
+test("charges all transactions if one of two endpoints denies them", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);
@@ -304,7 +304,7 @@ test("one of two endpoints that denies what was sent hides none of it", async (c
   await restore();
   world.stopTicking();
   tick(100, 5);
-  // It says that all nonces were used on an earlier day.
+  // It reports that all nonces were used on an earlier day.
   const liar = withEndpoints(2, (place, { method, params }, answer) => {
     const isOld = method === "eth_getTransactionCount" && /^0x/.test(`${params[1]}`);
     return place === 0 && isOld ? { result: "0xffff" } : answer;
@@ -318,7 +318,7 @@ test("one of two endpoints that denies what was sent hides none of it", async (c
 });
 
 for (const count of [2, 3]) {
-  test(`one of ${count} endpoints that shows too high a nonce uses no budget`, async (context) => {
+  test(`charges nothing if one of ${count} endpoints reports too high a nonce`, async (context) => {
     tick(100, 5);
     const liar = withEndpoints(count, (place, { method, params }, answer) => {
       if (place > 0 || method !== "eth_getTransactionCount" || !("result" in answer)) return answer;

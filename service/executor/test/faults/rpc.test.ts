@@ -14,7 +14,7 @@ const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
 describe("endpoints that misbehave", () => {
-  /** Payments before and during a spell of `fault`, with nothing but what `urls` name to ask. */
+  /** Pays before and during a period with `fault`, with only the endpoints in `urls`. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
       ...core,
@@ -60,14 +60,14 @@ describe("endpoints that misbehave", () => {
     "drops_broadcasts",
   ];
   for (const fault of [...alone, "lies_on_receipts" as const]) {
-    test(`the only one ${fault}: it recovers by itself`, async (context) => {
+    test(`recovers automatically if the only endpoint fails (${fault})`, async (context) => {
       for (let round = 0; round < rounds(1, 10); round++)
         await surviveWith(context, [proxy.url], fault);
     });
   }
 
   for (const fault of ["timeout", "stale", "false_failure"] as const) {
-    test(`one of two ${fault}: the other carries on`, async (context) => {
+    test(`continues with one endpoint if the other fails (${fault})`, async (context) => {
       for (let round = 0; round < rounds(1, 10); round++) {
         const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
         const failed = events.some((event) => event.kind === "attempt_failed");

@@ -1,5 +1,5 @@
-// An endpoint of three that lies is named, with what it lies about, in the log, in the metrics and
-// by `admin chains check`, and is asked last.
+// A false endpoint of three is reported with the method in the log, in the metrics, and by
+// `admin chains check`, and is asked last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -19,7 +19,7 @@ const { world, store, directory } = await prepare({ tickMs: 150 });
 
 type Lie = { result: unknown } | { error: { code: number; message: string } };
 
-/** A true endpoint, but for what it answers to the methods of `lies`. */
+/** Starts an endpoint that is honest except for the methods in `lies`. */
 async function endpoint(lies: Record<string, Lie> = {}) {
   const { url, stop } = await startProxy(world.rpcUrl, ({ method }, answer) => {
     const lie = lies[method];
@@ -29,7 +29,7 @@ async function endpoint(lies: Record<string, Lie> = {}) {
   return { url, host: new URL(url).host };
 }
 
-/** Executes some payments through `urls`, and gives what log and metrics say then. */
+/** Executes some payments through `urls`, and returns the log and the metrics. */
 async function whatIsSeen(context: TestContext, urls: string[]) {
   const lines: { msg: string; rpc?: string; method?: string }[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -40,7 +40,7 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // A pass shows the score as it was before it, and these are settled a pass later.
+  // A pass shows the score from before it, and these payments are settled a pass later.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );
@@ -58,7 +58,7 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   };
 }
 
-/** @returns by endpoint, what it differs on and what it refuses, and the exit status */
+/** @returns the methods that each endpoint differs on and refuses, and the exit status */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");
   const chain = { chainId: localChainId, name: "Local", tokens: demoTokens, rpcUrls: urls };
@@ -82,13 +82,13 @@ const lies: Record<string, Lie> = {
   eth_getCode: { result: "0x60" },
 };
 
-describe("one endpoint of three that lies", () => {
+describe("one false endpoint of three", () => {
   for (const [method, lie] of Object.entries(lies)) {
-    test(`about ${method} is named by the log and the metrics`, async (context) => {
+    test(`appears with ${method} in the log and the metrics`, async (context) => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
-      // Two of the three are asked. On a busy machine the liar may be late, and asked for nothing.
+      // Two of the three are asked. On a busy machine, the false one may be late and not be asked.
       let seen = await whatIsSeen(context, urls);
       for (let tries = 1; seen.told.length === 0 && tries < 20; tries++) {
         seen = await whatIsSeen(context, urls);
@@ -96,7 +96,7 @@ describe("one endpoint of three that lies", () => {
       const { told, scoreOf, differs } = seen;
       assert.ok(told.length > 0);
       for (const each of told) assert.deepEqual(each, [`0:${bad.host}`, method]);
-      // A point for each contradiction, of which little is forgotten in seconds.
+      // Each contradiction adds a point, which hardly decays within seconds.
       assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
       assert.equal(differs.length, 1);
       assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);
@@ -104,7 +104,7 @@ describe("one endpoint of three that lies", () => {
     });
   }
 
-  test("control: three that are true are named by neither", async (context) => {
+  test("control: three honest endpoints do not appear", async (context) => {
     const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
     const { told, scoreOf, differs } = await whatIsSeen(
       context,
@@ -113,7 +113,7 @@ describe("one endpoint of three that lies", () => {
     assert.deepEqual([told, differs, ...good.map(({ host }) => scoreOf(host))], [[], [], 0, 0, 0]);
   });
 
-  test("or that refuses logs is named by `admin chains check`, with the method", async () => {
+  test("appears with the method in `admin chains check`, also if it refuses logs", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

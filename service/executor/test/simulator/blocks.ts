@@ -1,12 +1,12 @@
-// When blocks come, and what happens to those that came: reorgs, evictions, another user of the
-// key, and the base fee's ways.
+// Schedules blocks, and changes to them: reorgs, evictions, another user of the key, and changes of
+// the base fee.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
-/** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */
+/** A reorg, sometimes of final blocks; an eviction; a nonce used by another user of the key. */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
     const { confirmations } = chain.setting;
@@ -18,7 +18,7 @@ function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.01) takeNonce(chain, random);
 }
 
-/** Somebody with our key spends the nonce that comes next. */
+/** Another user of the key spends the next nonce. */
 function takeNonce(chain: ChainModel, random: Random): void {
   const [sender] = chain.setting.senders;
   const { chainId, shop } = chain.setting;
@@ -29,7 +29,7 @@ function takeNonce(chain: ChainModel, random: Random): void {
   chain.pool.set(slotOf(taken), { chainId, ...taken, ...fees, hash });
 }
 
-/** All that was in the blocks comes again. */
+/** Undoes blocks whose transactions all return to the pool. */
 function reorganise(chain: ChainModel, { random, reorgRate }: Width): void {
   if (random() >= reorgRate) return;
   chain.reorg(1 + Math.floor(random() * chain.setting.confirmations), () => false);
@@ -39,10 +39,10 @@ type Span = {
   isPlain: boolean;
   width: Width | undefined;
   startSeconds: number;
-  /** When storms end, and when the world does, from when it began. */
+  /** The ends of the storms and of the world, from its start. */
   stormSeconds: number;
   untilSeconds: number;
-  /** Between two blocks, on average. */
+  /** The average time between two blocks. */
   blockSeconds: number;
 };
 

@@ -1,4 +1,4 @@
-// Gas paid and tips received, to the wei: by account and for the chain, as the blocks have them.
+// Compares paid gas and received tips with the blocks, to the wei, by account and for the chain.
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
@@ -9,10 +9,10 @@ import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
 import type { World } from "./world.ts";
 
-/** Wei. `uncovered`: of the gas of each address, what its tip did not pay. */
+/** In wei. `uncovered` is the part of the gas of each address that its tip did not cover. */
 type Sums = { gas: bigint; tips: bigint; uncovered: bigint };
 
-/** @returns how the ledger differs */
+/** @returns the differences of the ledger */
 export async function judgeBooks(world: World): Promise<string[]> {
   const { db } = world;
   const kept = new Map<string, Sums>();
@@ -44,7 +44,7 @@ function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, unc
   sum.uncovered += uncovered;
 }
 
-/** Sums what the settled purposes took and brought, as the chain has their transactions. */
+/** Sums the costs and tips of the settled purposes from their transactions on the chain. */
 async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<string, Sums>> {
   const minedAs = new Map(
     chain.blocks.flatMap(({ mined, baseFee }) =>
@@ -84,7 +84,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
   return sums;
 }
 
-/** Divides by the gas that nodes trace for each address, else by its estimate and what failed. */
+/** Divides the gas by the traces of nodes, or by the estimates and failures without traces. */
 async function computeShares(
   db: World["db"],
   id: string,

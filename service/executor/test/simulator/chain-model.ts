@@ -33,7 +33,7 @@ export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
 
-/** Wei per gas that a transaction pays in a block of that base fee. */
+/** Returns the wei per gas that a transaction pays in a block with that base fee. */
 export const priceOf = ({ maxFee, priorityFee }: PoolTransaction, baseFee: bigint): bigint =>
   maxFee < baseFee + priorityFee ? maxFee : baseFee + priorityFee;
 
@@ -44,7 +44,7 @@ export type Mined = {
   /** Vaults whose execution failed because they were over. */
   wasted: Hex[];
   gasUsed: number;
-  /** Gas that each call of the factory to itself took: none for what was executed before. */
+  /** Gas of each call of the factory to itself; items that were executed before have none. */
   callGas: number[];
   /** Wei for the bytes. */
   dataFee: bigint;
@@ -54,7 +54,7 @@ export type Mined = {
 export const paidFor = ({ transaction, gasUsed, dataFee }: Mined, baseFee: bigint): bigint =>
   BigInt(gasUsed) * priceOf(transaction, baseFee) + dataFee;
 
-/** A block as a node tells of it, with what happened in it. */
+/** A block as a node returns it, with its transactions and actions. */
 export type Block = ToldBlock & {
   mined: Mined[];
   deeds: Deed[];
@@ -67,15 +67,15 @@ const transferGas = 21_000;
 
 /** Chains and their nodes differ in these rules. */
 export type Rules = {
-  /** The gas that a block holds. */
+  /** The gas limit of a block. */
   gasLimit: bigint;
-  /** Wei that each byte of calldata takes, as on the OP Stack; 0 elsewhere. */
+  /** The data fee per byte of calldata in wei, as on the OP Stack; 0 elsewhere. */
   weiPerByte: bigint;
   /** Nodes serve debug_traceTransaction. */
   isTraced: boolean;
-  /** Logs that a node gives in one call. */
+  /** The maximum number of logs per query. */
   logsMax: number;
-  /** Wei that keys began with; one that is not named has plenty. */
+  /** The initial balances of keys in wei; a key without an entry has plenty. */
   coins: ReadonlyMap<Hex, bigint>;
 };
 
@@ -91,8 +91,8 @@ const plenty = 10n ** 24n;
 export type ChainModel = ReturnType<typeof createChainModel>;
 
 /**
- * `confirmations`: blocks on top after which nobody expects to see a block undone.
- * `rangeBlocksMax`: blocks whose logs a node gives in one call.
+ * `confirmations`: the depth at which a block is expected to be final.
+ * `rangeBlocksMax`: the maximum number of blocks per log query.
  */
 type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
   senders: readonly Hex[];
@@ -141,7 +141,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
       highest = Math.max(highest, blocks.length - 1);
     },
 
-    /** Undoes the newest blocks. What was in them goes back to the pools, but for what is lost. */
+    /** Undoes the newest blocks. Their transactions return to the pools unless they are lost. */
     reorg(depth: number, isLost: () => boolean) {
       const undone = blocks.splice(Math.max(1, blocks.length - depth));
       forks++;
@@ -308,7 +308,7 @@ function runTransaction(
   const isSkipped = ({ name }: Item, { address }: VaultModel) =>
     name === "execute" && state.code.get(address) === "executed";
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
-  /** An execution of what is over, or a recovery of it that returned nothing. */
+  /** Executions of closed vaults, and recoveries of closed vaults that returned nothing. */
   const wastedBy = (logs: readonly Log[]) => {
     const told = new Set(logs.map(({ topics }) => topics[1]));
     return vaults.flatMap(({ address }, index) => {

@@ -1,6 +1,6 @@
-// Strangers whose intents take a node long to simulate: what others wait for them. Real core,
-// batches and store, simulated time; an estimate of theirs takes 0.8 s and fails, which costs them
-// nothing.
+// Intents that nodes simulate slowly, and how long other accounts wait for them. Uses the real
+// core, batches, and store with simulated time; an estimate of such an intent takes 0.8 s and
+// fails, which costs its account nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,14 +16,14 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** When the executor is started, which then knows no account. */
+  /** When the executor starts, without knowledge of any account. */
   startSeconds?: number;
   blockSeconds: number;
-  /** Nodes run one simulation after the other, and go on after the caller has gone. */
+  /** Nodes run one simulation after the other, and continue after the caller's timeout. */
   isSerial?: boolean;
 };
 
-/** With two endpoints. @returns for each address how many blocks it waited */
+/** Uses two endpoints. @returns the number of blocks that each address waited */
 async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Case) {
   const { blockSeconds, isSerial = false } = rest;
   const scheduler = createScheduler();
@@ -53,12 +53,12 @@ async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Ca
   return waits;
 }
 
-/** Payments come for 15 minutes. */
+/** Payments arrive for 15 minutes. */
 const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
-/** How many blocks payments wait without a crowd. Several cases compare with the same. */
+/** Returns how many blocks payments wait without a crowd. Several cases share the result. */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;
   const history = quietHistories.get(name) ?? runHistory(seed, quiet);
@@ -73,10 +73,10 @@ async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   return [...quiet].map(([address, blocks]) => loud.get(address)! - blocks);
 }
 
-describe(`of 100 accounts 20 slow intents each: nobody waits ${moreBlocksMax} blocks more`, () => {
+describe(`2,000 slow intents of 100 accounts delay none by over ${moreBlocksMax} blocks`, () => {
   for (const [what, atSeconds, startSeconds] of [
     ["paid before any other", 1, 0],
-    ["paid while others are", 300, 0],
+    ["paid at the same time as others", 300, 0],
     ["due when an executor starts that knows no account", 300, 320],
   ] as const) {
     test(what, async (t) => {
@@ -92,10 +92,10 @@ describe(`of 100 accounts 20 slow intents each: nobody waits ${moreBlocksMax} bl
 
 const moreSecondsMax = 5;
 
-describe(`of 20 accounts 5 slow intents each: nobody waits ${moreSecondsMax} s more`, () => {
+describe(`100 slow intents of 20 accounts delay none by over ${moreSecondsMax} s`, () => {
   for (const [what, isSerial] of [
-    ["at nodes that run simulations side by side", false],
-    ["at nodes that run one after the other, and finish what timed out", true],
+    ["at nodes that run simulations in parallel", false],
+    ["at nodes that run them in sequence, and finish them after timeouts", true],
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {

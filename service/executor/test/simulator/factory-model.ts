@@ -14,7 +14,7 @@ import type { Log } from "../../../chain/rpc/json-rpc.ts";
 
 /**
  * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`
- * burns all gas it is given, which a node takes its time for.
+ * burns all its gas, which a node simulates slowly.
  */
 export type Behaviour = "runs" | "reverts" | "mends" | "poison" | "heavy";
 
@@ -27,24 +27,24 @@ export type VaultModel = {
   recovery: Hex;
   chainId: number;
   behaviour: Behaviour;
-  /** From when on a `mends` call runs. */
+  /** When a `mends` call starts to succeed. */
   mendsAtSeconds: number;
-  /** Gas that an execution takes on chain, whatever it is estimated at. */
+  /** The gas that an execution uses on chain, which can differ from its estimate. */
   gas: number;
-  /** Base units of the intent's token that it pays to the sender of its execution. */
+  /** The tip to the sender of the execution, in base units of the intent's token. */
   tip?: Tip;
 };
 
-/** Gas that a recovery takes, and that an execution is estimated at. */
+/** The gas that a recovery uses, and the estimate for an execution. */
 export const itemGas = 100_000;
 
 export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): number =>
   name === "execute" ? gas : itemGas;
 
 export type State = {
-  /** By sender; 0 where there is none. */
+  /** By sender; 0 if it is missing. */
   nonces: Map<Hex, number>;
-  /** Tells how each vault that is over became so. */
+  /** How each closed vault was closed. */
   code: Map<Hex, "executed" | "closed">;
   /** By token, then owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
@@ -93,10 +93,10 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/** Reads what calldata asks of the factory: one item, or those of a batch. */
+/** An item in calldata of the factory: a single one, or a part of a batch. */
 export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
 
-/** @throws on what no factory knows */
+/** @throws for calldata that the factory does not know */
 export function parseCalldata(data: Hex): { isBatch: boolean; items: Item[] } {
   if (selectors[data.slice(0, 10)] !== "batch") return { isBatch: false, items: [parseItem(data)] };
   const { args } = decodeFunctionData({ abi: paymentFactoryAbi, data });
@@ -118,7 +118,7 @@ function parseItem(data: Hex): Item {
   return { name, terms, tokens };
 }
 
-/** Runs one execution on `state`, or throws and leaves it as it was. */
+/** Runs one execution on `state`, or throws without changing it. */
 export function execute(state: State, vault: VaultModel, env: Env): Log[] {
   const { address, token, amount, tip } = vault;
   const refuse = (
@@ -149,7 +149,7 @@ export function execute(state: State, vault: VaultModel, env: Env): Log[] {
   return [...logs, transferLog(token, address, env.sender, tip.amount)];
 }
 
-/** Closes or sweeps a vault. @throws where it is still open */
+/** Closes or sweeps a vault. @throws if it is still open */
 export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env): Log[] {
   const isOpen = vault.chainId === env.chainId && env.timestamp <= vault.expirationSeconds;
   if (!state.code.has(vault.address) && isOpen) {
@@ -167,7 +167,7 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   });
 }
 
-/** Each item by itself; an execution that is done already is no failure. */
+/** Runs each item independently. A completed execution is not a failure. */
 export function batch(
   state: State,
   items: readonly Item[],

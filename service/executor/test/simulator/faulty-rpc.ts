@@ -1,5 +1,5 @@
-// An endpoint that is not always itself. Faults come in spells, each of its own kind, and are
-// injected at the transport: batches, paces and retries above it are the real ones.
+// An endpoint with faults. They occur in periods, each with its own kind of fault, and are injected
+// at the transport: batches, rate limits, and retries above it are the real ones.
 
 import {
   type Endpoint,

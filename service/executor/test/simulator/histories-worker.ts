@@ -1,12 +1,12 @@
-// Histories in a thread of their own. The test runner watches every promise of its own thread,
-// which makes a history take twice as long there.
+// Runs histories in a separate thread. The test runner tracks every promise of its own thread,
+// where a history takes twice as long.
 
 import { parentPort } from "node:worker_threads";
 import { faultsOfLie } from "./price.ts";
 import { type Options, simulate, simulateNaively } from "./simulate.ts";
 import { faultsOf } from "./verdict.ts";
 
-/** `lie`: one of three endpoints lies; `believing`: the one that lies is the only one asked. */
+/** `lie`: one of three endpoints lies; `believing`: only the false endpoint is asked. */
 type Kind = "real" | "naive" | "lie" | "believing";
 
 export type HistoryRequest = { seed: number; kind: Kind; options: Omit<Options, "watch"> };

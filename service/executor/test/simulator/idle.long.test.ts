@@ -32,7 +32,7 @@ const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const warmUpSeconds = 600;
 const spanSeconds = 1200;
 const sleepingSpanSeconds = process.env.TESTS === "long" ? 21_600 : 3600;
-/** The node answers for so many in one call of logs. */
+/** Blocks per log query that the node allows. */
 const rangeBlocksMax = 2000;
 
 type Idle = {
@@ -42,7 +42,7 @@ type Idle = {
   expiresAt?: number;
 };
 
-/** @returns an executor and an observer of one chain with one record, under way */
+/** Starts an executor and an observer of one chain with one record. */
 async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 86_400 }: Idle) {
   const scheduler = createScheduler();
   const random = seededRandom(blockSeconds);
@@ -161,7 +161,7 @@ async function callsOfDay(idle: Idle, seconds = spanSeconds): Promise<number> {
   return ((world.calls() - before) * 86_400) / seconds;
 }
 
-describe("calls of an idle day, executor and observer together", () => {
+describe("calls of the executor and the observer on an idle day", () => {
   for (const [blockSeconds, callsMax] of [
     [12, 30_000],
     [1, 200_000],
@@ -190,7 +190,7 @@ describe("a chain without open addresses sleeps", () => {
   }
 
   for (const endpoints of [1, 2]) {
-    test(`late money is found within five minutes, with ${endpoints}`, async () => {
+    test(`finds late money within five minutes, with ${endpoints}`, async () => {
       for (const waitSeconds of [0, 145, 290, 1450]) {
         const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
         await world.runFor(warmUpSeconds + waitSeconds);
@@ -203,7 +203,7 @@ describe("a chain without open addresses sleeps", () => {
     });
   }
 
-  test("a create wakes it at once, and keeps it awake", async () => {
+  test("wakes immediately on a create, and stays awake", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -215,7 +215,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("a status that shows money wakes it at once", async () => {
+  test("wakes immediately on a status with money", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -226,7 +226,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("an address that was executed keeps it awake no more than one that expired", async () => {
+  test("sleeps next to an executed address as next to an expired one", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

@@ -1,5 +1,5 @@
-// One running executor that may be killed between any two things it does, and is then started anew
-// with nothing but the ledger; or that stands still for a while and goes on as if nothing were.
+// A running executor that can be killed between any two steps, and is then restarted with only the
+// ledger. It can also freeze for a while and then continue.
 
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
@@ -13,7 +13,7 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import { chainId, confirmations, factory, sender, tokens, type World } from "./world.ts";
 
 export type Danger = {
-  /** Each thing done may end in a crash or a freeze so often: in calm 0. */
+  /** The probability that a step ends in a crash or a freeze; 0 when it is calm. */
   crashRate(): number;
   freezeRate(): number;
 };
@@ -21,7 +21,7 @@ export type Danger = {
 const restartMsMax = 30_000;
 const freezeMsMax = 60_000;
 
-/** Starts an executor and whatever takes its place after each crash. */
+/** Starts an executor, and a new one after each crash. */
 export function keepRunning(
   name: string,
   { db, settings }: Pick<World, "db" | "settings">,
@@ -112,7 +112,7 @@ type Step = <Args extends unknown[], Result>(
   act: (...args: Args) => Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
 
-/** Puts a chance to die or to stand still before and after everything that reaches the world. */
+/** Lets each call to the outside die or freeze before and after it. */
 function mortal(scheduler: Scheduler, random: Random, danger: Danger, onDeath: () => void): Step {
   let isDead = false;
   const never = new Promise<never>(() => {});

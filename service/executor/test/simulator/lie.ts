@@ -22,7 +22,7 @@ const methods = [
   "eth_chainId",
 ] as const;
 
-/** In a wide world these are lied about too; `needs` is what that world must have. */
+/** More subjects of lies, in a wide world with the features in `needs`. */
 const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
   ...methods.map((name) => ({ name, needs: {} })),
   { name: "eth_getLogs", needs: {} },
@@ -43,7 +43,7 @@ const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => bo
   },
 ];
 
-/** In place of any answer. */
+/** Replacements for a whole answer. */
 const wholes: readonly (Answer | "silence")[] = [
   "silence",
   { result: null },
@@ -74,23 +74,23 @@ const twists: readonly ((value: bigint) => bigint)[] = [
   () => 2n ** 256n - 1n,
 ];
 
-/** `field`: of those that an answer has, which; `word`: of those of a long answer, which. */
+/** `field` is the index of a field in an answer, `word` of a word in a long one. */
 export type Lie = {
   isOf(call: Call): boolean;
   whole: Answer | "silence" | undefined;
   twist: (value: bigint) => bigint;
   field: number;
   word: number;
-  /** Whether it lies at that time. */
+  /** Returns whether the endpoint lies at that time. */
   isOn(ms: number): boolean;
   text: string;
-  /** The world in which it is told; undefined: the plain one. */
+  /** Opens the features of the world; undefined means the plain world. */
   openWidth: (() => Width) | undefined;
-  /** When the executor is started; what came before is behind it. */
+  /** When the executor starts. Earlier payments are below its first block. */
   startSeconds: number;
 };
 
-/** Seeds of the other remainders mean what they meant when all worlds of liars were plain. */
+/** Other remainders keep the plain world, so that old seeds give the same history. */
 const wideRemainders = [1, 3, 4, 6];
 
 /** One seed gives one lie. */
@@ -98,7 +98,7 @@ export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // Drawn apart, so that seeds that found something keep their methods.
+  // Drawn separately, so that seeds that found a fault keep their methods.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
@@ -121,7 +121,7 @@ export function lieOf(seed: number): Lie {
   return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth, startSeconds };
 }
 
-/** An endpoint is honest at first, and well thought of, or now and again. */
+/** An endpoint always lies, after ten honest minutes, or every other two minutes. */
 const times: readonly [string, (ms: number) => boolean][] = [
   ["always", () => true],
   ["always", () => true],
@@ -129,7 +129,7 @@ const times: readonly [string, (ms: number) => boolean][] = [
   ["every other two minutes", (ms) => Math.floor(ms / 120_000) % 2 === 1],
 ];
 
-/** The answer with one field changed; of a long string of words every fourth is. */
+/** Changes one field of an answer, or every fourth word of a long one. */
 function twisted(result: unknown, lie: Lie): unknown {
   const paths = leavesOf(result);
   if (paths.length === 0) return result;
@@ -167,7 +167,7 @@ function replaced(value: unknown, [key, ...rest]: Path, change: (text: string) =
   return copy;
 }
 
-/** @param lie undefined: an honest one */
+/** @param lie undefined for an honest endpoint */
 export function endpointOf(
   name: string,
   { chain }: World,
@@ -183,7 +183,7 @@ export function endpointOf(
     await scheduler.sleep(isSilent ? timeoutMs : neededMs + 5 + random() * 200);
     if (isSilent) throw timedOut();
     const answers = calls.map((call): Answer => {
-      // What it does not take it keeps from the others too.
+      // A transaction that the liar refuses does not reach the chain.
       if (lied(call) && lie?.whole && lie.whole !== "silence") return lie.whole;
       const honestly = answer(chain, 0, call);
       if (!lie || !lied(call)) return honestly;

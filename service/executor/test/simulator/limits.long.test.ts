@@ -1,5 +1,5 @@
-// What providers limit: blocks with more logs than they return, ranges they do not answer for, and
-// a clock that is wrong. Real core and store, simulated time, no faults but those named.
+// Limits of providers: blocks with more logs than they return, ranges that they refuse, and a wrong
+// clock. Uses the real core and store with simulated time, and only the named faults.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** An endpoint changes an answer by it; it may throw, or take its time. */
+/** Changes an endpoint's answer; it can throw or be slow. */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;
@@ -53,8 +53,8 @@ const tooSlow: Limit = async (call, honest, scheduler) => {
 type Flood = { atSeconds: readonly number[]; logs: number };
 
 /**
- * A history in which each endpoint has its limit.
- * @param startSeconds when the executor is started: what was paid before is behind it
+ * Runs a history in which each endpoint has its limit.
+ * @param startSeconds when the executor starts; earlier payments are below its first block
  */
 async function historyOf(
   seed: number,
@@ -103,17 +103,17 @@ async function historyOf(
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
- * Beyond what the same world without a flood waits, most of it for records to be created. A block
- * that nobody shows takes three turns of nine seconds, and four such blocks lie within 200 s.
+ * Blocks in addition to the wait in the same world without a flood. A block that no endpoint shows
+ * takes three turns of nine seconds, and four such blocks are mined within 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
-/** By recipients a flood to strangers is not even seen. */
+/** A query by recipients does not return a flood to other addresses. */
 const byTokens = { recipientsMax: 0 };
 
-describe("a block with more logs than a provider returns stops nothing", () => {
+describe("a block with more logs than a provider returns does not stop the executor", () => {
   for (const [what, limits] of [
     ["the only endpoint, which gives receipts", [atMostLogs]],
     ["one of two", [free, atMostLogs]],
@@ -131,7 +131,7 @@ describe("a block with more logs than a provider returns stops nothing", () => {
     });
   }
 
-  test("what nobody shows is a gap, which is told of", async () => {
+  test("reports a block that no endpoint shows as a gap", async () => {
     const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
     const gaps = events.filter(({ kind }) => kind === "gap");
     const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
@@ -139,11 +139,11 @@ describe("a block with more logs than a provider returns stops nothing", () => {
   });
 });
 
-/** It refuses all logs, however few. */
+/** Refuses all queries for logs. */
 const withoutLogs: Limit = (call, honest) =>
   isLogs(call) || call.method === "eth_getBlockReceipts" ? error("too many requests") : honest;
 
-describe("one endpoint of three that refuses all logs makes no gap", () => {
+describe("one endpoint of three that refuses all logs causes no gap", () => {
   for (const [what, startSeconds] of [
     ["while blocks come", 0],
     ["150 blocks behind", 1800],
@@ -159,15 +159,15 @@ describe("one endpoint of three that refuses all logs makes no gap", () => {
   }
 });
 
-/** It shows no log, however many there are. */
+/** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("all endpoints but one refuse all logs", () => {
+describe("if all endpoints except one refuse all logs", () => {
   for (const [what, limits] of [
     ["one of two", [withoutLogs, free]],
     ["two of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`${what}: what is shown is acted on, for a quarter more calls at most`, async (t) => {
+    test(`${what}: executes payments with at most a quarter more calls`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -186,14 +186,14 @@ describe("all endpoints but one refuse all logs", () => {
     });
   }
 
-  /** Blocks come each 12 s. The walk over all records begins once in a minute. */
+  /** A block is mined every 12 s. The walk over all records begins once a minute. */
   const lookBlocks = 60 / 12 + 2;
 
-  test(`what the other leaves out is found by its balance in ${lookBlocks} blocks`, async (t) => {
+  test(`finds payments that the other omits by balance in ${lookBlocks} blocks`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
-      // Money of another token, or on another chain, than the intent's is found by logs alone.
+      // Only logs show money in another token or on another chain than the intent's.
       assert.deepEqual(
         faults.filter((fault) => !fault.startsWith("missing")),
         [],
@@ -203,18 +203,18 @@ describe("all endpoints but one refuse all logs", () => {
     }
   });
 
-  test("control: without the looks by balance it is not found", async () => {
+  test("control: does not find them without reading balances", async () => {
     const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
     assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
   });
 });
 
-test("control: where all refuse all logs, blocks become gaps", async () => {
+test("control: blocks become gaps if all endpoints refuse all logs", async () => {
   const { events } = await historyOf(1, [withoutLogs, withoutLogs, withoutLogs]);
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
 
-/** It tells of each payment as one to the address that was paid before, in the same place. */
+/** Replaces the recipient of each payment by the previous recipient. */
 function misplaced(): Limit {
   let before: Hex | undefined;
   return (call, honest) => {
@@ -229,7 +229,7 @@ function misplaced(): Limit {
   };
 }
 
-test("a log that takes the place of another does not hide it", async () => {
+test("a false log does not hide the true log at the same position", async () => {
   for (const seed of seeds) {
     const { faults } = await historyOf(seed, [misplaced(), free, free], {}, byTokens);
     assert.deepEqual(faults, []);
@@ -241,7 +241,7 @@ const late: Limit = async (_call, honest, scheduler) => {
   return honest;
 };
 
-test("one endpoint of three that takes 4.5 s for any answer delays by two blocks", async (t) => {
+test("one slow endpoint of three delays payments by at most two blocks", async (t) => {
   for (const seed of seeds) {
     const { faults, waitBlocksMax } = await historyOf(seed, [late, free, free]);
     assert.deepEqual(faults, []);
@@ -251,14 +251,14 @@ test("one endpoint of three that takes 4.5 s for any answer delays by two blocks
   }
 });
 
-test("control: where all three take so long, payments wait more than two blocks", async (t) => {
+test("control: payments wait more than two blocks if all three are slow", async (t) => {
   const { waitBlocksMax } = await historyOf(1, [late, late, late]);
   const more = waitBlocksMax - quiet.get(1)!;
   t.diagnostic(`${more} blocks more`);
   assert.ok(more > 2, `${more} blocks more`);
 });
 
-/** For half a minute all times are 30 days ahead. */
+/** Reports timestamps 30 days ahead for half a minute. */
 const ahead: Limit = (call, honest, scheduler) => {
   const isLying = scheduler.now() > 400_000 && scheduler.now() < 430_000;
   if (!isLying || !("result" in honest) || call.method !== "eth_getBlockByNumber") return honest;
@@ -267,7 +267,7 @@ const ahead: Limit = (call, honest, scheduler) => {
   return { result: block && { ...block, timestamp } };
 };
 
-describe("a clock that is 30 days ahead for half a minute puts nothing off", () => {
+describe("a clock that is 30 days ahead for half a minute postpones nothing", () => {
   for (const [what, limits] of [
     ["of the only endpoint", [ahead]],
     ["of one endpoint of three", [ahead, free, free]],

@@ -1,20 +1,20 @@
-// How long money waits that could be moved, once faults have stopped.
+// Measures how long movable money waits after faults have stopped.
 
 import type { Hex } from "executable-address";
 import type { Block } from "./chain-model.ts";
 import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
-/** The most blocks in a row, later than so, in which something could be done for an address. */
+/** Returns the longest run of later blocks in which an address had something to do. */
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
-/** The tokens of an address that are looked at: all, or what its intent asks for. */
+/** The tokens of an address to check: all, or only the intent's. */
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Does the same as {@link longestWait} for each address, from when it has a record. Each token
- * waits by itself: one that comes in the block in which another leaves has not waited for as long.
+ * Does the same as {@link longestWait} for each address, from when it has a record. Each token has
+ * its own wait, because one can arrive in the block in which another leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,

@@ -1,6 +1,6 @@
-// The control: an executor as one would write it in an afternoon. It asks one endpoint, remembers
-// in memory, takes its nonce from the chain, and when a receipt does not come sends once more. The
-// same histories that the real core comes through must show what is wrong with it.
+// The control: a simple executor that asks one endpoint, stores its state in memory, takes its
+// nonce from the chain, and sends again if there is no receipt. The histories that the real core
+// passes must show its faults.
 
 import {
   encodeBalanceOf,
@@ -20,7 +20,7 @@ import { chainId, factory, sender, type World } from "./world.ts";
 const pollMs = 9000;
 const patienceMs = 40_000;
 
-/** @param crashRate of each pass; what was in memory is gone after one */
+/** @param crashRate the probability that a pass crashes, which loses the memory */
 export function keepRunningNaively(
   world: World,
   rpc: Endpoint,
@@ -74,7 +74,7 @@ export function keepRunningNaively(
 
 type Ask = (method: string, ...params: unknown[]) => Promise<unknown>;
 
-/** @returns whether it succeeded, as far as the endpoint said so in time */
+/** @returns whether the endpoint reported success in time */
 async function send(data: Hex, ask: Ask, scheduler: Scheduler): Promise<boolean> {
   const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));
   const fees = { maxFee: 40n, priorityFee: 2n };

@@ -19,7 +19,7 @@ const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 const rangeBlocksMaxDefault = 40;
 const finalizedLag = 6;
 
-/** How long a node takes for what calls have it simulate: 160 ms for a million gas. */
+/** Returns the time that a node needs to simulate calls: 160 ms per million gas. */
 export function simulationMs(chain: ChainModel, calls: readonly Call[]): number {
   return calls.reduce((sum, { method, params }) => {
     const { to, data, gas } = (params[0] ?? {}) as { to?: Hex; data?: Hex; gas?: Hex };
@@ -29,7 +29,7 @@ export function simulationMs(chain: ChainModel, calls: readonly Call[]): number 
   }, 0);
 }
 
-/** @param lag blocks at the head that this node has not heard of */
+/** @param lag blocks at the head that this node does not know yet */
 export function answer(chain: ChainModel, lag: number, call: Call): Answer {
   const blocks =
     lag === 0 ? chain.blocks : chain.blocks.slice(0, Math.max(1, chain.blocks.length - lag));
@@ -95,7 +95,7 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
   throw new Error(`the method ${call.method} does not exist`);
 }
 
-/** By number or tag: what is final is so by depth, some blocks below the confirmations. */
+/** Finds a block by number or tag. The final block is some blocks below the confirmations. */
 function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
   if (name === "latest") return blocks.at(-1);
   if (name === "finalized") {
@@ -104,7 +104,7 @@ function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unk
   return blocks[Number(name)];
 }
 
-/** Tells what the newest block's transactions offered, and the base fees of it and the next. */
+/** Returns the priority fee and the base fees of the newest block and the next. */
 const feeHistoryOf = ({ number, baseFee }: Block) => ({
   oldestBlock: hex(number),
   baseFeePerGas: [hex(baseFee), hex(baseFee)],
@@ -112,10 +112,10 @@ const feeHistoryOf = ({ number, baseFee }: Block) => ({
   reward: [["0x2"]],
 });
 
-/** It stands at one address on all chains that take a fee for bytes. */
+/** The same address on all chains with a data fee. */
 export const dataFeeOracle: Hex = "0x420000000000000000000000000000000000000f";
 
-/** For the size that is asked for: the core asks for one alone. */
+/** The core requests the fee for only one size. */
 const boundOfDataFee = ({ rules }: ChainModel): Hex =>
   rules.weiPerByte === 0n ? "0x" : `0x${word(100_000n * rules.weiPerByte)}`;
 
@@ -150,7 +150,7 @@ function showBlock(block: Block, isFull: boolean) {
 
 type Filter = { fromBlock: Hex; toBlock: Hex | "latest"; topics?: [Hex, null?, Hex[]?] };
 
-/** @throws on what a node refuses: too many blocks, or more logs than it gives in one call */
+/** @throws if the query has too many blocks or logs */
 function logsOf({ setting, rules }: ChainModel, blocks: readonly Block[], filter: Filter) {
   const { fromBlock, toBlock } = filter;
   const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
@@ -186,7 +186,7 @@ function balanceCall(block: Block, to: Hex, data: Hex): Hex {
   return `0x${word(balanceOf(block.state, to, owner))}`;
 }
 
-/** Answers as contracts/reading/Probe.sol does. There is no native coin in this world. */
+/** Answers like contracts/reading/Probe.sol. There is no native coin in this world. */
 function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
   const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
   const holdings = holders.map((holder) => {
@@ -200,7 +200,7 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
 
 type Fields = { time: Hex; baseFeePerGas: Hex } | undefined;
 
-/** Runs on a copy of the newest state, in a block of that time. */
+/** Runs on a copy of the newest state, in a block with that time. */
 function estimate(
   chain: ChainModel,
   head: Block,
@@ -225,7 +225,7 @@ type Simulated = {
   blockStateCalls: [{ calls: { to: Hex; input: Hex }[]; blockOverrides: Fields }];
 };
 
-/** Answers as eth_simulateV1 does about one call, whether it succeeds or not. */
+/** Answers eth_simulateV1 for one call, regardless of whether it succeeds. */
 function run(chain: ChainModel, head: Block, call: { to: Hex; input: Hex }, fields: Fields) {
   try {
     const gasUsed = estimate(chain, head, { to: call.to, data: call.input }, fields);
@@ -260,7 +260,7 @@ function parseReceipt({ rules }: ChainModel, blocks: readonly Block[], hash: Hex
   };
 }
 
-/** Tells as the call tracer does what the factory called, and what each call took. */
+/** Returns the calls of the factory and their gas, like the call tracer. */
 function traceOf(blocks: readonly Block[], hash: Hex) {
   const found = minedAs(blocks, hash);
   if (!found) throw new Error("transaction not found");
@@ -269,7 +269,7 @@ function traceOf(blocks: readonly Block[], hash: Hex) {
   return { type: "CALL", gasUsed: hex(gasUsed), calls };
 }
 
-/** Makes of a receipt what a liar would: invents an execution, or hides one. */
+/** Falsifies a receipt: hides it, changes its status, or changes its block. */
 export function falsified(answer: Answer, random: () => number): Answer {
   if (!("result" in answer) || answer.result === null) return answer;
   const receipt = answer.result as { status: Hex; logs: unknown[] };

@@ -1,5 +1,5 @@
-// What a lie of one endpoint of three has cost, in wei and in blocks, beside the same world
-// without it.
+// Measures what a lie of one endpoint of three costs in wei and in blocks, compared with the same
+// world without the lie.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
@@ -12,15 +12,15 @@ import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, senders } from "./world.ts";
 
 /**
- * `wastedWei`: what was paid for nothing, and above what honest endpoints ask.
- * `waits`: the blocks for which each address waited.
+ * `wastedWei`: the cost of useless transactions, and fees above honest suggestions.
+ * `waits`: the number of blocks that each address waited.
  */
 type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
-/** Wei per gas that honest endpoints ask for above the base fee. */
+/** The priority fee per gas that honest endpoints suggest, in wei. */
 const fairPriority = 2n;
 
-/** Wei of a block that nothing was done for, or that honest endpoints would not have asked. */
+/** Sums the wei of a block that achieved nothing or exceeded the fees of honest endpoints. */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
   for (const entry of mined) {
@@ -30,7 +30,7 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
     const paying = items
       .map((item) => ({ ...item, vault: byTerms.get(item.terms)! }))
       .filter(({ name, vault: { address, expirationSeconds } }) => {
-        // Sent in time and mined too late: that happens to the honest too.
+        // Sent in time and mined too late: this also happens with honest endpoints.
         const isLate = name === "execute" && expirationSeconds < timestamp;
         return isLate || told.has(wordOf(address));
       });
@@ -49,9 +49,9 @@ type PriceRequest = {
 };
 
 /**
- * Finds what a history cost. One seed gives one world, whoever is asked about it.
- * @param lie of one endpoint of three; the control asks that one alone
- * @param draw of the times that endpoints take and the executor rests
+ * Runs a history and returns its cost. A seed gives the same world for all endpoints.
+ * @param lie of one endpoint of three; the control asks only that one
+ * @param draw of the latencies of endpoints and the rests of the executor
  */
 async function priceOfHistory(
   seed: number,
@@ -83,16 +83,16 @@ async function priceOfHistory(
   return { wastedWei, waits, faults };
 }
 
-/** Until an endpoint that is silent, or says no to all, is asked last. */
+/** Blocks until an endpoint that is silent or refuses everything is asked last. */
 const lieBlocksMax = 2;
 
 /**
- * So many honest histories of a world are looked at. They differ in when the executor looks, which
- * decides for one whether it is sent before it expires, or is returned blocks later.
+ * The maximum number of honest histories to compare. They differ in when the executor reads, which
+ * can decide whether an intent is executed before it expires or is returned blocks later.
  */
 const drawsMax = 12;
 
-/** Counts what only one endpoint's lie has cost: wei, blocks, or an untrue ledger. */
+/** Returns the costs that only the lie explains: wei, blocks, or a false ledger. */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
   const lied = await priceOfHistory(seed, { world: lie, lie, isControl });
@@ -102,7 +102,7 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // An untrue ledger needs no comparison.
+  // A false ledger needs no comparison.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

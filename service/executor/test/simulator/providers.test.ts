@@ -1,5 +1,5 @@
-// What a provider does to requests for a whole history, below the real batches and paces: payments
-// are executed all the same, and prices stay those of the next block.
+// Faults of providers for a whole history, below the real batches and rate limits: payments are
+// executed, and fees stay at the price of the next block.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,7 +19,7 @@ import { createWorld, endSeconds } from "./world.ts";
 
 /** `index`: of the endpoint. */
 type Request = { ms: number; random: Random; index: number };
-/** What a provider answers to a call, or to a request as a whole. */
+/** The answer of a provider to a call, or to a whole request. */
 type Provider = {
   toCall?(call: Call, honest: Answer, request: Request): Answer;
   toRequest?(request: Request): Partial<Response> | undefined;
@@ -129,7 +129,7 @@ describe("payments are executed although each endpoint", () => {
   }
 });
 
-test("no transaction that both endpoints call underpriced is replaced for more", async () => {
+test("does not raise the fee of a transaction that both endpoints call underpriced", async () => {
   let refusals = 0;
   // None is stuck for its age, and the base fee stays the same.
   const { faults, count } = await historyWith(
@@ -149,7 +149,7 @@ test("no transaction that both endpoints call underpriced is replaced for more",
 });
 
 describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
-  /** Above the base fee of 10 and what is offered at first; at most 10 + 20 may be offered. */
+  /** Above the base fee of 10 and the first offer; the highest allowed offer is 10 + 20. */
   const minimum = 25n;
   const highest = "0x1388";
 
@@ -177,13 +177,13 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
     assert.ok(more <= 5, `${more} blocks more`);
   });
 
-  test("one endpoint of two that claims a higher price raises no offer", async () => {
+  test("one endpoint of two that reports a higher price does not raise the fee", async () => {
     const { faults, priorityMax } = await historyWith(besu(1), plain, patient);
     assert.deepEqual(faults, []);
     assert.equal(priorityMax, minimum - 10n);
   });
 
-  test("control: two that claim it raise the offer to twice the base fee at most", async () => {
+  test("control: two that report it raise the fee to at most twice the base fee", async () => {
     const { priorityMax } = await historyWith(besu(2), plain, patient);
     assert.equal(priorityMax, 20n);
   });

@@ -1,5 +1,5 @@
-// The loop of a chain asks for logs by tokens or by recipients: both forms under one suite, on a
-// chain on which strangers pay each other.
+// The loop of a chain queries logs by tokens or by recipients. Tests both forms on a chain with
+// payments between other addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,19 +17,19 @@ const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4, 5, 6, 7, 8] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };
-/** Counts how the endpoints were asked for logs. */
+/** Counts the log queries of each form. */
 type Heard = { byRecipients: number; byTokens: number };
-/** An endpoint changes its answer about logs by it. */
+/** Changes an endpoint's answer to a log query. */
 type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;
 type Given = { strangers?: number; tuning?: Partial<Tuning>; logs?: Logs; isLate?: boolean };
 
-/** Two endpoints. @param strangers transfers that are not to us, in each 12 s */
+/** Uses two endpoints. @param strangers transfers to other addresses, in each 12 s */
 async function historyOf(
   seed: number,
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
 ) {
   const scheduler = createScheduler();
-  // Drawn apart, so that the world is the same in both forms.
+  // Drawn separately, so that the world is the same in both forms.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
   const heard: Heard = { byRecipients: 0, byTokens: 0 };
@@ -69,13 +69,13 @@ async function historyOf(
       return world.chain.blocks[block_number]!.timestamp >= since;
     })
     .map((row) => `${toHex(row.address)} ${row.block_number} ${row.log_index}`);
-  // Strangers' money is nobody's in the verdict.
+  // The verdict ignores payments between other addresses.
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
   return { faults, heard, paid: paid.sort() };
 }
 
-/** Takes all records away; each comes back while logs of a block are read in which it is paid. */
+/** Removes all records, and restores each while the logs of a block with its payment are read. */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();
   await db.deleteFrom("records").execute();
@@ -95,7 +95,7 @@ async function takeRecords({ db, chain }: World) {
 
 const byTokens = { recipientsMax: 0 };
 
-describe("an address that is created while logs of its payment are read is not missed", () => {
+describe("finds a payment if its address is created while the logs are read", () => {
   for (const [what, tuning] of [
     ["by recipients", {}],
     ["by tokens", byTokens],
@@ -108,14 +108,14 @@ describe("an address that is created while logs of its payment are read is not m
     });
   }
 
-  test("control: by recipients, without looks and reading again, it is", async () => {
+  test("control: misses it by recipients, without looks and second reads", async () => {
     const tuning = { looksPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });
 });
 
-describe("an endpoint that refuses one form is asked in the other", () => {
+describe("uses the other form for an endpoint that refuses one", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
     ["recipients refused", ({ topics }: Filter) => topics[2] !== undefined],
@@ -136,7 +136,7 @@ describe("an endpoint that refuses one form is asked in the other", () => {
 });
 
 describe("the form is chosen by its bytes, and both mark the same payments", () => {
-  test("busy: by recipients; told to by tokens, the same is marked", async () => {
+  test("queries by recipients on a busy chain, with the same result as by tokens", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
       const all = await historyOf(seed, { tuning: byTokens });
@@ -148,13 +148,13 @@ describe("the form is chosen by its bytes, and both mark the same payments", () 
     }
   });
 
-  test("quiet: by tokens, once it is known how quiet", async () => {
+  test("queries by tokens on a quiet chain, once its volume is known", async () => {
     const { faults, heard } = await historyOf(1, { strangers: 0 });
     assert.deepEqual(faults, []);
     assert.ok(heard.byTokens > 0, JSON.stringify(heard));
   });
 
-  test("more records than may be asked for: by tokens alone", async () => {
+  test("queries only by tokens if there are too many records", async () => {
     const { faults, heard } = await historyOf(1, { tuning: { recipientsMax: 4 } });
     assert.deepEqual(faults, []);
     assert.ok(heard.byRecipients < 60 && heard.byTokens > 200, JSON.stringify(heard));

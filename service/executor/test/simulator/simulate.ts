@@ -16,25 +16,25 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /** Blocks that money could have been moved in, once faults had stopped, before it was. */
+  /** The number of blocks that movable money waited after faults had stopped. */
   waitBlocksMax: number;
-  /** The longest time in which no endpoint was asked anything. */
+  /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;
 };
 
 export type Options = {
-  /** Intents whose simulation takes a node long. */
+  /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /** The control: no ceiling for simulations, and an endpoint that is slow counts as one gone. */
+  /** The control: no limit for simulations, and a slow endpoint counts as unavailable. */
   isolates?: boolean;
-  /** All intents are over. */
+  /** All intents are expired. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** The core's tuning; they are few, so that walks take several steps. */
+  /** Tuning of the core; low, so that walks take several steps. */
   looksPerPass?: number;
-  /** Keys that pay gas; where there are two, each refuses to sign now and then. */
+  /** The number of keys that pay gas; if there are two, each sometimes refuses to sign. */
   keys?: number;
-  /** Some intents pay a tip, and executions take other gas than estimated. */
+  /** Some intents pay a tip, and executions use another amount of gas than estimated. */
   isTipped?: boolean;
 };
 
@@ -93,7 +93,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   return { verdict, events, waitBlocksMax, silentSecondsMax: silentMsMax / 1000 };
 }
 
-/** After a simulation that took too long it answers nothing more in that pass. */
+/** Does not answer again in the same pass after a simulation that took too long. */
 function goneWhenSlow(rpc: Endpoint): Endpoint {
   let isSlow = false;
   return {
@@ -114,7 +114,7 @@ function goneWhenSlow(rpc: Endpoint): Endpoint {
   };
 }
 
-/** The same kind of world under the naive executor, judged by the chain alone. */
+/** Runs the same kind of world with the naive executor, judged only by the chain. */
 export async function simulateNaively(seed: number): Promise<ReturnType<typeof judgeChain>> {
   const random = seededRandom(seed);
   const scheduler = createScheduler();

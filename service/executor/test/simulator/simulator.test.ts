@@ -5,10 +5,10 @@ import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * One seed of each kind; in `npm run test:long` 1,000 of liars, 200 of every other, and the seeds
- * that once failed.
- * SEEDS=m asks m of each, from 1 or from SEED=n on, and SEED=n alone repeats one history. A
- * history takes a third of a second, and a liar is compared with one to twelve more.
+ * Runs one seed of each kind. `npm run test:long` runs 1,000 seeds with a false endpoint, 200 of
+ * every other kind, and seeds that failed before. SEEDS=m runs m seeds of each kind, starting at
+ * SEED=n or 1; only SEED=n repeats one history. A history takes a third of a second, and one with a
+ * false endpoint is compared with one to twelve others.
  */
 const isLong = process.env.TESTS === "long";
 const { SEED, SEEDS } = process.env;
@@ -21,7 +21,7 @@ const seeds = seedsOf(1, 200);
 const liars = seedsOf(1, 1000);
 const onlyLong = { skip: !isLong && "npm run test:long" };
 
-/** A test tells of so many at once, so that a long run shows how far it is. */
+/** Seeds per test, so that a long run shows its progress. */
 const together = 50;
 const partsOf = (some: number[]) =>
   Array.from({ length: Math.ceil(some.length / together) }, (_, index) =>
@@ -38,10 +38,10 @@ const histories = (
 const faultsOf = (told: Awaited<ReturnType<typeof histories>>) =>
   told.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
-describe("in simulated worlds nothing is missing, nothing twice, nothing falsely done", () => {
+describe("simulated executors miss nothing, repeat nothing, and report nothing false", () => {
   for (const [seed, what] of [
-    [847, "the only endpoint went back behind what was swept: money was returned a second time"],
-    [6260, "a deep reorg took back what was settled above the newest anchor: gas stayed booked"],
+    [847, "the only endpoint went back below the swept blocks: money was returned twice"],
+    [6260, "a deep reorg undid transactions above the newest anchor: gas stayed booked"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed])), []);
@@ -61,7 +61,7 @@ describe("in simulated worlds nothing is missing, nothing twice, nothing falsely
   }
 });
 
-describe("with two keys that refuse to sign now and then, and tips, the same holds", () => {
+describe("the same is true with tips and two keys that sometimes refuse to sign", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
       const told = await histories(some, { keys: 2, isTipped: true });
@@ -75,10 +75,10 @@ describe("with two keys that refuse to sign now and then, and tips, the same hol
 /** Four minutes; of 1,000 seeds one took 16 blocks, the others 8 at most. */
 const blocksMax = 20;
 
-describe(`with hostile intents, ${blocksMax} blocks after faults end no money waits`, () => {
+describe(`hostile intents delay no money for over ${blocksMax} blocks after faults end`, () => {
   for (const [seed, what] of [
     [143, "one false hash below the head was believed for 51 blocks"],
-    [94, "an execution that reverted past its expiry put off the recovery for 21 blocks"],
+    [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
       const [told] = await histories([seed], { hostile: 12 });
@@ -100,7 +100,7 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
 /** Five minutes of blocks, which come 6 to 18 s apart. Of 200 seeds none took more than 27. */
 const lateBlocksMax = 40;
 
-describe("a chain without open addresses sleeps, in storms too, and all its money is late", () => {
+describe("a chain without open addresses sleeps and returns late money, even in storms", () => {
   const unnoticed = "seed 138, once: asleep a deep reorg went unnoticed, and its money waited";
   test(unnoticed, onlyLong, async () => {
     const [told] = await histories([138], { isOver: true });
@@ -119,16 +119,16 @@ describe("a chain without open addresses sleeps, in storms too, and all its mone
   }
 });
 
-describe("one of three lies, gas and tips are down to the wei, two blocks are lost at most", () => {
+describe("a false endpoint of three costs no wei and at most two blocks", () => {
   for (const [seed, what] of [
-    [1066, "an estimate that was no number ended each pass"],
+    [1066, "an estimate that was not a number ended each pass"],
     [6251, "a token that came as another left was counted as one long wait"],
-    [6221, "an intent that expired between two looks of the executor was the lie's fault"],
-    [6253, "the same, with the wait before there was a record"],
-    [858, "a nonce that another took was held for ever by one that gave no receipts"],
-    [129, "logs that one refused made each block a gap, and payments waited for it"],
-    [192, "an empty key that was shown full was given what the other could have sent"],
-    [325, "one trace that differed was enough to share gas as it was estimated"],
+    [6221, "the lie was blamed for an intent that expired between two reads"],
+    [6253, "the same, with the wait before the record existed"],
+    [858, "an endpoint without receipts blocked a nonce that another sender used"],
+    [129, "logs refused by one endpoint made each block a gap, and payments waited"],
+    [192, "a false balance gave an empty key the payments of the other key"],
+    [325, "one different trace caused gas to be divided by estimate"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed], {}, "lie")), []);
@@ -150,19 +150,19 @@ test("the same seed gives the same history", onlyLong, async () => {
   assert.ok(a.events.length > 100);
 });
 
-describe("the simulator finds what is wrong", onlyLong, () => {
+describe("the simulator finds faults", onlyLong, () => {
   const few = seeds.slice(0, 50);
   const most = (t: TestContext, bad: number, what: string) => {
     t.diagnostic(`${bad} of ${few.length} seeds ${what}`);
     assert.ok(bad > few.length / 2, `only ${bad} of ${few.length} seeds ${what}`);
   };
 
-  test("control: without isolation it stalls in most of them", async (t) => {
+  test("control: most histories stall without isolation", async (t) => {
     const told = await histories(few, { hostile: 12, isolates: false });
     most(t, told.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
-  test("control: without looks a third of them or more miss what was paid early", async (t) => {
+  test("control: a third of the histories miss early payments without looks", async (t) => {
     const told = await histories(few, { looksPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     const missing = told.filter(isMissing).length;
@@ -170,12 +170,12 @@ describe("the simulator finds what is wrong", onlyLong, () => {
     assert.ok(missing >= few.length / 3, `only ${missing} of ${few.length} seeds miss some`);
   });
 
-  test("control: believing the one that lies costs wei or blocks in most of them", async (t) => {
+  test("control: believing a false endpoint costs wei or blocks in most histories", async (t) => {
     const told = await histories(few, {}, "believing");
     most(t, told.filter((each) => each.faults.length > 0).length, "fail");
   });
 
-  test("the naive control loses money or works twice in most of them", async (t) => {
+  test("control: a naive executor loses or repeats payments in most histories", async (t) => {
     const told = await histories(few, {}, "naive");
     most(t, told.filter((each) => each.faults.length > 0).length, "fail");
   });

@@ -6,19 +6,19 @@ import { nonceOf } from "./chain-model.ts";
 import { balanceOf } from "./factory-model.ts";
 import { senders, shop, tokens, type World } from "./world.ts";
 
-/** Each fault in words; all empty in a good history. */
+/** A description of each fault. All lists are empty in a good history. */
 export type Verdict = {
-  /** Money that should have moved and has not, unreported. */
+  /** Money that should have moved and did not, without a report. */
   missing: string[];
-  /** Work of ours done a second time. */
+  /** The executor's work that was done twice. */
   duplicate: string[];
-  /** Recorded as done, and the chain says otherwise; or done, and not recorded. */
+  /** Recorded as done but not on the chain, or done but not recorded. */
   falselyDone: string[];
-  /** Units that came from nowhere or went nowhere. */
+  /** Units that appeared or disappeared. */
   unbalanced: string[];
   /** Nonces that are not final. */
   stuck: string[];
-  /** Gas, or tips, that the ledger counts otherwise than the chain took and gave them. */
+  /** Gas or tips that differ between the ledger and the chain. */
   misbooked: string[];
 };
 
@@ -26,22 +26,22 @@ export function faultsOf(verdict: Verdict): string[] {
   return Object.entries(verdict).flatMap(([kind, list]) => list.map((text) => `${kind}: ${text}`));
 }
 
-/** The chain's part: it needs no ledger, so the naive control is judged by it too. */
+/** Judges the chain without a ledger, so that it also applies to the naive control. */
 export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" | "unbalanced"> {
   const { chain, vaults } = world;
   const { state } = chain.blocks.at(-1)!;
-  // What is heavy stays open and cannot run: nothing could have moved its money.
+  // A heavy intent stays open and cannot run, so nothing could have moved its money.
   const ended = vaults.filter(({ behaviour }) => behaviour !== "heavy");
   const missing = ended.flatMap(({ address, behaviour }) =>
     tokens
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // Work that was final and is undone is begun anew, while the old may come back: that costs gas.
+  // Undone final work is repeated, and the old transaction may return, which costs gas.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // A recovery that was on its way when a reorg took the payment finds nothing, rightly.
+        // A recovery that was pending when a reorg undid the payment correctly finds nothing.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
@@ -50,7 +50,7 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
   return { missing, duplicate, unbalanced: judgeBalance(world) };
 }
 
-/** Over by a transaction of ours, not by a stranger's, in an earlier or the same block. */
+/** Returns whether the executor closed the vault in the same or an earlier block. */
 function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
   const topic = `0x${vault.slice(2).padStart(64, "0")}`;
   const [executed] = chain.blocks

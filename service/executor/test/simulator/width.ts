@@ -1,6 +1,6 @@
-// What a world may have beside the plain one, so that there is more to lie about: two keys of
-// which one is poor, tips, a fee for bytes, small blocks, traces, reorganisations. All of it is
-// drawn from a stream of its own, so that payments and blocks of a seed are the same without.
+// Features that a world can have in addition, so that there is more to lie about: a second key with
+// a low balance, tips, a data fee, small blocks, traces, and reorganizations. They use a separate
+// random stream, so that payments and blocks of a seed stay the same without them.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
@@ -10,47 +10,47 @@ import type { Random } from "./scheduler.ts";
 
 export type Width = {
   random: Random;
-  /** How many keys pay gas. */
+  /** The number of keys that pay gas. */
   keys: number;
   rules: Rules;
   finality: ChainSettings["finality"];
   /** Some intents pay a tip. */
   isTipped: boolean;
-  /** Executions take more or less on chain than they are estimated at. */
+  /** Executions use more or less gas on chain than estimated. */
   isUneven: boolean;
-  /** Each block undoes some before it so often; never one that is final by depth. */
+  /** The probability that a block undoes earlier ones, but never one that is final by depth. */
   reorgRate: number;
   /** One base fee for all blocks. */
   isSteady: boolean;
-  /** Somebody who has the key spends one nonce. */
+  /** Another user of the key spends one nonce. */
   isShared: boolean;
-  /** Payments come at multiples of so many seconds: several in one block make batches. */
+  /** Payments arrive at multiples of this, so that several in one block form batches. */
   paySeconds: number;
 };
 
-/** One of the two tokens has a price, which does not come out in whole wei. */
+/** Sets a price of one of the two tokens that is not a whole number of wei per unit. */
 export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
-/** Some intents pay a tip, and executions take other gas than estimated. */
+/** Some intents pay a tip, and executions use another amount of gas than estimated. */
 export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ random, keys, rules: plainRules, finality: "blocks" as const, reorgRate: 0 },
   ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
 });
 
-/** What a lie is about decides what the world must have. */
+/** The features of a world that a lie requires. */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
 >;
 
-/** @param random from here on the world draws from it too */
+/** @param random also used by the world afterwards */
 export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): Width {
   const is = (rate: number) => random() < rate;
   const finality = is(0.5) || needs.finality ? "finalized" : "blocks";
   const isTraced = is(0.5) || needs.traces === true;
   const weiPerByte = is(0.3) || needs.dataFee ? BigInt(1 + Math.floor(random() * 2000)) : 0n;
   const isPoor = is(0.25) || needs.poorKey === true;
-  // From nothing to what some executions take.
+  // From 0 to the cost of some executions.
   const poorWei = is(0.4) ? 0n : BigInt(Math.floor(random() * 3e7));
   const isSmall = is(0.3);
   const gasLimit = isSmall ? BigInt(540_000 + Math.floor(random() * 100_000)) : 30_000_000n;
@@ -75,7 +75,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
 
 type Drawn = Pick<VaultModel, "gas" | "tip">;
 
-/** One intent pays its executor so much, and takes so much gas on chain. */
+/** Draws the tip that an intent pays, and the gas that it uses on chain. */
 export function drawIntent(width: Width | undefined, token: Hex, amount: bigint): Drawn {
   if (!width) return { gas: itemGas };
   const { random, isTipped, isUneven } = width;

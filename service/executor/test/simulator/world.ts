@@ -24,7 +24,7 @@ export const confirmations = 4;
 const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
 
-/** The world in seconds: intents expire and storms rage, then calm, so that all comes to rest. */
+/** Seconds: intents expire during storms, and the calm afterwards lets all work end. */
 export const stormSeconds = 1500;
 export const endSeconds = 3600;
 
@@ -32,9 +32,9 @@ export type World = {
   db: Kysely<Tables>;
   chain: ChainModel;
   vaults: VaultModel[];
-  /** When an address got its record, in seconds; none for those that had one from the start. */
+  /** When an address got its record, in seconds; 0 if it had one from the start. */
   knownAt: ReadonlyMap<Hex, number>;
-  /** How an executor of this world is set. */
+  /** Settings of an executor in this world. */
   settings?: Pick<Parts["chain"], "finality" | "tipPrices">;
   close(): Promise<void>;
 };
@@ -42,24 +42,24 @@ export type World = {
 export type Crowd = { accounts: number; each: number; atSeconds: number };
 
 type WorldOptions = {
-  /** Intents whose simulation takes a node long. */
+  /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /** So many accounts, each with so many of these, which are paid in one block. */
+  /** Accounts with `each` slow intents, which are all paid in one block. */
   crowd?: Crowd;
-  /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
+  /** A constant base fee, no rivals, and no failures on chain, so that an action has one price. */
   isPlain?: boolean;
-  /** Between two blocks, on average; 12 if absent. */
+  /** The average time between two blocks; 12 by default. */
   blockSeconds?: number;
-  /** The world has this beside the plain one. */
+  /** Features in addition to the plain world. */
   width?: Width;
   /**
-   * Few intents, which expired before the world begins, in a world that lasts {@link overTimes} as
-   * long: the chain sleeps between payments, all of which are late.
+   * Few intents, which expired before the world begins, in a world that lasts {@link overTimes}
+   * times as long. All payments are late, and the chain sleeps between them.
    */
   isOver?: boolean;
 };
 
-/** In a world that is over all takes so many times as long, and late payments are as many more. */
+/** The factor for durations and for late payments if all intents are expired. */
 export const overTimes = 4;
 
 export async function createWorld(
@@ -77,7 +77,7 @@ export async function createWorld(
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
   }
-  // Drawn apart, so that the same world without a crowd is the same otherwise.
+  // A separate random stream keeps the rest of the world the same without a crowd.
   const crowdRandom = seededRandom(1);
   const crowded = Array.from({ length: crowd ? crowd.accounts * crowd.each : 0 }, (_, i) =>
     newVault(crowdRandom, 1000 + i, heavy),
@@ -115,7 +115,7 @@ export async function createWorld(
   };
 }
 
-/** Statements are kept: preparing each anew was a third of the time of a whole history. */
+/** Prepared statements are reused: preparing each took a third of the time of a history. */
 export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
   const prepared = new Map<string, Database.Statement>();
@@ -128,14 +128,14 @@ export function openMemory(): Kysely<Tables> {
   return new Kysely<Tables>({ dialect });
 }
 
-/** It is of this chain, and open for longer than the world lasts. */
+/** An intent of this chain that is open for longer than the world lasts. */
 const heavy = {
   behaviour: "heavy" as const,
   chainId,
   expirationSeconds: startSeconds + 86_400,
 };
 
-/** Seconds by which intents of a world that is over expired earlier: 5 to 30 minutes ago. */
+/** Seconds by which intents expire earlier if `isOver`: 5 to 30 minutes ago. */
 const overSeconds = 2100;
 
 type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSeconds">>;
@@ -220,9 +220,9 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 });
 
 /**
- * Created before the world begins, or not long before or after it was paid: by one of four
- * accounts, at a server whose clock is up to half a minute off.
- * @returns when, in seconds
+ * Creates the record before the world begins, or shortly before or after the payment: for one of
+ * four accounts, at a server whose clock is wrong by up to half a minute.
+ * @returns the time of creation in seconds
  */
 async function scheduleCreate(
   db: Kysely<Tables>,
@@ -242,7 +242,7 @@ async function scheduleCreate(
   return seconds;
 }
 
-/** In full, early or late: when storms have ended, hostile work is still new. */
+/** Pays in full, early or late, so that hostile work also starts after the storms. */
 function payHostile(
   chain: ChainModel,
   scheduler: Scheduler,
@@ -256,8 +256,8 @@ function payHostile(
 }
 
 /**
- * Exact, over, under, in two parts, late, twice, in the wrong token, or never.
- * @returns when first, in seconds
+ * Pays the exact amount, more, less, in two parts, late, twice, in the wrong token, or never.
+ * @returns the time of the first payment in seconds
  */
 function schedulePayments(
   chain: ChainModel,
@@ -284,7 +284,7 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // Another token than the intent's is not looked for in new records, so it comes later than those.
+  // New records are not read for other tokens than the intent's, so these arrive later.
   if (random() < 0.15)
     pay(
       when + 300,
@@ -297,7 +297,7 @@ function schedulePayments(
   return when * times;
 }
 
-/** In the place of the observer, which tells of what is due once its block is there. */
+/** Replaces the observer: clears due watches once their block exists. */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
     await db
