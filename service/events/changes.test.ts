@@ -52,7 +52,7 @@ const payment = (n: number, amount: string): KeptPayment => ({
   ...{ isSmall: false, isLookalike: false },
 });
 
-/** Gives what is said on the way; nothing is known yet of payments without logs. */
+/** Returns the types of the events, while payments without logs are not reported yet. */
 function said(...statuses: AddressStatus[]): string[] {
   return told(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
     ({ type }) => type.replace("address.", ""),
@@ -69,13 +69,13 @@ function told(...seen: (readonly [AddressStatus, Paid])[]) {
 }
 
 describe("compareStatuses", () => {
-  test("says nothing of what is as it was, nor of less than the amount", () => {
+  test("returns no event for an unchanged status or an incomplete amount", () => {
     for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
       assert.deepEqual(said(status, status), said(status));
     assert.deepEqual(said(unfunded, part, unfunded), []);
   });
 
-  test("address.reverted first where the chain took something back, then what holds now", () => {
+  test("returns address.reverted first after a reorganization, then the current state", () => {
     assert.deepEqual(said(executed, funded), ["executed", "reverted", "funded"]);
     assert.deepEqual(said(executed, unfunded), ["executed", "reverted"]);
     assert.deepEqual(said(funded, part), ["funded", "reverted"]);
@@ -88,14 +88,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(said(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("funded, executed, expired and recovered once each, skipping what was passed unseen", () => {
+  test("returns each state once, and skips states that were not observed", () => {
     assert.deepEqual(said(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(said(executed), ["executed"]);
     assert.deepEqual(said(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(said(recovered), ["recovered"]);
   });
 
-  test("surplus for what the calls left and for what came late, not again as it shrinks", () => {
+  test("returns surplus for leftover and late money, not again as it shrinks", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(said(over), ["executed", "surplus"]);
     assert.deepEqual(said(executed, late), ["executed", "surplus"]);
@@ -107,7 +107,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(said(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
-  test("a log found after its amount was told as a growth is not told again", () => {
+  test("does not report a log whose amount was already reported as a growth", () => {
     const all = paidBy([]);
     const amountsOf = (...seen: Parameters<typeof told>) =>
       told(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
@@ -121,7 +121,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("a log of as much is told where it is of other money, or another token", () => {
+  test("reports a log of the same amount if it is another payment or token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = told([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

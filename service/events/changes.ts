@@ -21,7 +21,7 @@ import {
   type ToldPayments,
 } from "./paid.ts";
 
-/** The last reported status of an address: enough to find what is new, and what was taken back. */
+/** The last reported status of an address: enough to find new events and undone ones. */
 export type KnownStatus = {
   state: AddressState;
   /** The position of the execution: `transactionHash blockHash logIndex`. */

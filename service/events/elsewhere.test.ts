@@ -11,11 +11,11 @@ const paid = (n: number, amount: string, chainId = 10): PaidElsewhere => ({
 const nothing = { returned: [], emptyOn: new Set<number>() };
 
 describe("money on other chains", () => {
-  test("is nothing if nothing was paid there", () => {
+  test("is empty if nothing was paid there", () => {
     assert.deepEqual(elsewhereOf([], nothing), []);
   });
 
-  test("is held in one sum for each chain and token, with the newest transfer", () => {
+  test("is summed per chain and token, with the newest transfer", () => {
     const found = elsewhereOf([paid(1, "5"), paid(2, "7"), paid(3, "9", 137)], nothing);
     assert.deepEqual(found, [
       { ...paid(2, "12"), state: "held" },
@@ -23,7 +23,7 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("is returned in the amounts that the factory measured, and the rest is held", () => {
+  test("is returned in the amounts that the factory measured, and the rest stays", () => {
     const returned = [{ ...paid(8, "5"), token: token.toLowerCase() as Hex }];
     assert.deepEqual(elsewhereOf([paid(1, "5")], { ...nothing, returned }), [
       { ...returned[0], state: "returned" },
@@ -34,14 +34,14 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("more than was seen to arrive can be returned", () => {
+  test("can be returned in a higher amount than was seen to arrive", () => {
     const returned = [paid(8, "500")];
     assert.deepEqual(elsewhereOf([paid(1, "5")], { ...nothing, returned }), [
       { ...returned[0], state: "returned" },
     ]);
   });
 
-  test("was returned by somebody else if the executor finds nothing there", () => {
+  test("counts as returned by somebody else if the executor finds nothing there", () => {
     const emptyOn = new Set([10]);
     assert.deepEqual(elsewhereOf([paid(1, "5")], { returned: [], emptyOn }), [
       { ...paid(1, "5"), state: "returned", transactionHash: null },

@@ -1,5 +1,5 @@
 // Money at an address on other chains than its intent's. The loop of each chain sees it there, and
-// the executor returns it. What is known is read from the database, so a status costs no call.
+// the executor returns it. It is read from the database, so a status costs no call.
 
 import { formatAddress, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
@@ -64,7 +64,7 @@ export function elsewhereFinder(
 }
 
 /**
- * Sums the transfers of each token and chain, without what was returned. Somebody else may have
+ * Sums the transfers of each token and chain, less the returned amounts. Somebody else may have
  * returned money, and then no transaction is known.
  */
 export function elsewhereOf(

@@ -117,7 +117,7 @@ export async function findListed(
 /** A row that meets the filters, and its position. */
 type Found = { key: Cursor; item: ListedAddress };
 
-/** Reads the next `rows` rows after the cursor. `last` is the position of the last of them. */
+/** Reads the next `rows` rows after the cursor. `last` is the position of the last row. */
 async function readWindow(db: Kysely<Tables>, query: AddressQuery, rows: number) {
   const keys = await readKeys(db, query, rows);
   const items = keys.length === 0 ? new Map() : await readItems(db, query, keys);
@@ -231,7 +231,7 @@ const selectState = (nowMs: number) => sql`case
  * Writes all filters in SQL. The walk of {@link chooseWalk} has applied some of them already.
  *
  * If a row without a reference could not meet a filter, PostgreSQL could start from the references,
- * and would read all of the account's for each window. `coalesce` prevents that.
+ * and would read all references of the account for each window. `coalesce` prevents that.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;

@@ -1,7 +1,7 @@
-// Marks addresses for observation: those that received money or were settled, in the transaction of
-// the executor's ledger that records it, and those observed on blocks that a reorganization
-// replaced. An address is due once the block is as deep as its account, or else the chain, asks
-// for.
+// Marks addresses for observation. An address that received money or was settled is marked in the
+// same transaction of the executor's ledger, and an address observed on a replaced block after the
+// reorganization. An address is due once the block is as deep as its account, or else the chain,
+// requires.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -57,7 +57,7 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // A statement that skipped rows that are marked already would scan all of them.
+    // A statement that skipped rows that are marked already would scan them all.
     if (last.unmarked) {
       await db
         .updateTable("watches")

@@ -1,6 +1,6 @@
-// Tokens that came to an address and that its intent does not ask for: look-alikes of a listed
-// token. There is one row for each address, chain, and token, regardless of how often it was sent,
-// and a row is only a reason to read the balance, so it stays when the money has left.
+// Tokens that an address received and its intent does not ask for: look-alikes of a listed token.
+// There is one row for each address, chain, and token, regardless of how often it was sent. A row
+// is only a reason to read the balance, so it stays when the money has left.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -10,7 +10,7 @@ import type { Payment } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * A token that came to an address on `chainId`, EIP-55. `transactionHash` and `payer` are of the
+ * A token that an address received on `chainId`, EIP-55. `transactionHash` and `payer` are of the
  * newest transfer; null if a reorganization undid it.
  */
 export type Misdirected = {

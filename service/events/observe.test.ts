@@ -106,12 +106,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 200 });
       return rows.map(({ body }) => JSON.parse(body));
     };
-    /** All but payments. */
+    /** Returns all events except payments. */
     const said = async (accountId: string) =>
       (await events(accountId)).filter(({ type }) => type !== "address.payment");
     const payments = async (accountId: string) =>
       (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-    /** Marks the addresses and keeps what the logs of some blocks say, as the chain's loop does. */
+    /** Marks the addresses and saves the payments in logs, like the chain's loop. */
     const swept = async (addresses: Hex[], from = 0) => {
       const logs = await world.client.getLogs({
         event: parseAbiItem("event Transfer(address indexed, address indexed, uint256)"),
@@ -139,13 +139,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       return mine;
     };
-    /** Paid, executed and returned, by day, and how many addresses were. */
+    /** Returns the paid, executed, and returned sums by day, with the numbers of addresses. */
     const moved = async (accountId: string) =>
       (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned, ...row }) => [
         ...[paid, executed, returned],
         ...[row.paidCount, row.executedCount, row.returnedCount],
       ]);
-    /** Proves events as a receiver does, with a node of its own. */
+    /** Proves events like a receiver with its own node. */
     const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
       const options = { rpcs: [world.rpcUrl], confirmations: 0 };
       const facts = events.map((event) => proveEvent(event, record, options));
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const types = async (accountId: string) =>
       (await said(accountId)).map(({ type }) => type.replace("address.", ""));
 
-    test("nothing of an address that was not marked, of another chain, or twice", async () => {
+    test("reports nothing for unmarked addresses or other chains, and nothing twice", async () => {
       const record = await world.newRecord();
       const elsewhere = await world.newRecord({ chainId: 10 });
       const [a, b] = [await create(record), await create(elsewhere)];
@@ -170,7 +170,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
-    test("nothing where the transaction that marked is undone", async () => {
+    test("reports nothing if the marking transaction is rolled back", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -183,7 +183,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("funded, executed, surplus, recovered, in order and with the evidence", async () => {
+    test("reports funded, executed, surplus, and recovered in order with evidence", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
@@ -234,7 +234,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("an execution by somebody else is found without a mark, after a while", async () => {
+    test("finds an execution by somebody else later, without a mark", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -248,7 +248,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("to each account that created it, at the depth it asks for", async () => {
+    test("reports to each account that created the address, at its depth", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -265,7 +265,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(later), ["funded"]);
     });
 
-    test("reverted after a reorganisation, then what holds now", async () => {
+    test("reports reverted after a reorganization, then the current state", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -295,7 +295,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return account;
     };
 
-    test("nothing of a block that the loop has not read", async () => {
+    test("reports nothing from a block that the loop has not read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await follow();
@@ -307,7 +307,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("nothing where the node shows another block than was read", async () => {
+    test("reports nothing if the node shows another block than the loop read", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -322,7 +322,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("nothing where the node has lost the block to be read", async () => {
+    test("reports nothing if the node has lost the block", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       let asked = 0;
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("nothing of a block that was taken back while it was read", async () => {
+    test("reports nothing from a block that is replaced during the read", async () => {
       const account = await paidToBeRead();
       const { readAt } = chain;
       chain.readAt = async (subject, at) => {
@@ -351,7 +351,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("all 450 observed above the block that stands are due again, no other", async () => {
+    test("makes all 450 watches observed above the remaining block due, and no other", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -371,7 +371,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("watches").where("chain_id", "=", chainId).execute();
     });
 
-    test("a record that derives another address fails alone, and is looked at again", async () => {
+    test("a record that derives another address does not affect others", async () => {
       const [good, bad] = [await world.newRecord(), await world.newRecord()];
       const account = await create(good);
       const terms = fromHex((await world.newRecord()).terms);
@@ -384,7 +384,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("expired when the chain's clock is past it, for what received money", async () => {
+    test("reports expired by the chain's clock if the address received money", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 600;
       const record = await world.newRecord({ expirationTimestamp });
@@ -405,7 +405,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, await said(account)), ["outdated", "recovered"]);
     });
 
-    test("a body stays within its bound, however often money was returned", async () => {
+    test("limits the size of a body regardless of the number of returns", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -426,7 +426,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const kinds = async (account: string) =>
         (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
-      test("nothing for an address that nobody paid, or of another chain", async () => {
+      test("reports nothing for an unpaid address or another chain", async () => {
         const [record, elsewhere] = [
           await world.newRecord(),
           await world.newRecord({ chainId: 10 }),
@@ -438,7 +438,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         for (const account of accounts) assert.deepEqual(await events(account), []);
       });
 
-      test("1,000 of 1 unit in a block give 32 events, a payment its own", async () => {
+      test("reports 32 events for 1,000 payments of 1 unit, and the real payment", async () => {
         const record = await world.newRecord({ amount: "1000" });
         const account = await create(record);
         await world.pay(record.address, 1n);
@@ -463,7 +463,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(length, paymentsMax + 1);
       });
 
-      test("20 rounds of coin after the end give at most 16 events without a payer", async () => {
+      test("reports at most 16 events without a payer for 20 rounds of coin", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await world.pay(record.address, 100n);
@@ -481,7 +481,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
       });
 
-      test("while open: partial, other_token, asked and surplus, each with its payer", async () => {
+      test("reports partial, other_token, asked, and surplus, each with its payer", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         const other = await world.newToken();
@@ -515,7 +515,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
       });
 
-      test("wrong_token for a look-alike, which pays for nothing", async () => {
+      test("reports wrong_token for a look-alike, which pays for nothing", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -535,7 +535,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ]);
       });
 
-      test("a flood of a look-alike takes no place of a payment or of others", async () => {
+      test("a flood of a look-alike hides no payment and no other token", async () => {
         const [record, other] = [await world.newRecord(), await world.newRecord()];
         const [account, others] = [await create(record), await create(other)];
         await world.pay(record.address, 100n);
@@ -557,7 +557,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await kinds(others), [["100", "asked", false]]);
       });
 
-      test("late ones, after execution and expiry, before recovered", async () => {
+      test("reports late payments after execution and expiry, before recovered", async () => {
         const { timestamp } = await world.client.getBlock();
         const expirationTimestamp = Number(timestamp) + 300;
         const [done, over] = [
@@ -600,7 +600,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(recovered?.data.paymentsOmitted, 0);
       });
 
-      test("what came before the create has no payer, and is told once", async () => {
+      test("reports a payment before the create once, without a payer", async () => {
         const record = await world.newRecord();
         await world.pay(record.address, 100n);
         await world.mine(8);
@@ -619,7 +619,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await factsOf(record, told), ["held"]);
       });
 
-      test("reverted where it left the chain, then told again in its new block", async () => {
+      test("reports reverted if a payment left the chain, and again in its new block", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await world.mine(1);
@@ -642,7 +642,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("events older than 30 days are gone, the position goes on", async () => {
+    test("deletes events after 30 days, and continues the positions", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

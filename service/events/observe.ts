@@ -1,9 +1,9 @@
 // The observer of a chain: it reads the status of each address that is due, at the depth that its
-// account asks for, and saves what is new as events. Its passes run in the turns of the chain's
+// account asks for, and saves changes as events. Its passes run in the turns of the chain's
 // loop. Several processes can run it at the same time: of two observations only the first is saved.
 //
 // It reads no block above the newest anchor of the chain's loop. The loop notices if a
-// reorganization takes an anchor back, and makes due what was observed above the remaining one.
+// reorganization takes an anchor back, and makes addresses due that were observed above the rest.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {

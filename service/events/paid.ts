@@ -1,4 +1,4 @@
-// Which payments to an address are to be told, and what each is to what was asked for. Pure.
+// Decides which payments to an address to report, and how each relates to the amount. Pure.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
@@ -10,18 +10,18 @@ import { type KeptPayment, paymentsMax } from "./payments.ts";
 export type Paid = {
   /** In the order of the chain; some may be above the status's block. */
   payments: readonly KeptPayment[];
-  /** Whether the blocks below where money last came were read once more since. */
+  /** Whether the blocks below the last payment were read again since. */
   isSwept: boolean;
-  /** Blocks after the expiry, of those with payments. */
+  /** Blocks with payments that are after the expiry. */
   lateBlocks: ReadonlySet<number>;
 };
 
-/** These were told: payments, by {@link keyOf}, and amounts that no log explains. */
+/** The reported payments, by {@link keyOf}, and reported amounts that no log explains. */
 export type ToldPayments = {
   told: string[];
-  /** Base units of the asked token, and wei, that came without a log. */
+  /** Base units of the requested token, and wei, that arrived without a log. */
   unexplained: { token: string; coin: string };
-  /** Events of such amounts. */
+  /** The number of events for such amounts. */
   growths: number;
 };
 
@@ -31,31 +31,32 @@ export const nothingTold: ToldPayments = {
   growths: 0,
 };
 
-/** Anybody may send coin again and again, and each growth is an event. */
+/** Anybody can send coin repeatedly, and each growth causes an event. */
 const growthsMax = 16;
 
-/** Short, for there may be 64 of an address: 48 bits of the block's hash, and the log's index. */
+/** Short, because an address can have 64 keys: 48 bits of the block's hash, and the log index. */
 const keyOf = ({ blockHash, logIndex }: KeptPayment) => `${blockHash.slice(2, 14)}.${logIndex}`;
 
-/** Whether a payment that was told has left the chain. */
+/** Returns whether a reported payment is no longer in the chain. */
 export function isTakenBack({ told }: ToldPayments, { payments }: Paid): boolean {
   const standing = new Set(payments.map(keyOf));
   return told.some((key) => !standing.has(key));
 }
 
-/** Leaves out the payments that were told of. */
+/** Returns the payments that were not reported yet. */
 export function untold({ told }: ToldPayments, payments: readonly KeptPayment[]): KeptPayment[] {
   const before = new Set(told);
   return payments.filter((payment) => !before.has(keyOf(payment)));
 }
 
-/** Whether the token came without a log, and one may yet be found. */
+/** Returns whether tokens arrived without a log, and the log may still be found. */
 export const isWaitingForSweep = (before: ToldPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
 
 /**
- * @param isOver whether the address was closed when it was last told of
- * @returns what is to be told, in order, and what is told with it
+ * Returns the payments to report, in order, and the reported payments including them.
+ *
+ * @param isOver whether the address was closed when it was last reported
  */
 export function newPayments(
   before: ToldPayments,
@@ -90,10 +91,11 @@ export function newPayments(
 }
 
 /**
- * A log may be found after its amount was told as a growth of the balance. It then explains what
- * was told, and has no event of its own: a receiver that adds amounts would count it twice.
+ * Finds logs whose amount was already reported as a growth of the balance. Such a log explains the
+ * reported amount and has no event of its own, because a receiver that adds amounts would count it
+ * twice.
  *
- * @returns the keys of such logs, and the base units that were told and that none explains yet
+ * @returns the keys of such logs, and the reported base units that no log explains yet
  */
 function foundLate(before: ToldPayments, status: AddressStatus, paid: Paid) {
   const now = unexplainedOf(status, paid).token;
@@ -109,7 +111,7 @@ function foundLate(before: ToldPayments, status: AddressStatus, paid: Paid) {
   return { keys, token };
 }
 
-/** Payments up to the status's block. */
+/** Returns the payments up to the block of the status. */
 const seenOf = ({ block }: AddressStatus, { payments }: Paid) =>
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
@@ -130,8 +132,8 @@ const isAfter = (payment: KeptPayment, place: EventReference) =>
     : payment.blockNumber > place.blockNumber;
 
 /**
- * Money that no log tells of: native coin, which a status shows once the address is closed, and
- * the token where it came before the address was created here. Payer and transaction are unknown.
+ * Returns events for money without a log: native coin, which a status shows once the address is
+ * closed, and tokens paid before the address was created here. Payer and transaction are unknown.
  */
 function growthsOf(before: ToldPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
   const now = unexplainedOf(status, paid);
@@ -156,7 +158,7 @@ function growthsOf(before: ToldPayments, status: AddressStatus, paid: Paid, isOv
   return { news, told: { unexplained, growths: before.growths + news.length } };
 }
 
-/** Base units of the token beyond what logs tell of, and wei. */
+/** Returns the wei, and the base units of the token that no log explains. */
 function unexplainedOf(status: AddressStatus, paid: Paid) {
   const explained = seenOf(status, paid)
     .filter(({ token }) => isSame(token, status.token))
@@ -164,18 +166,18 @@ function unexplainedOf(status: AddressStatus, paid: Paid) {
   return { token: BigInt(movedOf(status).paid) - explained, coin: coinOf(status) };
 }
 
-/** Wei that ever came, as far as a status shows it. */
+/** Returns the total wei that the address received, as far as the status shows it. */
 function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
   return [...recoverable, ...recoveries]
     .filter(({ token }) => token === zeroAddress)
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 }
 
-/** In the list of an event, at most. */
+/** Maximum number of payments in an event. */
 const listedMax = 8;
 
 /**
- * The payments that an execution or a recovery rests on, those that are not small before others.
+ * Returns the payments behind an execution or a recovery. Small ones are omitted first.
  */
 export function listPayments(
   type: EventType,

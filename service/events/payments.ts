@@ -1,8 +1,8 @@
-// The payments that logs of listed tokens tell of, kept in the transaction that wakes the executor.
-// Strangers may pay an address as often as they like, so only so many of one have a row, and with
-// it an event. What is below a hundredth of what was asked for, or of another token, counts apart,
-// and so does a look-alike: dust takes no place of a payment that matters. A payment on another
-// chain than the intent's has a row too, and counts as small there.
+// Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anybody
+// can pay an address any number of times, so at most `paymentsMax` payments of each class have a
+// row, and with it an event. Look-alikes are a class, and so are small payments (another token, or
+// below a hundredth of the amount), so dust cannot displace a real payment. A payment on another
+// chain than the intent's also has a row, and counts as small there.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -11,16 +11,15 @@ import type { Payment } from "../follow/parts.ts";
 import { findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** Rows of an address, of each class of payments. */
+/** Maximum number of rows of an address, for each class of payments. */
 export const paymentsMax = 32;
 const smallPart = 100n;
 
-/** A payment that was kept. Hashes lower case, `payer` and `token` EIP-55. */
+/** A stored payment. Hashes are lowercase, `payer` and `token` EIP-55. */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean };
 
 /**
- * Keeps payments to addresses on this chain, as far as each address has room. Repeating it changes
- * nothing.
+ * Stores payments to addresses on this chain, up to the limit of each address. It is idempotent.
  *
  * @param payments at most some hundred
  */
@@ -86,7 +85,7 @@ const rowOf = (chainId: number, payment: Payment) => ({
   amount: payment.amount,
 });
 
-/** The blocks above `number` were replaced: what stands in the new ones is read again. */
+/** Deletes payments in replaced blocks above `number`. The loop reads the new blocks again. */
 export async function forgetPaymentsAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -99,7 +98,7 @@ export async function forgetPaymentsAbove(
     .execute();
 }
 
-/** All that is kept of some addresses, by address in lower case, in the order of the chain. */
+/** Returns the stored payments by lowercase address, in the order of the chain. */
 export async function readPayments(
   db: Kysely<Tables>,
   chainId: number,

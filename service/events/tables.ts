@@ -1,4 +1,4 @@
-// What became of addresses that received money, the events that tell it, and the sums of each day.
+// The observed states of addresses that received money, their events, and the sums of each day.
 // Times are Unix milliseconds; blocks are numbers of the row's chain.
 
 import { sql } from "kysely";
@@ -8,9 +8,9 @@ import { referenceStatements } from "../store/tables.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * One for each account and address once money was seen to come. `state` to `settled_at` are
-     * what was last said; `sequence` counts what was said. Observed again from `due_block` on, or
-     * at `look_at`; a row with neither waits for money. `marked_block` is where it last came.
+     * One for each account and address that received money. `state` to `settled_at` are the last
+     * reported status; `sequence` counts the events. It is observed again from `due_block` on, or
+     * at `look_at`; a row with neither waits for money. `marked_block` is the last payment's block.
      */
     watches: {
       account_id: string;
@@ -22,7 +22,7 @@ declare module "../store/tables.ts" {
       due_block: number | null;
       look_at: number | null;
       looks: number;
-      /** Raised by each observation, so that of two at once only one is kept. */
+      /** Raised by each observation, so that only one of two simultaneous ones is saved. */
       version: number;
       sequence: number;
       state: string;
@@ -35,8 +35,8 @@ declare module "../store/tables.ts" {
       known: string | null;
     };
     /**
-     * Transfer logs of listed tokens say that so much came to an address, on its intent's chain, as
-     * far as each has an event of its own (payments.ts). `amount` is decimal, in base units.
+     * Payments to addresses in transfer logs of listed tokens and their look-alikes, as far as each
+     * has an event of its own (payments.ts). `amount` is decimal, in base units.
      */
     payments: {
       chain_id: number;
@@ -65,11 +65,11 @@ declare module "../store/tables.ts" {
     };
     /** The default of each chain, from the file of chains. */
     event_chains: { chain_id: number; confirmations: number };
-    /** An account's own choice. */
+    /** The confirmations that an account chose. */
     event_confirmations: { account_id: string; chain_id: number; confirmations: number };
     /** `position` of the account's newest event. */
     event_positions: { account_id: string; position: number };
-    /** `id` is `evt_` and 32 hex digits, `body` JSON as it is delivered. Kept for 30 days. */
+    /** `id` is `evt_` and 32 hex digits, `body` is the delivered JSON. Kept for 30 days. */
     events: {
       account_id: string;
       position: number;
@@ -81,16 +81,16 @@ declare module "../store/tables.ts" {
       body: string;
     };
     /**
-     * Sums of what each account asked for, was paid, executed and returned. `day` counts from
-     * 1970-01-01, UTC. Amounts are decimal, in base units, of any length: no database here adds 256
-     * bits. A reorganisation may make a day's negative.
+     * Sums of the requested, paid, executed, and returned amounts of each account. `day` counts
+     * from 1970-01-01, UTC. Amounts are decimal, in base units, of any length, because the
+     * databases cannot add 256 bits. A reorganization can make a sum negative.
      */
     money_days: {
       account_id: string;
       day: number;
       chain_id: number;
       token: Bytes;
-      /** Addresses that asked, were paid, executed, and gave money back. */
+      /** Numbers of addresses that were created, paid, executed, and that returned money. */
       asked_count: number;
       paid_count: number;
       executed_count: number;
@@ -100,7 +100,7 @@ declare module "../store/tables.ts" {
       executed: string;
       returned: string;
     };
-    /** The last of an account's addresses that is counted as asked for. */
+    /** The last of an account's addresses that is included in the requested sums. */
     money_places: { account_id: string; created_at: number; address: Bytes };
   }
 }
@@ -115,7 +115,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // Due watches are read account by account, and after a reorganisation block by block.
+    // Due watches are read by account, and after a reorganization by block.
     sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
@@ -126,7 +126,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         transaction_hash ${bytes} not null, payer ${bytes} not null, token ${bytes} not null,
         amount text not null, is_small smallint not null,
         primary key (address, chain_id, block_number, log_index))`,
-    // A reorganisation takes back what was paid above a block.
+    // A reorganization undoes the payments above a block.
     sql`create index payments_block on payments (chain_id, block_number)`,
     sql`create table event_chains (chain_id bigint primary key not null,
         confirmations bigint not null)`,
@@ -140,7 +140,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         primary key (account_id, position))`,
     sql`create index events_address on events (account_id, address, sequence)`,
     sql`create index events_age on events (created_at)`,
-    // A replay asks for the events that an account was told of in a span of time.
+    // A replay reads an account's events in a range of time.
     sql`create index events_told on events (account_id, created_at, position)`,
     sql`create table money_days (account_id text not null, day bigint not null,
         chain_id bigint not null, token ${bytes} not null, asked_count bigint not null,

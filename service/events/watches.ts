@@ -1,5 +1,4 @@
-// The rows of watched addresses: finds those that are due, and saves observations with their
-// events.
+// Finds due rows of watched addresses, and saves observations with their events.
 
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
@@ -78,7 +77,7 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 }
 
 /**
- * Returns up to `limit` watches, those that have been due longest first. Accounts take turns, so
+ * Returns up to `limit` watches that are due, the longest overdue first. Accounts take turns, so
  * that one account's many watches do not delay another's.
  */
 export async function findDue(

@@ -2,11 +2,12 @@
 // fewer bytes, in the other form if that is refused, and in other ways for a single block.
 //
 // One form requests all transfers of the listed tokens, the other only those to the store's
-// addresses. A busy chain has hundreds of transfers of a listed token in each block, so few
-// addresses cost less by recipients, and many by tokens. Both forms find the same payments. Records
-// are never deleted, and the list of recipients is read after the head is known, so it contains
-// each address whose balance was checked in an earlier turn. A record that is created while logs
-// are read is checked later, at a head that is not below the blocks that were read.
+// addresses. A busy chain has hundreds of transfers of a listed token in each block, so a query by
+// recipients costs less for few addresses, and a query by tokens for many. Both forms find the same
+// payments. Records are never deleted, and the list of recipients is read after the head is known,
+// so it contains each address whose balance was checked in an earlier turn. A record that is
+// created while logs are read is checked later, at a head that is not below the blocks that were
+// read.
 //
 // The same query requests look-alikes of the listed tokens. If an endpoint refuses the query and
 // answers it without them, they are omitted for a while, so that a flood of a look-alike's
@@ -57,7 +58,7 @@ const unanswered = "answers, but not this, or not in time";
 /** Turns for which look-alikes are left out after they made a query too large. */
 const lookalikesRestTurns = 16;
 
-/** Reads the transfers of a range, those of look-alikes included if the endpoint can show them. */
+/** Reads the transfers of a range, including look-alikes if the endpoint can show them. */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
   const { memory, chain } = turn;
   const tokens = tokensIn(turn);
@@ -143,9 +144,9 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 }
 
 /**
- * Gives the transfers since `anchor` that each of several endpoints shows, by one call each, and
- * asks the first whether the anchor stands.
- * @returns undefined where it does not, or one of them does not answer, or refuses so many
+ * Returns the transfers since `anchor` that each endpoint of a quorum shows, by one call each, and
+ * asks the first whether the anchor is still in the chain.
+ * @returns undefined if it is not, or if an endpoint does not answer or refuses the range
  */
 export async function transfersSince(
   { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,

@@ -6,7 +6,7 @@ import { openChainLoop } from "./loop.ts";
 
 const pollMs = 1_000;
 
-/** A loop of a chain whose node never responds, so that every head is noted. */
+/** Starts a loop of a chain whose node never responds, so every head comes from `note`. */
 function openLoop() {
   let requests = 0;
   const heads = openHeads(() => {

@@ -46,7 +46,7 @@ export type FollowTuning = {
  * The tables are complete after each commit of a call.
  */
 type FollowStore = {
-  /** Returns those of `addresses` that have a record. */
+  /** Returns the addresses in `addresses` that have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
   /** Returns up to `limit` records after `seq`; 0 is before all. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
@@ -55,7 +55,7 @@ type FollowStore = {
   /** Returns the newest anchor, or the newest one below `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
-   * Saves payments, and the anchor in the same commit as the last of them.
+   * Saves payments, and the anchor in the same commit as the last payment.
    * @param isGap too few endpoints show the blocks up to the anchor, so all records are looked at
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
@@ -92,7 +92,7 @@ export type FollowMemory = {
   tip: number;
   /** The block that no endpoint shows, and the number of turns that requested it. */
   refused: { number: number; turns: number } | undefined;
-  /** The newest block that had to be requested alone. It is not read again. */
+  /** The newest block that needed a query of its own. It is not read again. */
   heavyBlock: number;
   /** By endpoint: the block up to which it has shown all logs since the cursor. */
   shown: Map<string, Anchor>;
@@ -100,7 +100,7 @@ export type FollowMemory = {
   links: Map<number, Hex>;
   /** By block hash: the logs of saved payments, because blocks are read again. */
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
-  /** The addresses of the records up to `seq`, or the first of them if there are too many. */
+  /** The addresses of the records up to `seq`, or only the first ones if there are too many. */
   recipients: { seq: number; list: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */
   logsPerBlock: number;

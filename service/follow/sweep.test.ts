@@ -1,4 +1,4 @@
-// What the loop of a chain does with endpoints that answer what cannot be read.
+// Tests the loop of a chain with endpoints that refuse logs or answer wrongly.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -30,7 +30,7 @@ const transferLog = (number: number) => ({
   ...{ blockNumber: toQuantity(number), blockHash: hashOf(number), transactionHash: hashOf(1) },
 });
 
-/** A turn at block 100, all read up to 10. */
+/** Returns a turn at block 100 whose cursor is block 10. */
 function turnOf(
   answers: readonly ((call: Call) => Answer)[],
   kept: unknown[] = [],
@@ -75,13 +75,13 @@ describe("sweep", () => {
       return method === "eth_getBlockReceipts" ? receipts : blockAt(Number(params[0]), hash);
     };
 
-  test("ChainUnavailable where the logs are not a list", () =>
+  test("throws ChainUnavailable if the logs are not a list", () =>
     assert.rejects(sweep(turnOf([showing({ result: null })])), {
       name: "ChainUnavailable",
       message: "no endpoint shows logs of blocks 11 to 99",
     }));
 
-  test("ChainUnavailable where two endpoints show another last block", () => {
+  test("throws ChainUnavailable if two endpoints show another last block", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
@@ -89,7 +89,7 @@ describe("sweep", () => {
     });
   });
 
-  test("a block whose logs are refused and whose receipts are no list is not read", async () => {
+  test("does not read a block with refused logs and invalid receipts", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
@@ -122,7 +122,7 @@ describe("sweep", () => {
     });
   }
 
-  /** An endpoint that shows at most so many blocks per query, and notes each query. */
+  /** Returns an endpoint that allows `blocksMax` blocks per query, and records the queries. */
   const limitedTo = (blocksMax: number, asked: [number, number][], logs: unknown[] = []) => {
     return ({ method, params }: Call): Answer => {
       if (method !== "eth_getLogs") return blockAt(Number(params[0]));
@@ -162,7 +162,7 @@ describe("sweep", () => {
     ]);
   });
 
-  test("reads the newest blocks first, and wakes what they pay without keeping it", async () => {
+  test("reads the newest blocks first, and wakes the addresses that they pay", async () => {
     const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
@@ -273,7 +273,7 @@ describe("sweep with look-alikes of the listed token", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("asks for all of them in one query, and keeps what is worth its return", async () => {
+  test("requests all look-alikes in one query, and keeps transfers worth returning", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const turn = turnOf(

@@ -1,6 +1,6 @@
 // Finds payments. A turn reads the Transfer logs of listed tokens since the cursor, and marks the
 // addresses of the store that received them. A log only makes an address due: its balance decides
-// what is done, so a false log costs one read. A missing log would cost a payment, so the cursor
+// the action, so a false log costs one read. A missing log would cost a payment, so the cursor
 // moves over a block only after two endpoints have shown its logs, if there are two.
 //
 // No limit of a provider stops it. A range that an endpoint refuses is requested in smaller parts,
@@ -151,7 +151,7 @@ type RangeAnswer = LogsAnswer & { asker: Asker };
 type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads a range from `count` endpoints, or from fewer if not so many show it.
+ * Reads a range from `count` endpoints, or from fewer if not enough show it.
  *
  * @throws {ChainUnavailable} if no endpoint answers, or if two show different blocks
  */
@@ -199,8 +199,8 @@ function assertOneEnd(shown: readonly Shown[]): void {
 
 /**
  * Returns whether a range that at least one endpoint showed has to be read again in smaller parts.
- * It has not if enough endpoints are left to confirm it later. It has not either if those that
- * refused it refuse every single block, because each block would become a gap.
+ * It does not if enough endpoints are left to confirm it later, or if the endpoints that refused it
+ * also refuse single blocks, because each block would become a gap.
  *
  * @param failed the number of endpoints that did not show the range
  */
@@ -218,8 +218,8 @@ async function mustReadSmaller(
 }
 
 /**
- * Returns whether each of `refused` also refuses the last block alone, so that no smaller range
- * helps. They are not asked for a while then.
+ * Returns whether each of `refused` also refuses a query for only the last block, so no smaller
+ * range helps. If so, they are not asked for a while.
  */
 async function refuseSingleBlock(
   turn: Turn,
@@ -235,15 +235,15 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask, those that have shown least first. Endpoints that allow fewer
- * blocks are last, because a range above their limit wastes a call.
+ * Returns the endpoints to ask, starting with the one that has shown least. Endpoints that allow
+ * fewer blocks are last, because a range above their limit wastes a call.
  */
 function orderAskers(turn: Turn, blocks: number): Asker[] {
   const isNarrow = ({ record }: Asker) => Number(record.logs.rangeBlocks < blocks);
   return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
-/** Returns all endpoints but those that were slow or refused all logs a short time ago. */
+/** Returns all endpoints except recently slow ones and ones that recently refused all logs. */
 function findWilling(turn: Turn): Asker[] {
   const { memory, view } = turn;
   const all = view.askers(memory.turn);

@@ -15,7 +15,7 @@ type Operation = { tags: string[]; responses: Record<string, Answer | Reference>
 type Method = "get" | "post" | "delete";
 type Document = {
   paths: Record<string, Partial<Record<Method, Operation>>>;
-  /** By type of event: what is posted to an endpoint. */
+  /** The body of a webhook request, by type of event. */
   webhooks: Record<string, { post: { requestBody: Answer } }>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
   /** Answers that no operation owns: a linter would take them for unused components. */
@@ -100,7 +100,7 @@ function judgeBy(answered: Answered, described: Answer | Reference, pointer: str
   assert.ok(isRight, `${at}: ${ajv.errorsText()} in ${answered.body}`);
 }
 
-/** Braces stand in templates of paths, and not in URIs. */
+/** Braces appear in templates of paths, and not in URIs. */
 const escaped = (pointer: string) => pointer.replaceAll("{", "%7B").replaceAll("}", "%7D");
 
 function resolve<Found>({ $ref }: Reference): Found {

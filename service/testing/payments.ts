@@ -1,9 +1,9 @@
-// Payments as the loop of a chain hands them on, for tests of what is done with them.
+// Payments as the loop of a chain reports them, for tests of their subscribers.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";
 
-/** One of 25 units, by default, in the log that comes next in that block. */
+/** Returns a payment of 25 units by default, in the next log of that block. */
 export function paymentTo(
   address: Payment["address"],
   blockNumber: number,

@@ -236,7 +236,7 @@ async function serve(
 
 async function end(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
-  server.kill("SIGINT"); // a fast shutdown: clients are cut off, what is committed is kept
+  server.kill("SIGINT"); // a fast shutdown: clients are disconnected, committed data is kept
   await once(server, "exit");
 }
 

@@ -1,5 +1,5 @@
-// Operators' commands for webhooks. Their statements are those of the dashboard's routes, which
-// http/dashboard/webhooks.test.ts tries on both databases.
+// Operators' commands for webhooks. They use the statements of the dashboard's routes, which
+// http/dashboard/webhooks.test.ts tests on both databases.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -36,7 +36,7 @@ describe("an operator's command for webhooks", () => {
     return { account, secret, options: { account, endpoint: id as string } };
   };
 
-  test("is refused for an endpoint that the account has not, and nothing is changed", async () => {
+  test("is refused without changes for an endpoint of another account", async () => {
     const { options } = await hooked();
     const shown = await run("list", options);
     const event = await happen(store, options.account);
@@ -55,7 +55,7 @@ describe("an operator's command for webhooks", () => {
     );
   });
 
-  test("replay is refused without an event or two times, and with both", async () => {
+  test("replay is refused without an event or a range, and with both", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
@@ -75,7 +75,7 @@ describe("an operator's command for webhooks", () => {
     }
   });
 
-  test("confirmations is refused for what is no number of blocks", async () => {
+  test("confirmations is refused for an invalid number of blocks", async () => {
     const { account } = await hooked();
     for (const confirmations of ["101", "-1", "1.5", "many", ""]) {
       const given = { account, chain: "8453", confirmations };
@@ -85,7 +85,7 @@ describe("an operator's command for webhooks", () => {
     }
   });
 
-  test("list, pause, rotate, replay and remove do what they say", async () => {
+  test("lists, pauses, rotates, replays, and removes", async () => {
     const { options, secret } = await hooked();
     await run("pause", options);
     assert.equal((await run("list", options)).endpoints[0].state, "paused");

@@ -1,4 +1,4 @@
-// Deliveries over real sockets, on both databases; signatures judged by standardwebhooks and svix.
+// Tests deliveries over real sockets, on both databases, with standardwebhooks and svix.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("v1a: during a rotation both keys sign, after it the new one alone", async () => {
+    test("v1a: both keys sign during a rotation, and only the new one after it", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, `${receiver.url}/hook`);
@@ -131,7 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("v1a: a second rotation within the day ends the oldest key at once", async () => {
+    test("v1a: a second rotation within a day ends the oldest key immediately", async () => {
       const [first] = await readSigningKeys(store.db, now());
       const [second] = await rotateSigningKey(store.db, now());
       const keys = await rotateSigningKey(store.db, now());
@@ -140,7 +140,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(keys.every(({ publicKey }) => publicKey !== first!.publicKey));
     });
 
-    test("signatures: both libraries take what is sent, and v1a anybody's verifier", async () => {
+    test("both libraries and a v1a verifier reject changed signatures", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, `${receiver.url}/hook`);
@@ -176,7 +176,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ),
       ];
       for (const mutant of mutants) {
-        // A signature of which only the other scheme's half was changed is still one.
+        // The signature is still valid if only the half of the other scheme changed.
         const kept = String(mutant.headers["webhook-signature"]);
         const [v1, v1a] = signature.split(" ") as [string, string];
         const isSame =
@@ -203,7 +203,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
     });
 
-    test("a rotated secret: both sign for 24 hours, then the new one alone", async () => {
+    test("both secrets sign for 24 hours after a rotation, then only the new one", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -225,7 +225,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("only the types asked for, and nothing of another account or while paused", async () => {
+    test("sends only requested types of its account, and nothing while paused", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("in order for an address, whatever fails; others do not wait", async () => {
+    test("keeps the order of an address after a failure, without delaying others", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -276,7 +276,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("events of one commit go in order for an address, to each endpoint", async () => {
+    test("sends the events of a commit in order per address to each endpoint", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const all = await addHook(store, account, `${receiver.url}/all`);
@@ -297,7 +297,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(toldAt("/some"), ["evt_2"]);
     });
 
-    test("ten attempts over 75 hours under one id, each kept with its answer", async () => {
+    test("makes ten attempts over 75 hours with one ID, and stores each answer", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -326,7 +326,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("disabled after 3 days without one that was taken, and said so", async () => {
+    test("disables an endpoint with a reason after 3 days without a success", async () => {
       const receiver = await receive(() => ({ status: 503 }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -341,7 +341,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(endpoint!.reason!, /3 days/);
     });
 
-    test("410 disables at once; Retry-After is kept", async () => {
+    test("disables an endpoint immediately on 410, and respects Retry-After", async () => {
       const gone = await receive(() => ({ status: 410 }));
       const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
       const account = await newAccount(store);
@@ -359,7 +359,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await findEndpoint(store.db, account, a.id), undefined);
     });
 
-    test("a redirect is not followed, a long answer cut, no answer a failure", async () => {
+    test("follows no redirect, truncates a long answer, and fails without an answer", async () => {
       const other = await receive();
       const answers: Record<string, Reply> = {
         "/redirect": { status: 302, headers: { location: other.url } },
@@ -386,7 +386,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
-    test("what no database keeps of an answer, and a URL that is none, fail alone", async () => {
+    test("an unstorable answer or an invalid URL does not affect other deliveries", async () => {
       const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
       const bad = await receive(() => ({ status: 500, body: unkept }));
       const good = await receive();
@@ -414,7 +414,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       else await kept;
     });
 
-    test("64 are claimed and kept by as many statements as one", async () => {
+    test("claims and saves 64 deliveries with as many statements as one", async () => {
       let statements = 0;
       const counted = store.db.withPlugin({
         transformQuery: ({ node }) => node,
@@ -450,7 +450,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const done = (replayed: number) => ({ replayed, nextMs: null });
 
-    test("a replay of more than 1,000 says from when to go on; nothing is left out", async () => {
+    test("a replay of more than 1,000 events returns where to continue", async () => {
       const receiver = await startReceiver();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url, ["address.surplus"]);
@@ -464,7 +464,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("a test and a replay are sent at once, the replay under the event's own id", async () => {
+    test("sends tests and replays immediately, a replay with the ID of its event", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -482,7 +482,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(ids.filter((each) => each === id).length, 3);
     });
 
-    test("two deliverers at once: each event once, in order", async () => {
+    test("two deliverers send each event once, in order", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

@@ -1,5 +1,5 @@
 // The loops that deliver, one for each lane of lanes.ts. Endpoints take turns, regardless of how
-// many deliveries one of them has waiting.
+// many deliveries an endpoint has waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";

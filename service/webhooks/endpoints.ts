@@ -177,7 +177,7 @@ export function setPaused(
 
 /**
  * Sends and shows nothing of the endpoint anymore. Its deliveries are deleted when they are old,
- * like all others, because there may be a million of them.
+ * like all others, because it may have a million.
  */
 export async function removeEndpoint(
   db: Kysely<Tables>,

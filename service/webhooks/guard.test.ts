@@ -1,4 +1,4 @@
-// Nothing but public addresses is ever connected to: a listener on loopback counts who comes.
+// Only public addresses are ever connected to: a listener on loopback counts connections.
 
 import assert from "node:assert/strict";
 import { scrypt } from "node:crypto";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { isPublic, parseTarget, publicNames, resolveTarget } from "./guard.ts";
 import { sender } from "./send.ts";
 
-/** Private, loopback, link-local, metadata, mapped, translated and odd spellings of them. */
+/** Private, loopback, link-local, metadata, mapped, translated, and unusually written hosts. */
 const hosts = `
   127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1
   127.255.255.254 0.0.0.0 0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255
@@ -25,7 +25,7 @@ const hosts = `
   .split(/\s+/)
   .filter(Boolean);
 
-/** Names of the Internet that lead inside, as a hostile name server answers. */
+/** Public names that resolve to internal addresses, as from a hostile name server. */
 const names: Record<string, string[]> = {
   "loopback.example.com": ["127.0.0.1"],
   "six.example.com": ["::1"],
@@ -35,7 +35,7 @@ const names: Record<string, string[]> = {
   "nowhere.example.com": [],
 };
 
-/** Answers for names that begin with `quick`, with an IPv4 address; of others it hears nothing. */
+/** Answers only for names that begin with `quick`, with an IPv4 address. */
 async function startNameServer() {
   const server = createSocket("udp4");
   server.on("message", (question, { port, address }) => {
@@ -68,7 +68,7 @@ describe("a webhook's target", () => {
   });
   after(() => server.close());
 
-  test(`none of ${hosts.length} hosts is connected to, with and without a port`, async () => {
+  test(`connects to none of ${hosts.length} internal hosts, with and without a port`, async () => {
     assert.ok(hosts.length >= 60);
     const send = sender("public", 1_000);
     for (const host of hosts) {
@@ -85,7 +85,7 @@ describe("a webhook's target", () => {
     assert.equal(connections, 0);
   });
 
-  test("neither is a name that leads inside, even where it has a public address too", async () => {
+  test("refuses a name with an internal address, even if it also has a public one", async () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     for (const [host, addresses] of Object.entries(names)) {
@@ -96,7 +96,7 @@ describe("a webhook's target", () => {
     }
   });
 
-  test("a name is asked for once, and the address that was checked is connected to", async () => {
+  test("resolves a name once, and connects to the checked address", async () => {
     let asked = 0;
     const rebinding = async () => [
       { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },
@@ -105,7 +105,7 @@ describe("a webhook's target", () => {
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
   });
 
-  test("a receiver that takes a request and never answers is left at its time", async () => {
+  test("closes the connection at the timeout if a receiver never answers", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;
@@ -114,7 +114,7 @@ describe("a webhook's target", () => {
     silent.close();
   });
 
-  test("names whose servers are silent hold up no other name, and no thread", async () => {
+  test("names with silent servers delay no other name and no thread", async () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
     const silent = Array.from({ length: 16 }, (_, i) =>
@@ -129,7 +129,7 @@ describe("a webhook's target", () => {
     await names.stop();
   });
 
-  test("refused: another scheme, a password, too long, no URL, no name of the Internet", () => {
+  test("refuses another scheme, a password, a long or invalid URL, and an internal name", () => {
     const noUrl = /^expected a URL such as/;
     for (const [url, message] of [
       ["http://example.com/", "http: is not allowed, only https:"],
@@ -147,7 +147,7 @@ describe("a webhook's target", () => {
     }
   });
 
-  test("public addresses and names pass; for development everything that is a URL", () => {
+  test("accepts public addresses and names, and every URL in development", () => {
     for (const address of [
       "93.184.216.34",
       "1.1.1.1",

@@ -1,6 +1,6 @@
 // The lanes against 1,000 endpoints of 100 adversarial accounts, and 2,000 of 1,000, on a clock of
-// the test's own. It stands for the loops of deliver.ts: each turn a lane with room shares it.
-// TESTS=long: each kind alone and twelve drawn mixes, for 30 seconds each.
+// the test's own. It simulates the loops of deliver.ts: in each turn, a lane with free places
+// shares them. TESTS=long: each kind separately and twelve random mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -19,17 +19,17 @@ import {
 } from "./lanes.ts";
 
 const isLong = process.env.TESTS === "long";
-/** A control shows that the law can be broken. */
+/** A control shows that the promise can be broken. */
 const control = { skip: !isLong && "npm run test:long" };
 
-/** How long an answer takes, and whether it is 2xx. */
+/** The latency of an answer, and whether it is 2xx. */
 type Answer = { latencyMs: number; isTaken: boolean };
 type Behaviour = (nth: number) => Answer;
 type Endpoint = {
   id: string;
   accountId: string;
   standing: LaneStanding;
-  /** When each waiting delivery came. */
+  /** The creation time of each waiting delivery. */
   waiting: number[];
   answer: Behaviour;
   served: number;
@@ -51,7 +51,7 @@ const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint =>
   ...{ id, accountId, standing: newStanding, waiting: [], answer, served: 0 },
 });
 
-/** One turn of a loop, which a commit takes. */
+/** The duration of a turn, which is one commit. */
 const stepMs = 10;
 const claimedMax = 16;
 
@@ -65,7 +65,7 @@ function deliver(
   rule = threeLanes,
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
-  /** First the one whose turn is longest ago. */
+  /** The endpoint whose turn is longest ago is first. */
   let turns = [mine, ...others];
   const use = recentUse();
   const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
@@ -111,7 +111,7 @@ function deliver(
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += stepMs) {
     for (const act of later.get(nowMs) ?? []) act();
     later.delete(nowMs);
-    // Strangers never run out of events to be told of.
+    // Other accounts never run out of events.
     for (const one of others) if (one.waiting.length < 8) one.waiting.push(nowMs);
     if (nowMs % everyMs === fromMs)
       for (let came = 0; came < arrivals.count; came++) mine.waiting.push(nowMs);
@@ -126,14 +126,14 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
     endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),
   );
 
-/** A good endpoint has earned its lane before the strangers come. */
+/** A good endpoint has earned the fast lane before the other accounts start. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
   standing: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
 });
 
 const all = Object.values(behaviours);
-/** A shuffle of them, such that an account has every kind. */
+/** A mix in which each account has every kind of endpoint. */
 const anyOfThese = all.flatMap((behaviour, i) => [behaviour, all[(i * 3 + 1) % all.length]!]);
 const mixes: [string, readonly Behaviour[]][] = [
   ["earn the fast lane, then hang", [behaviours["earn the fast lane, then hang"]!]],
@@ -150,20 +150,20 @@ if (isLong) {
 }
 const seconds = isLong ? 30 : 20;
 
-describe("lanes, against 1,000 endpoints of 100 accounts", () => {
+describe("lanes, next to 1,000 endpoints of 100 accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
       ["one in half a second", { everyMs: 500, count: 1 }],
       ["20 in five seconds", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`that ${name}: a good one, ${kind}: p99 at most twice that alone`, () => {
+      test(`that ${name}: p99 of a good endpoint at most doubles, ${kind}`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
         assert.ok(p99(beside) <= 2 * alone, `${p99(beside)} ms, alone ${alone} ms`);
       });
 
-    test(`that ${name}: one that takes 1.2 s: within 3 s, whenever it has news`, () => {
+    test(`that ${name}: serves an endpoint that takes 1.2 s within 3 s`, () => {
       for (const fromMs of [0, 500, 1_000, 1_500]) {
         const mine = endpoint("mine", "me", () => slow);
         const waits = deliver(mine, { everyMs: 2_000, count: 1, fromMs }, crowd(mix));
@@ -172,7 +172,7 @@ describe("lanes, against 1,000 endpoints of 100 accounts", () => {
       }
     });
 
-    test(`that ${name}: a new one, within 3 s, whenever it comes`, () => {
+    test(`that ${name}: serves a new endpoint within 3 s`, () => {
       for (const fromMs of [700, 1_900, 3_100, 4_300]) {
         const mine = endpoint("mine", "me", () => good);
         const waits = deliver(mine, { everyMs: 10_000, count: 1, fromMs }, crowd(mix));
@@ -183,7 +183,7 @@ describe("lanes, against 1,000 endpoints of 100 accounts", () => {
   }
 });
 
-/** How long a kind of endpoint waits at most beside these; a good one has earned its lane. */
+/** Returns the longest wait of a kind of endpoint. A good one has earned the fast lane. */
 const longest = {
   good: (others: Endpoint[], rule = threeLanes) =>
     Math.max(...deliver(earned(), { everyMs: 500, count: 1 }, others, rule)),
@@ -205,28 +205,28 @@ describe("each part of the rule", () => {
   }
 
   for (const kind of kinds)
-    test(`in one pool without shares and bars the law is broken for a ${kind} one`, control, () => {
+    test(`control: one pool without shares and bars delays a ${kind} endpoint`, control, () => {
       const waitMs = longest[kind](crowd(anyOfThese), onePool);
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`a ${kind} one waits too long if requests go over in any case`, control, () => {
+    test(`control: a ${kind} endpoint waits too long if all requests move`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayGoOver: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
-  /** Two endpoints of each have more requests than there are places. */
+  /** Two endpoints of each account have more requests than there are places. */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 
   for (const kind of kinds)
-    test(`1,000 accounts that hold a place each leave some for a ${kind} one`, () => {
+    test(`1,000 accounts with a place each leave places for a ${kind} endpoint`, () => {
       const waitMs = longest[kind](thousand());
       assert.ok(isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
-  test("without the share of what is free they leave none for a fresh one", control, () => {
+  test("control: without shares, they leave none for a fresh endpoint", control, () => {
     const share = inTurn(threeLanes.places[1]);
     const waitMs = longest.fresh(thousand(), { ...threeLanes, mayHaveMore: () => true, share });
     assert.ok(!isSoon(waitMs), `${waitMs} ms`);

@@ -9,7 +9,7 @@
 // average. It may take another place while its load is less than an eighth of the free places. So
 // the more accounts have places, the fewer each gets, and accounts without any get the last ones.
 // New accounts used nothing yet, so two lanes have many places: with 256, a hundred accounts with
-// ten endpoints each occupied all of them for seconds; with 1,024, a thousand accounts leave eight
+// ten endpoints each occupied all places for seconds; with 1,024, a thousand accounts leave eight
 // free. Reserving a sixteenth for accounts without recent use was tried: next to a thousand
 // accounts, one that answers in 1.2 s waited 4 s, because it has some use.
 

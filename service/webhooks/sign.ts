@@ -47,8 +47,8 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Generates another key. The previous one also signs for a day, so that those who check `v1a` have
- * time to read the new one from the list; an older one ends immediately.
+ * Generates another key. The previous one also signs for a day, so that receivers have time to read
+ * the new one from the list; an older one ends immediately.
  *
  * @returns the current signing keys, newest first
  */

@@ -1,4 +1,4 @@
-// Tokens and targets with unusual behavior: those of the contracts' own tests, compiled.
+// Compiled tokens and targets with unusual behavior, from the tests of the contracts.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";

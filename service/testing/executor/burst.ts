@@ -1,5 +1,5 @@
-// Many payments in one block beside many open addresses, and what it takes an executor to execute
-// them: blocks, transactions, and calls to its provider.
+// Many payments in one block next to many open addresses, and the cost of executing them: blocks,
+// transactions, and calls to the provider.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
@@ -15,7 +15,7 @@ const accounts = 40;
 const savedAtOnce = 1000;
 let made = 0;
 
-/** Saves so many open addresses of 40 accounts, which the executor has looked at already. */
+/** Saves `count` open addresses of 40 accounts, which the executor has already read. */
 export async function openAddresses(
   world: AnvilWorld,
   store: Store,
@@ -30,7 +30,7 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Executed addresses of an earlier burst would be looked at once more, a minute later.
+  // Otherwise, executed addresses of an earlier burst are read again a minute later.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -67,7 +67,7 @@ const save = (store: Store, { address, terms }: AddressRecord, account: number) 
     createdAtMs: Date.now(),
   });
 
-/** Pays all in one block, however much gas that takes; later blocks have their usual limit. */
+/** Pays all in one block with a higher gas limit; later blocks have their usual limit. */
 async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonly AddressRecord[]) {
   const { gasLimit } = await client.getBlock();
   await client.setBlockGasLimit({ gasLimit: BigInt(records.length) * 200_000n });
@@ -82,31 +82,31 @@ async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonl
 }
 
 export type Burst = {
-  /** From the block of the payments to that of the last execution. */
+  /** The number of blocks from the payments to the last execution. */
   blocks: number;
   transactions: number;
   /**
-   * JSON-RPC calls by method, those of a batch each for itself, until all was settled and looked
-   * at for what is left.
+   * JSON-RPC calls by method, until everything is settled and the remaining balances are read.
+   * Each call of a batch counts.
    */
   calls: Map<string, number>;
-  /** CPU of this process, and how long it took by the clock. */
+  /** CPU time of this process, and elapsed time. */
   cpuSeconds: number;
   seconds: number;
-  /** Milliseconds of each pass that sent something. */
+  /** Duration of each pass that sent a transaction, in milliseconds. */
   passesMs: number[];
 };
 
 type BurstOptions = {
-  /** Blocks come by the clock. Absent: one after each pass, however fast the machine is. */
+  /** Mines blocks at this interval. If absent, mines one after each pass. */
   blockMs?: number;
-  /** Each request takes so long on its way. */
+  /** Delay of each request, in milliseconds. */
   latencyMs?: number;
   endpoints?: number;
   tuning?: Partial<Tuning>;
 };
 
-/** Where blocks come after passes, the executor's clock is slower, so a busy machine is patient. */
+/** With a block after each pass, the executor's clock is slower, so that nothing times out. */
 const slowness = 20;
 
 /** Pays `records` in one block while an executor follows the chain, and waits for the last. */
@@ -168,7 +168,7 @@ export async function burst(
   }
 }
 
-/** Two seconds later by the chain's clock, which goes by the host's otherwise. */
+/** Mines a block two seconds after the last one, regardless of the host's clock. */
 async function mineNext({ client, mine }: AnvilWorld): Promise<void> {
   const { timestamp } = await client.getBlock();
   await client.setNextBlockTimestamp({ timestamp: timestamp + 2n });

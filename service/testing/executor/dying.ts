@@ -1,6 +1,5 @@
-// A real executor process that kills itself with SIGKILL at the step named on its command line,
-// the n-th time it comes there: node dying.ts STORE CHAINS_FILE STEP, where STORE is what
-// openStore takes, as JSON.
+// An executor process that kills itself with SIGKILL at the step on its command line:
+// node dying.ts STORE CHAINS_FILE STEP, where STORE is the argument of openStore as JSON.
 
 import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/pass.ts";
@@ -49,7 +48,7 @@ function mortal(core: Parts): Parts {
   };
 }
 
-// The test that watches it die is the server of this store.
+// The test that starts this process has migrated this store.
 const store = await openStore(JSON.parse(place), false);
 const [core] = openParts(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), () => false);

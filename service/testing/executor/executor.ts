@@ -1,5 +1,5 @@
-// An executor within the test's own process, with whatever store and endpoints the test gives it;
-// and the chain and the store that most tests of faults give it.
+// An executor in the test's own process, with the store and the endpoints of the test, and the
+// chain and the store that most tests of faults use.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -25,19 +25,19 @@ import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
 import { type AnvilWorld, startWorld, testConfig, unit, weiOfUnit } from "./anvil-world.ts";
 
-/** Long form: `npm run test:long` sets it. */
+/** Set by `npm run test:long`. */
 const isLong = process.env.TESTS === "long";
 
-/** How often something is repeated, in the short and in the long form. */
+/** The number of repetitions in `npm test` and in `npm run test:long`. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);
 
-/** The key of the tests, and a second one that has as much coin there. */
+/** The key of the tests, and a second one with the same balance. */
 export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey }),
   openSigner({ executorKey: anvilKeys[3] }),
 ];
 
-/** The same keys, which sign in another manner. */
+/** Returns the same keys with another way to sign. */
 export const mapSigners = (
   signers: readonly Signer[],
   manner: (signer: Signer) => Signer["sign"],
@@ -61,7 +61,7 @@ export function partsFor(
   };
 }
 
-/** @param adapt changes what the core is given */
+/** @param adapt changes the parts of the core */
 export function startCore(
   store: Store,
   chains: Chain[],
@@ -94,7 +94,7 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
 }
 
 /**
- * A chain, and a store in a directory of its own: gone after the tests of the file that asks.
+ * Starts a chain, and opens a store in a new directory. Both are removed after the file's tests.
  * @param options.startSeconds as {@link startWorld} takes it
  * @param options.tickMs how often a block is mined; when absent, none is unless a test mines it
  * @param options.blockSeconds how much further than the host's each block sets the chain's clock
@@ -115,7 +115,7 @@ export async function prepare(
   return { world, store, directory, place };
 }
 
-/** Nothing on its way, and no nonce given out that the chain has not used. */
+/** Returns whether no transaction is pending and the chain has used every assigned nonce. */
 export async function isAtRest(store: Store): Promise<boolean> {
   const pending = await store.db
     .selectFrom("executor_purposes")
@@ -134,7 +134,7 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
   return lines.reduce((sum, line) => sum + BigInt(line.split(",")[at]!), 0n);
 }
 
-/** Asserts that what the tests' keys sent and is on the chain took the report's gas. */
+/** Asserts that the report contains the gas of the keys' transactions on the chain. */
 export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
   const sent = await sentOn(world);
   const paid = sent.reduce((sum, { receipt }) => sum + paidIn(receipt), 0n);
@@ -143,9 +143,8 @@ export async function assertReportIsExact(world: AnvilWorld, store: Store): Prom
 }
 
 /**
- * For each account and day the report has the gas that receipts say and the tips that their logs
- * show, to the wei. What plain and tipped intents have in common is no transaction: each
- * transaction is to be for one account.
+ * Asserts that the report has the gas of the receipts and the tips of their logs for each account
+ * and day, to the wei. Each transaction must be for one account.
  */
 export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
   const wanted = new Map<string, { gas: bigint; tips: bigint }>();
@@ -165,7 +164,7 @@ export async function assertBooksAreExact(world: AnvilWorld, store: Store): Prom
   assert.deepEqual(new Map(found.map(([line, gas, tips]) => [line, { gas, tips }])), wanted);
 }
 
-/** Every transaction of the keys of the tests that is on the chain. */
+/** Returns the transactions of the tests' keys on the chain. */
 async function sentOn({ client }: AnvilWorld) {
   const newest = Number(await client.getBlockNumber());
   const blocks = await Promise.all(
@@ -188,7 +187,7 @@ async function sentOn({ client }: AnvilWorld) {
 
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
-/** Sums what moved from the addresses to the sender, at the price of the tests. */
+/** Sums the transfers from the addresses to the sender, at the price of the tests. */
 function tipsIn(
   { logs, from }: TransactionReceipt,
   payers: ReadonlyMap<Hex, string>,
@@ -202,7 +201,7 @@ function tipsIn(
     .reduce((sum, { args }) => sum + (args.value * weiOfUnit) / unit, 0n);
 }
 
-/** The addresses that a transaction was signed for, and the account of each. */
+/** Returns the addresses for which a transaction was signed, and the account of each. */
 async function payersOf(store: Store, hash: Hex): Promise<Map<Hex, string>> {
   const rows = await store.db
     .selectFrom("executor_transactions")

@@ -1,5 +1,5 @@
-// What the tests of signers share: a transaction to be signed, a keystore, and a stand-in on
-// loopback for what signs outside the process, which answers as web3signer does.
+// Shared by the tests of signers: a transaction to sign, a keystore, and a server on loopback that
+// answers like web3signer.
 
 import assert from "node:assert/strict";
 import { type Hex, hexToBigInt } from "viem";
@@ -26,7 +26,7 @@ export const wanted: UnsignedTransaction = {
 /** The order of secp256k1: for each `s` below it, the order less `s` signs too. */
 export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** The error that a signer which refused rejects with. */
+/** The error with which a signer rejects. */
 export const refused = (message: RegExp) => ({ name: "SignerRefused", message });
 
 /** {@link key} under "open sesame" as another program writes it, ox 0.14.45. */
@@ -65,7 +65,7 @@ export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
 /**
  * Runs `use` with a remote signer for {@link own}, whose server answers by `answer`.
  *
- * @param timeoutMs so long that a busy machine meets it, unless the time itself is tested
+ * @param timeoutMs long enough for a busy machine, unless the timeout is tested
  */
 export async function withRemoteSigner(
   answer: (asked: Record<string, Hex>) => Promise<unknown>,

@@ -1,17 +1,17 @@
-// A database in which one account has very many rows of every kind, put in by the database itself.
-// Rows that follow each other in time lie far apart in their tables, as they do among those of
-// other accounts, so that each costs a page.
+// A database in which one account has very many rows of every kind, which the database generates.
+// Rows with successive times are far apart in their tables, as between the rows of other accounts,
+// so that each costs a page.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Has `size` rows; what `later` has was created by `many` before; those of `large` are largest. */
+/** `many` has `size` rows, `later` created the same addresses later, `large` has large rows. */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
 export const endpointId = "whe_many";
 export const sender = `0x${"e0".repeat(20)}` as const;
-/** Unix milliseconds: the first row's; the next follow a second apart. */
+/** The time of the first row in Unix milliseconds; each next row is a second later. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
 /** Accounts that used a credential in each hour of 92 days. */
@@ -19,10 +19,10 @@ const usersCount = 10;
 const hours = 24 * 92;
 /** Rows of `large`. */
 export const largeCount = 200;
-/** Put in by one statement: the store gives it some seconds. */
+/** Rows per statement, which must end within some seconds. */
 const stepRows = 20_000;
 
-/** 20 bytes: of the row with this number, from 0. */
+/** Returns the 20-byte address of the row with this number, from 0. */
 export function addressOf(number: number, account: keyof typeof accounts = "many"): Buffer {
   const scattered = Number((BigInt(number) * 2654435761n) & 0xffffffffn);
   const bytes = Buffer.alloc(20, account === "large" ? 1 : 0);
@@ -32,10 +32,10 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 }
 
 type Sql = RawBuilder<unknown>;
-/** A statement puts in the rows whose numbers `i` come from `numbers`. */
+/** A statement inserts the rows with the numbers `i` from `numbers`. */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
-/** Scattered over all times, each its own. */
+/** Returns a unique time per row, scattered over the whole span. */
 const atOf = ({ span }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(span)}) * 1000)`;
 const int = (value: number) => sql.raw(String(value));
 
@@ -54,7 +54,7 @@ function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
   );
 }
 
-/** So long, of a token of zeros, on `chain`. */
+/** Terms of `bytes` bytes with a token of zeros, on `chain`. */
 function termsSql(rows: Rows, chain: number, bytes: number): Sql {
   const word = chain.toString(16).padStart(16, "0");
   const rest = sql.raw(String(bytes - 256));
@@ -66,7 +66,7 @@ function termsSql(rows: Rows, chain: number, bytes: number): Sql {
 const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
-/** Writes what each row of an account brings into every table. */
+/** Writes the rows of an account in every table. */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
   const at = atOf(rows);
@@ -110,7 +110,7 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
   ];
 }
 
-/** Writes, for `many` alone, what executor and sign-in keep for years, and a second creator. */
+/** Writes the long-lived rows of the executor and of sign-in, and a second creator, for `many`. */
 function lasting(rows: Rows): Sql[] {
   const { numbers } = rows;
   const address = addressSql(rows);
@@ -255,9 +255,9 @@ export async function fill(
   for (const account_id of Object.values(accounts)) {
     await db.insertInto("event_positions").values({ account_id, position: size }).execute();
   }
-  // PostgreSQL counts its rows by itself; SQLite plans without, as the service leaves it.
+  // PostgreSQL needs statistics of its tables. The service runs SQLite without them.
   if (!isPostgres) return;
-  // All of them at once may take longer than a statement may.
+  // One statement for all tables can exceed the time limit of a statement.
   for (const { name } of await db.introspection.getTables()) {
     await sql`analyze ${sql.table(name)}`.execute(db);
   }

@@ -1,14 +1,14 @@
-// What a database says of how it finds the rows of a statement.
+// Reads from a database's plan how it finds the rows of a statement.
 
 import { CompiledQuery } from "kysely";
 import type { Store } from "../../store/store.ts";
 
-/** Tables with few rows, however long and by whomever the service is used. */
+/** Tables that always have few rows, regardless of how much the service is used. */
 const small = /^(secrets|webhook_keys|event_chains|executor_leases|executor_looks|migrations)$/;
 
 type Plan = { text: string; readsAll: string[] };
 
-/** `readsAll`: the tables that it reads from end to end, or sorts as a whole. */
+/** `readsAll`: the tables that the statement reads or sorts completely. */
 export async function plansOf(store: Store, text: string, values: unknown[]): Promise<Plan> {
   return store.dialect === "sqlite"
     ? planOfSqlite(store, text, values)
@@ -37,7 +37,7 @@ const few = new RegExp(
     "webhook_endpoints|anchors|executor_(account_)?spending)$",
 );
 
-/** Results of steps before, bounded where they are made. */
+/** Results of earlier steps, which are bounded at their source. */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|asked|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
 
@@ -55,7 +55,7 @@ type Node = {
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** A small table is read sooner as a whole than by its index, which is not what is asked. */
+/** Disables full scans, which PostgreSQL prefers for small tables. */
 const byIndex = ["seqscan", "hashjoin", "mergejoin"].map((way) => `set local enable_${way} = off`);
 
 async function planOfPostgres({ db }: Store, text: string, values: unknown[]): Promise<Plan> {
@@ -76,8 +76,8 @@ const isBounded = (node: Node) =>
   (node["Index Cond"] ?? node["Recheck Cond"]) !== undefined;
 
 /**
- * Counts the rows that PostgreSQL reads of tables, those left out by a filter included.
- * @param isFree to read by no index what is read sooner so
+ * Counts the rows that PostgreSQL reads from tables, including rows that a filter omits.
+ * @param isFree allows full scans
  */
 export async function rowsReadBy(
   store: Store,

@@ -1,6 +1,6 @@
-// Every statement of the running service, on a database in which one account has very many rows:
-// each is by index, reads few rows, and holds nobody up. `npm run test:long` asks it of a
-// million rows and tells each operation's times; `npm test` asks it of fewer.
+// Tests that every statement of the running service uses an index, reads few rows, and delays
+// nothing, on a database in which one account has very many rows. `npm run test:long` uses a
+// million rows and prints the times of each operation; `npm test` uses fewer.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -22,16 +22,16 @@ import { turnsOf } from "./turns.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
 const isLong = process.env.TESTS === "long";
-/** A time says little on a machine that does other work. */
+/** Durations are unreliable on a machine with other work. */
 const onlyLong = { skip: !isLong && "npm run test:long" };
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
-/** Rows of the store with which SQLite's times are compared. */
+/** Rows of the small store, with which the durations of SQLite are compared. */
 const smallSize = 1_000;
-/** The most rows that one statement reads. */
+/** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** Whoever waits for the answering thread, waits for so much of one operation at most. */
+/** The longest time that one operation may occupy the answering thread. */
 const turnMsMax = 5;
 
 const seen = watchStatements();
@@ -59,7 +59,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       rmSync(directory, { recursive: true });
     });
 
-    test("all functions that hold SQL are run by the operations", async () => {
+    test("the operations run all functions with SQL", async () => {
       const coverage = await startCoverage();
       for (const run of Object.values(operations)) await run();
       statements = [...seen.values()].filter(({ text }) => isOfRows.test(text));
@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await coverage.sqlNotRun(), []);
     });
 
-    test("each statement is by index, by the database's own plan", async () => {
+    test("each statement uses an index, according to the database's plan", async () => {
       for (const { text, values } of statements) {
         const plan = await plansOf(store, text, values);
         assert.deepEqual(plan.readsAll, [], `${text}\n${plan.text}`);
@@ -75,7 +75,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "sqlite")
-      test("takes no longer than with 1,000 rows, for each statement", onlyLong, async () => {
+      test("each statement takes no longer than with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
         // The small store has the same rows that the statements read by address.
@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await small.close();
       });
 
-    test(`none reads more than ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
+    test(`reads at most ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
       const tooMany: string[] = [];
       for (const { text, values } of statements.filter(({ text }) => !putsIn.test(text))) {
         const rows = await rowsReadBy(store, text, values, isLong);
@@ -104,7 +104,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(tooMany, []);
     });
 
-    test("the control: what reads a whole account is found out", async () => {
+    test("control: detects a statement that reads a whole account", async () => {
       const text = "select sum(created_at) from records where account_id = 'acc_many'";
       if (dialect === "postgres") assert.ok((await rowsReadBy(store, text, [])) >= size);
       else assert.notDeepEqual((await plansOf(store, text, [])).readsAll, []);
@@ -112,7 +112,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("others have their turn many times while a search runs", onlyLong, async () => {
+    test("other operations run many times while a search runs", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations["list: a token none has"]!);
@@ -122,7 +122,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
-    test(`none keeps the answering thread for longer than ${turnMsMax} ms`, {
+    test(`no operation occupies the answering thread for longer than ${turnMsMax} ms`, {
       ...onlyLong,
     }, async () => {
       const args = [String(size), directory].concat(postgres?.url ?? []);
@@ -144,7 +144,7 @@ const readsOnly = /^\s*(select|with)\b/i;
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 
-/** Runs it until a run is within `enough`: what else the machine does falls on the others. */
+/** Returns the shortest of several runs, because other work only makes a run longer. */
 async function leastMs({ db }: Store, text: string, values: unknown[], enough = 0) {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 15 && least > enough; run++) {

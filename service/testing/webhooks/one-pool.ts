@@ -1,11 +1,11 @@
 // The rule without lanes, as a control: one pool of places, for the endpoints in the order of their
-// turns. No account has a share, and no answer bars anybody.
+// turns. No account has a share, and no answer bars an endpoint.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
 type Pool = Rule["places"][1];
 
-/** Gives places in the order of turns, whose account it may be. */
+/** Gives places in the order of turns, regardless of the account. */
 export const inTurn =
   (pool: Pool): Rule["share"] =>
   (due, _, { all, byId }, __, most) => {

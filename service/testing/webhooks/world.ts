@@ -1,4 +1,4 @@
-// A store with an account that has events, and receivers that take, refuse or keep waiting.
+// A store with an account that has events, and receivers that accept, refuse, or never answer.
 
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
@@ -14,7 +14,7 @@ export type Reply =
   | { status: number; headers?: Record<string, string>; body?: string | Buffer }
   | "never";
 
-/** Counts what comes; `answer` says what each gets. */
+/** Starts a receiver that records requests and answers them with `answer`. */
 export async function startReceiver(
   answer: (delivery: Delivery) => Reply = () => ({ status: 204 }),
 ) {
@@ -48,7 +48,7 @@ export async function newAccount({ db }: Store): Promise<string> {
 export const addHook = ({ db }: Store, accountId: string, url: string, types: string[] = []) =>
   addEndpoint(db, accountId, { url, types, targets: "any" }, { atMs: 1 });
 
-/** Keeps an event and its deliveries in one transaction, as the observer does. */
+/** Saves an event and its deliveries in one transaction, like the observer. */
 export async function happen(
   { db }: Store,
   accountId: string,
@@ -81,7 +81,7 @@ export async function happen(
   return id;
 }
 
-/** Endpoints of strangers, each with all events of its account waiting. */
+/** Creates endpoints of other accounts, each with all events of its account waiting. */
 export async function pileUp(
   store: Store,
   { accounts, endpoints, events }: { accounts: number; endpoints: number; events: number },

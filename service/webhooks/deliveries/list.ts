@@ -44,8 +44,8 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 }
 
 /**
- * Deliveries are deleted when they are as old as their deleted events, including those of removed
- * endpoints.
+ * Deliveries are deleted when they are as old as their deleted events, including deliveries of
+ * removed endpoints.
  */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({

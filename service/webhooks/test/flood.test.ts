@@ -1,6 +1,6 @@
-// 24 accounts with 240 endpoints that answer well, and then hang in all the places they can get.
-// A delivery of these tests is answered when the test says so, by a clock of its own, which each
-// turn of the loops that deliver moves on.
+// 24 accounts with 240 endpoints that answer well first, and then hang in all places they can get.
+// The test decides when a delivery is answered, by a clock of its own that each turn of the
+// delivering loops advances.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -21,11 +21,11 @@ import type { Sent } from "../send.ts";
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const control = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 const accountsCount = 24;
-/** By the test's clock: five times what 20 took. A request that hangs would end after 5,000. */
+/** By the test's clock: five times the duration of 20. A hanging request ends after 5,000. */
 const boundMs = 500;
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`endpoints of strangers that flip, on ${dialect}`, () => {
+  describe(`many endpoints that start to hang, on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -50,9 +50,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     /**
-     * Has an honest endpoint's 20 events happen when so many requests hang.
+     * Creates 20 events of an honest endpoint when `hangingMin` requests hang.
      *
-     * @returns how many of them were sent within the bound
+     * @returns the number of its events that were sent within the limit
      */
     async function flood(hangingMin: number, rule = threeLanes) {
       const hung: (() => void)[] = [];
@@ -86,11 +86,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return inTime;
     }
 
-    test("an honest endpoint's 20 are sent while all of 240 hang", async () => {
+    test("do not delay the 20 events of an honest endpoint", async () => {
       assert.equal(await flood(threeLanes.places[0].all / 2), 20);
     });
 
-    test("in one pool without shares and bars they are not", control, async () => {
+    test("control: delay them in a single pool without shares and bars", control, async () => {
       await store.db
         .updateTable("webhook_endpoints")
         .set({ lane: 1, streak: 0, barred_until: 0 })

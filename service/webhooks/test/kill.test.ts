@@ -1,5 +1,5 @@
-// kill -9 of two that deliver at once: nothing is lost, a repeat has the same webhook-id, and the
-// events of an address stay in order. TESTS=long: 200 rounds.
+// kill -9 of two simultaneous deliverers: no event is lost, a repeat has the same webhook-id, and
+// the events of an address stay in order. TESTS=long: 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -26,7 +26,7 @@ async function startDeliverer(where: string, aheadMs: number): Promise<ChildProc
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`deliverers that are killed, on ${dialect}`, () => {
-    test(`in ${rounds} rounds: no event lost, repeats under their id, in order`, async () => {
+    test(`lose no event and keep IDs and order, in ${rounds} rounds`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "kill-"));
       const postgres = dialect === "postgres" ? await startPostgres() : undefined;
       const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
@@ -37,7 +37,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const addresses = Array.from({ length: 8 }, () => randomBytes(20));
       const expected: string[] = [];
       for (let round = 1; round <= rounds; round++) {
-        // A claim of one that was killed is over after a minute.
+        // The claim of a killed deliverer expires after a minute.
         const pair = await Promise.all(
           [round, round].map((minutes) => startDeliverer(where, minutes * 61_000)),
         );
@@ -62,7 +62,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .map(({ body }) => JSON.parse(body).data as { address: string; sequence: number })
           .filter((data) => data.address === `0x${address.toString("hex")}`)
           .map(({ sequence }) => sequence);
-        // A repeat may follow at once what it repeats; nothing else goes back.
+        // A repeat may directly follow its original; no other event is out of order.
         assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
       }
       await receiver.close();

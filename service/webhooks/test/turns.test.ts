@@ -1,5 +1,5 @@
-// Endpoints of strangers against the others': each waits for a turn of theirs, never for all that
-// they have piled up. What is sent here is answered when the test says so.
+// Endpoints of several accounts: each waits for one turn of the others, but never for their whole
+// backlog. The test decides when a request is answered.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       stop = end;
     };
-    /** Endpoints that have taken something before, each of them with so many events to be told. */
+    /** Creates endpoints in the fast lane, each with a backlog of `events`. */
     const pileUpGreedy = async (accounts: number, endpoints: number, events: number) => {
       const sizes = { accounts, endpoints, events };
       await pileUp(
@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await rows.executeTakeFirst())?.lane;
     };
 
-    test("one that was served comes after all that wait since before", async () => {
+    test("serves an endpoint again only after all that were waiting", async () => {
       await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;
@@ -101,7 +101,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await until(() => sendings.length > answered);
         sendings[answered++]!.answer(1);
       };
-      // Each of them has its turn; then somebody else has one event.
+      // Each endpoint has its turn; then another account has one event.
       while (answered < 200) await answerOne();
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
-    test("an account has a ninth of the places at most", async () => {
+    test("gives an account at most a ninth of the places", async () => {
       await pileUpGreedy(1, 10, 20);
       await store.db.updateTable("webhook_endpoints").set({ lane: 2 }).execute();
       await start();
@@ -130,7 +130,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 8);
     });
 
-    test("the fast lane is earned by three good answers, and lost for minutes by one", async () => {
+    test("three good answers earn the fast lane, and a bad one loses it", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -171,7 +171,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     };
 
-    test("after an outage the first success makes what waits due now, in order", async () => {
+    test("the first success after an outage makes the backlog due, in order", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -187,7 +187,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("resume makes what waits due now", async () => {
+    test("resume makes the backlog due immediately", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -197,7 +197,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(3, id);
     });
 
-    test("one delivery that is refused among good ones keeps its own times", async () => {
+    test("a single refused delivery keeps its own retry times", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();

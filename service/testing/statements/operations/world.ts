@@ -1,14 +1,14 @@
-// The database that all operations work on, and what more than one of them takes.
+// The database of all operations, and the values that several operations use.
 
 import { type Hex, toHex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { Store } from "../../../store/store.ts";
 import { addressOf } from "../account.ts";
 
-/** By name. Each may be repeated. */
+/** By name. Each can be repeated. */
 export type Operations = Record<string, () => Promise<unknown>>;
 
-/** `crowd`: so many at once. */
+/** `crowd` is the number of items in a statement for many. */
 export type World = { store: Store; size: number; nowMs: number; crowd: number };
 
 export const actor = { atMs: 1 };
