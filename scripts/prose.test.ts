@@ -17,7 +17,7 @@ const budgets: Readonly<Record<string, number>> = {
   element: 1,
   shop: 6,
   contracts: 8.5,
-  service: 10.5,
+  service: 4.5,
   web: 1.5,
   e2e: 2,
   scripts: 1,

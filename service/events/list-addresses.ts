@@ -228,7 +228,7 @@ const selectState = (nowMs: number) => sql`case
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Writes all filters in SQL. The walk of {@link chooseWalk} has applied some of them already.
+ * Writes all filters in SQL. The walk of {@link chooseWalk} has already applied some filters.
  *
  * If a row without a reference could not meet a filter, PostgreSQL could start from the references,
  * and would read all references of the account for each window. `coalesce` prevents that.

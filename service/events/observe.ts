@@ -3,7 +3,8 @@
 // loop. Several processes can run it at the same time: of two observations only the first is saved.
 //
 // It reads no block above the newest anchor of the chain's loop. The loop notices if a
-// reorganization takes an anchor back, and makes addresses due that were observed above the rest.
+// reorganization replaces an anchor, and makes addresses due that were observed above the newest
+// remaining one.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -140,7 +141,7 @@ export type ObserveParts = {
   onFault: (address: string, error: unknown) => void;
 };
 
-/** A chain's blocks, and statuses at one of them. */
+/** Reads a chain's blocks, and statuses at a block. */
 export type ObservedChain = Pick<StatusReader, "readAt"> & {
   chainId: number;
   head(): Promise<BlockReference>;

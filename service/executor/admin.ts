@@ -18,7 +18,7 @@ import { isPaused, setPaused } from "./ledger/lease.ts";
 import { formatCsv, readReport } from "./ledger/spending.ts";
 import type { ExecutorConfig } from "./start.ts";
 
-/** @param readConfig reads the executor's settings, its key's among them */
+/** @param readConfig reads the executor's settings, including its key */
 export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
   words: "executor dry-run",
   async run({ store, chainsFile }) {

@@ -12,7 +12,7 @@ import { type Memory, openDayBudgets, openMemory } from "./run.ts";
 import { type ExecutorParts, openParts } from "./start.ts";
 import { openPurse } from "./transactions/send.ts";
 
-/** `weiMax`: the highest cost of a transaction, or of an address's part, decimal. */
+/** `weiMax`: the highest cost of a transaction, or an address's share of that cost, decimal. */
 type Planned = {
   kind: string;
   sender: Hex;

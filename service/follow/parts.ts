@@ -10,10 +10,10 @@ export type Anchor = { number: number; hash: Hex };
 /** Blocks, both inclusive. `to` is infinite for a range up to the newest block. */
 export type Range = { from: number; to: number };
 
-/** Money was seen to come to `address`. */
+/** A payment to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
-/** A token's log says it: `payer` sent `amount` base units, decimal. Hex in lower case. */
+/** The transfer in a token's log. `amount` is decimal, in base units. Hex is lowercase. */
 export type Payment = Touched & {
   blockHash: Hex;
   transactionHash: Hex;

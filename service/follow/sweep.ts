@@ -1,6 +1,6 @@
 // Finds payments. A turn reads the Transfer logs of listed tokens since the cursor, and marks the
 // addresses of the store that received them. A log only makes an address due: its balance decides
-// the action, so a false log costs one read. A missing log would cost a payment, so the cursor
+// what happens, so a false log costs one read. A missing log would cost a payment, so the cursor
 // moves over a block only after two endpoints have shown its logs, if there are two.
 //
 // No limit of a provider stops it. A range that an endpoint refuses is requested in smaller parts,
@@ -235,8 +235,8 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask, starting with the one that has shown least. Endpoints that allow
- * fewer blocks are last, because a range above their limit wastes a call.
+ * Returns the endpoints to ask, in ascending order of the blocks that they have shown. Endpoints
+ * that allow fewer blocks are last, because a range above their limit wastes a call.
  */
 function orderAskers(turn: Turn, blocks: number): Asker[] {
   const isNarrow = ({ record }: Asker) => Number(record.logs.rangeBlocks < blocks);

@@ -46,16 +46,16 @@ const honest: readonly Fault[] = [
 ];
 
 export type Weather = {
-  /** False near the end, so that everything can come to rest. */
+  /** Returns false near the end, so that all work can end. */
   isStormy(): boolean;
-  /** This share of calls fails in a spell. */
+  /** The share of calls that fail while a fault lasts. */
   faultRate: number;
 };
 
 const spellMsMax = 90_000;
 const timeoutMs = 5000;
 
-/** A real endpoint on simulated time, above a transport. */
+/** Returns a real endpoint with simulated time, above a transport. */
 export const simulatedEndpoint = (
   name: string,
   scheduler: Pick<Scheduler, "now" | "sleep">,
@@ -63,7 +63,7 @@ export const simulatedEndpoint = (
 ): Endpoint =>
   openEndpoint({ name, transport, pace: openPace(scheduler.now) }, scheduler, { timeoutMs });
 
-/** Answers as a server does, with the places of the calls as IDs. */
+/** Answers like a server, with the indexes of the calls as IDs. */
 export const respond = (answers: readonly Answer[]): Response => ({
   status: 200,
   retryAfter: "",
@@ -71,7 +71,7 @@ export const respond = (answers: readonly Answer[]): Response => ({
   body: answers.map((each, id) => ({ jsonrpc: "2.0", id, ...each })),
 });
 
-/** What a request throws that was not answered in time. */
+/** Returns the error of a request that was not answered in time. */
 export function timedOut(): Error {
   return Object.assign(new Error("timed out"), { name: "TimeoutError" });
 }
@@ -80,8 +80,7 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint is the one of its chain that may deceive: of several, the
- *   executor can see through one at a time
+ * @param mayLie whether this endpoint can lie; the executor detects one false endpoint of several
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;
@@ -120,7 +119,7 @@ function openSpells({ scheduler, random, weather }: World, mayLie: boolean): () 
 
 const pauses = ["", "1", "86400"];
 
-/** Refuses a request as a whole, as gateways do. */
+/** Refuses a whole request, like a gateway. */
 function findBudgetRefusal(
   fault: Fault,
   calls: readonly Call[],
@@ -136,7 +135,7 @@ function findBudgetRefusal(
   return { status: 200, body: { jsonrpc: "2.0", id: null, error } };
 }
 
-/** Gives IDs as strings, in any order, and leaves some answers out. */
+/** Returns IDs as strings, in any order, and omits some answers. */
 function garbled({ body, ...response }: Response, random: Random): Response {
   const items = (body as { id: number }[]).filter(() => random() < 0.9).reverse();
   return { ...response, body: items.map(({ id, ...rest }) => ({ id: String(id), ...rest })) };

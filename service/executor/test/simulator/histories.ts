@@ -1,4 +1,4 @@
-// Many histories, beside each other on two threads.
+// Runs many histories in parallel, on two threads.
 
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -6,10 +6,10 @@ import type { HistoryReport, HistoryRequest } from "./histories-worker.ts";
 
 const threads = 2;
 
-/** A thread that ended its histories waits here for more: to start one takes 0.5 s of CPU. */
+/** Idle threads, which are reused because starting one takes 0.5 s of CPU time. */
 const idle: Worker[] = [];
 
-/** Gives them in the order of `asked`. @throws what a history threw */
+/** Returns the reports in the order of `asked`. @throws the error of a history */
 export async function tellHistories(asked: readonly HistoryRequest[]): Promise<HistoryReport[]> {
   const told: HistoryReport[] = [];
   let next = 0;
@@ -18,11 +18,11 @@ export async function tellHistories(asked: readonly HistoryRequest[]): Promise<H
     worker.ref();
     for (let at = next++; at < asked.length; at = next++) {
       worker.postMessage(asked[at]);
-      // An error in the thread ends it, and rejects this too.
+      // An error in the thread ends it, and also rejects this promise.
       const [answer] = await once(worker, "message");
       told[at] = answer as HistoryReport;
     }
-    // A thread that waits keeps the process from ending only while it is asked.
+    // A thread keeps the process alive only while it runs a history.
     worker.unref();
     idle.push(worker);
   };

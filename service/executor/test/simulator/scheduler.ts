@@ -1,4 +1,4 @@
-// A world in which time passes only when everybody waits. One seed, one history.
+// A scheduler in which time advances only while all tasks wait. A seed gives one history.
 
 import { setImmediate as macrotask } from "node:timers/promises";
 
@@ -20,7 +20,7 @@ export type Scheduler = {
   now(): number;
   sleep(ms: number): Promise<void>;
   at(ms: number, run: () => void): void;
-  /** Lets time pass up to `untilMs`. */
+  /** Advances the time up to `untilMs`. */
   run(untilMs: number): Promise<void>;
 };
 
@@ -37,7 +37,7 @@ export function createScheduler(): Scheduler {
     sleep: (ms) => new Promise((resolve) => at(clock + ms, resolve)),
     async run(untilMs) {
       for (;;) {
-        // Everything that can go on without time passing has, once a macrotask comes round.
+        // After a macrotask, everything that does not wait for time has run.
         await macrotask();
         let next = 0;
         for (let i = 1; i < queue.length; i++) {
