@@ -272,8 +272,8 @@ function decodeSubject(
 
 /**
  * Returns when to read an address again, or null. Payments mark a watch, but other changes are only
- * found by another read: anybody can execute a funded address or empty one that is over, and an
- * open one expires.
+ * found by another read: anybody can execute a funded address or empty a closed one, and
+ * open addresses expire.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

@@ -36,7 +36,7 @@ export type Rest = {
   closedSeconds: number;
   /** When it was last checked whether all addresses are closed. */
   checkedMs: number;
-  /** When the chain was last looked at, and how often since the last pass. */
+  /** When the chain was last checked, and the number of checks since the last pass. */
   lookedMs: number;
   looks: number;
   awakeUntilMs: number;
@@ -86,7 +86,7 @@ export async function decidePoll(
     rest.checkedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    // After a gap, all records have to be looked at first (payments/find.ts).
+    // After a gap, all records have to be read first (payments/find.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
   }
   if (!rest.isAsleep) {

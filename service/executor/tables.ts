@@ -116,7 +116,7 @@ declare module "../store/tables.ts" {
     };
     /** A chain on which an operator has paused signing. */
     executor_pauses: { chain_id: number };
-    /** Every record up to `seq` was looked at when it was new. */
+    /** The balance of every record up to `seq` was read when the record was new. */
     executor_looks: { chain_id: number; seq: number };
   }
 }

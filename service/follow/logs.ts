@@ -226,7 +226,7 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Cal
   ],
 });
 
-/** The logs of receipts, or the list itself where it is one of logs. */
+/** Returns the logs of a list of receipts, or the list itself if it contains logs. */
 function logsIn(result: unknown): unknown[] {
   if (!Array.isArray(result)) throw unlike("a list of logs", result);
   return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));

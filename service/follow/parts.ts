@@ -56,7 +56,7 @@ type FollowStore = {
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
    * Saves payments, and the anchor in the same commit as the last payment.
-   * @param isGap too few endpoints show the blocks up to the anchor, so all records are looked at
+   * @param isGap too few endpoints show the blocks up to the anchor, so all records are read
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
   /** Makes addresses due whose payments are saved later. */

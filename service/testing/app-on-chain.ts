@@ -1,4 +1,4 @@
-// The service on a chain of its own, for tests of status and events.
+// The service on a separate chain, for tests of status and events.
 
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
@@ -26,7 +26,7 @@ export async function serveWorld() {
   };
 }
 
-/** The world's chain, listed; asked at `rpcUrl`, which may be another's or nobody's. */
+/** Lists the world's chain, with the endpoint `rpcUrl`, which need not be the world's. */
 export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOwn): Chains {
   const { chainId } = chain;
   const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
@@ -42,7 +42,7 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   };
 }
 
-/** The world's chain as the observer reads it, always at its newest block. */
+/** Opens the world's chain for the observer, always at its newest block. */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;
   const reader = openStatusReader(world.chain);
@@ -51,7 +51,7 @@ export function observedChainOf(world: World): ObservedChain {
   return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
-/** Keeps it as create would have. */
+/** Saves a record like a create. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

@@ -1,4 +1,4 @@
-// A browser at the dashboard, for tests: keeps cookies, and says which page asks.
+// A browser of the dashboard for tests: it stores cookies and sends its origin.
 
 import type { TestApp } from "./app.ts";
 
@@ -9,9 +9,9 @@ export type Browser = ReturnType<typeof openBrowser>;
 let browsers = 0;
 
 /**
- * At an address of its own, so that each has limits of its own.
- * @param more headers of every request, such as an `origin` other than our own page's
- * @param remoteAddress where a test needs browsers of one network
+ * Opens a browser with its own IP address, so that it does not share limits with others.
+ * @param more headers of every request, such as an `origin` other than the service's
+ * @param remoteAddress set if a test needs several browsers in one network
  */
 export function openBrowser(
   service: TestApp,

@@ -1,8 +1,8 @@
-/** Takes the upper of the two in the middle of an even number, and 0 of none. */
+/** Returns the median, the upper one of an even number of values, or 0 if there are none. */
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-/** Returns the value below which `share` (0 to 1) of the values are, and 0 of none. */
+/** Returns the value below which `share` (0 to 1) of the values are, or 0 if there are none. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[
     Math.min(values.length - 1, Math.floor(values.length * share))

@@ -1,4 +1,4 @@
-// spec/openapi.json as a judge of answers: status, headers and body of each, and nothing besides.
+// Checks responses against spec/openapi.json: status, headers, and body, without extra fields.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ type Document = {
   "x-responses": Record<string, Answer>;
 };
 
-/** These parts of an answer are judged; header names are in lower case. */
+/** The checked parts of a response. Header names are lowercase. */
 export type Answered = {
   statusCode: number;
   headers: Record<string, string | string[] | number | undefined>;
@@ -32,17 +32,17 @@ export type Answered = {
 const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "utf8");
 export const document: Document = JSON.parse(text);
 
-/** Beyond the document's own, which lets clients meet new fields, no answer may have others. */
+/** The document allows new fields for clients, but responses in tests must not have others. */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
-/** RFC 3339, which the document means by `date-time`. */
+/** RFC 3339, the meaning of `date-time` in the document. */
 const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/ };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats }).addSchema(closed, "api");
 
-/** Node and HTTP itself add these. */
+/** Headers that Node and HTTP add. */
 const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
 
-/** @throws where `answered` is not what the document says of `path` and `method` */
+/** @throws if `answered` does not match the document for `path` and `method` */
 export function judge(answered: Answered, path: string, method: Method): void {
   const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/responses/${answered.statusCode}`;
   const described = document.paths[path]?.[method]?.responses[answered.statusCode];
@@ -50,7 +50,7 @@ export function judge(answered: Answered, path: string, method: Method): void {
   judgeBy(answered, described, pointer);
 }
 
-/** Judges answers that no operation owns, such as a preflight or an unknown path. */
+/** Checks responses outside any operation, such as a preflight or an unknown path. */
 export function judgeAs(answered: Answered, name: string): void {
   const described = document["x-responses"][name];
   assert.ok(described, `no response is called ${name}`);
@@ -63,14 +63,14 @@ export function judgeStatus(value: unknown): void {
   assert.ok(isRight, `${ajv.errorsText()} in ${JSON.stringify(value)}`);
 }
 
-/** @param body what an endpoint was posted */
+/** @param body of a webhook request */
 export function judgeEvent(type: string, body: unknown): void {
   const at = `/webhooks/${type}/post/requestBody/content/application~1json/schema`;
   const isRight = ajv.validate({ $ref: `api#${at}` }, body);
   assert.ok(isRight, `${type}: ${ajv.errorsText()} in ${JSON.stringify(body)}`);
 }
 
-/** @param at the request body or the answer, by its place in the document, that has the example */
+/** @param at the pointer to the request body or the response with the example */
 export function judgeExample(at: string, example: unknown): void {
   const $ref = `api#${escaped(at)}/content/application~1json/schema`;
   assert.ok(ajv.validate({ $ref }, example), `${at}: ${ajv.errorsText()}`);
@@ -115,7 +115,7 @@ function close(schema: unknown): void {
   for (const inner of Object.values(schema)) close(inner);
 }
 
-/** Every error code that an operation's answer may carry, as in "404 not_found". */
+/** Returns every documented error with its status, such as "404 not_found". */
 export function documentedCodes(): Set<string> {
   const found = new Set<string>();
   for (const { get, post, delete: remove } of Object.values(document.paths)) {
@@ -130,7 +130,7 @@ export function documentedCodes(): Set<string> {
 
 type Narrowed = { allOf?: { properties?: { error: { properties: { code: Schema } } } }[] };
 
-/** A refusal's schema is that of every error, and what its code is. */
+/** Returns the error codes of a response, whose schema narrows the schema of all errors. */
 export function codesOf({ content }: Answer): unknown[] {
   const { allOf = [] } = (content?.["application/json"]?.schema ?? {}) as Narrowed;
   const { const: one, enum: some } = allOf[1]?.properties?.error.properties.code ?? {};

@@ -1,4 +1,4 @@
-// PostgreSQL comes up wherever the project may lie, or says why it does not.
+// PostgreSQL starts regardless of the project's folder, or the error gives the reason.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -156,7 +156,7 @@ function initialise(bin: string, parent: string, user: User) {
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
   if (!existsSync(template)) makeTemplate(bin, parent, user, template);
   const data = join(parent, "data");
-  // It keeps the owner, as PostgreSQL requires.
+  // Preserves the owner, because PostgreSQL requires it.
   execFileSync("cp", ["-Rp", join(template, "data"), data]);
   return { data, password: readFileSync(join(template, "password"), "utf8") };
 }

@@ -14,7 +14,7 @@ import { type Fence, fenced } from "./lease.ts";
 /** Payments of one commit. Creates wait for a commit, so it has to be short. */
 const paymentsMax = 50;
 
-/** `isGap`: too few endpoints show the blocks up to the anchor, so all records are looked at. */
+/** `isGap`: too few endpoints show the blocks up to the anchor, so all records are read. */
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
@@ -64,7 +64,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Returns the `seq` of the last record that was looked at; 0 if none was. */
+/** Returns the `seq` of the last new record whose balance was read; 0 if there is none. */
 export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
   const row = await db
     .selectFrom("executor_looks")
@@ -77,7 +77,7 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 /**
  * Saves the hints of a step and its position in one commit.
  *
- * @param seq all records up to it were looked at; undefined: as before
+ * @param seq of the last record that was read; undefined: as before
  * @returns the hints that created or woke a job
  */
 export function saveLook(

@@ -70,10 +70,10 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   };
 }
 
-/** For how long a record that only one endpoint answered for is looked at again. */
+/** How long a record is read again if only one endpoint answered. */
 const uncorroboratedMs = hourMs;
 
-/** The most records that are looked at again. Beyond it, the oldest count as looked at. */
+/** The maximum number of records to read again. If there are more, the oldest are dropped. */
 const againMax = 100_000;
 
 /** Rows read in one step, including rows of other chains. */
@@ -88,19 +88,19 @@ const keepEveryMs = 10_000;
  */
 const beginEveryMs = 60_000;
 
-/** Blocks that are not read yet before open addresses are looked at by their balances. */
+/** The number of unread blocks above which the balances of open addresses are read. */
 const behindBlocksMax = 100;
 
-/** How far new records were looked at. Times are of the process's clock. */
+/** The progress of the looks at new records. Times are of the process's clock. */
 type Looks = {
   /**
-   * All records up to this one were looked at, except those in `again`; undefined: not read yet.
+   * All records up to this one were read, except the ones in `again`; undefined: not known yet.
    */
   seq: number | undefined;
   /** The `seq` that the ledger has, and when it was written. */
   kept: { seq: number; atMs: number };
   /**
-   * Records to look at again: if too few endpoints answered, until a time; if none did, without
+   * Records to read again: if too few endpoints answered, until a time; if none did, without
    * an end.
    */
   again: Map<Hex, Created & { untilMs: number }>;
@@ -136,7 +136,7 @@ const newWalk = (): Looks => ({
 });
 
 /**
- * Looks at up to `tuning.looksPerPass` records: new ones, or else those to look at again.
+ * Looks at up to `tuning.looksPerPass` records: new ones, or otherwise records to read again.
  *
  * @param blocksBehind blocks that the sweep has not read yet
  * @returns whether no new record is left
@@ -190,7 +190,7 @@ async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<v
   looks.beganMs = nowMs;
 }
 
-/** Moves the records that have to be looked at again behind the others. */
+/** Moves the records that have to be read again behind the others. */
 function recordLooks(
   { parts, memory: { looks } }: LooksPass,
   step: Created[],
@@ -212,8 +212,8 @@ function recordLooks(
 }
 
 /**
- * Saves the position, below all records that have to be looked at again, because a restart
- * continues there. After a gap nothing is saved, so that a restart looks at all records.
+ * Saves the position, below all records that have to be read again, because a restart continues
+ * there. After a gap nothing is saved, so that a restart reads all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -258,7 +258,7 @@ async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Prob
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
-    // A single vault that no endpoint answers for is skipped, and looked at again later.
+    // A single vault without an answer from any endpoint is skipped, and read again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }

@@ -70,7 +70,7 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Returns by address the look-alikes of the chain that were seen to come to it. */
+/** Returns the look-alikes of the chain that each address received. */
 async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Map<Hex, Hex[]>> {
   const { chainId, lookalikes } = parts.chain;
   if (lookalikes.size === 0) return new Map();

@@ -1,5 +1,5 @@
-// A second rule of the status, written apart from the library's (address/status/rule.ts) and on
-// facts read by viem, which neither of the two readings uses. Random histories hold both to it.
+// A second implementation of the status, independent of the library's (address/status/rule.ts). It
+// reads facts with viem, which neither reader uses. Tests compare both readers with it.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressState, AddressStatus, BlockReference } from "executable-address/status";
@@ -7,7 +7,7 @@ import { paymentFactoryAbi } from "executable-address-contracts";
 import { parseAbi, size, zeroAddress } from "viem";
 import type { World } from "./world.ts";
 
-/** The status that `record` has at `block`, which the world's chain still has. */
+/** Returns the status of `record` at `block`, which the world's chain still has. */
 export async function expectedStatus(
   { client }: World,
   { address, factory, intent }: AddressRecord,

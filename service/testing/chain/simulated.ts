@@ -1,4 +1,4 @@
-// A world to simulate in: its records, its odd tokens and targets, and nodes with manners between.
+// A world for simulations: records, unusual tokens and targets, and nodes with unusual answers.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
@@ -21,10 +21,10 @@ export type SimulatedWorld = Awaited<ReturnType<typeof startSimulated>>;
 
 export async function startSimulated() {
   const world = await startWorld();
-  /** Shop of the contracts' tests: it takes payments, and fails in the ways targets fail. */
+  /** Shop of the contracts' tests, which accepts payments and can fail in several ways. */
   const target = await deployOdd(world, "Shop");
   const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
-  /** The world's chain as the node at `url` has it. */
+  /** Returns the world's chain at the node `url`. */
   const chainAt = (url: string) => ({ ...world.chain, rpc: openChainRpc([url]), tokens });
 
   return {
@@ -34,13 +34,13 @@ export async function startSimulated() {
     deployOdd: (name: string) => deployOdd(world, name, "OddTokens"),
     simulate: (record: AddressRecord, url = world.rpcUrl) => openSimulations(chainAt(url))(record),
     onShop: (text: string, ...args: string[]): Call => ({ target, function: text, args }),
-    /** A record of `calls`, paid with its 100 units. */
+    /** Creates a record of `calls` and pays its 100 units. */
     async paid(calls?: Call[], change: Partial<Intent> = {}): Promise<AddressRecord> {
       const record = await world.newRecord({ ...(calls ? { calls } : {}), ...change });
       await world.pay(record.address, 100n, record.intent.token);
       return record;
     },
-    /** Runs `use` with a node before the world's own that answers in a manner of its own. */
+    /** Runs `use` with a node in front of the world's, which answers by `manner`. */
     async through(manner: Manner, use: (url: string, calls: string[]) => Promise<void>) {
       const node = await startNode(world.rpcUrl, manner);
       try {

@@ -95,9 +95,9 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
 
 /**
  * Starts a chain, and opens a store in a new directory. Both are removed after the file's tests.
- * @param options.startSeconds as {@link startWorld} takes it
- * @param options.tickMs how often a block is mined; when absent, none is unless a test mines it
- * @param options.blockSeconds how much further than the host's each block sets the chain's clock
+ * @param options.startSeconds the initial time of the chain's clock, as in {@link startWorld}
+ * @param options.tickMs the interval between blocks; if absent, only the test mines blocks
+ * @param options.blockSeconds how much each block advances the chain's clock relative to the host's
  */
 export async function prepare(
   options: { startSeconds?: number; tickMs?: number; blockSeconds?: number } = {},

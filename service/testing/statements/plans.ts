@@ -29,9 +29,9 @@ async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Pro
 }
 
 const sorts = /USE TEMP B-TREE FOR ORDER BY/;
-/** By the account, the chain or the endpoint and nothing else: in full, unless it ends before. */
+/** A search by only the account, chain, or endpoint, which can read all its rows. */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
-/** An account, chain or endpoint has few rows of these. */
+/** Tables with few rows for each account, chain, or endpoint. */
 const few = new RegExp(
   `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
     "webhook_endpoints|anchors|executor_(account_)?spending)$",

@@ -1,10 +1,10 @@
-// How long an operation keeps the thread that runs it.
+// Measures how long an operation occupies the thread that runs it.
 
 import { heldUpMs } from "../held-up.ts";
 
 /**
- * How long `run` took, and its longest turn of the event loop, in milliseconds, without what the
- * thread waited for a processor that other work had.
+ * Returns the duration of `run` and its longest turn of the event loop in milliseconds, without the
+ * time that the thread waited for a processor.
  */
 export async function turnsOf(
   run: () => Promise<unknown>,

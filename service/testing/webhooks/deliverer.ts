@@ -1,4 +1,4 @@
-// A deliverer as a process of its own, to be killed:
+// A deliverer in a separate process, which tests kill:
 // node deliverer.ts STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
 
 import { pino } from "pino";
@@ -7,7 +7,7 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// Beside the test's own: as an operator's command is.
+// The test also has the store open, so this process opens it like an operator's command.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }

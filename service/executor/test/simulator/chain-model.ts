@@ -234,8 +234,8 @@ const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
   BigInt(transaction.gas) * transaction.maxFee + parseDataFee(transaction, rules);
 
 /**
- * Takes what nodes take: a replacement must raise both fees by a tenth, and what a key has must
- * cover all that it has in the pool. @returns why not, or nothing
+ * Accepts the same transactions as a node: a replacement must raise both fees by a tenth, and a
+ * key's balance must cover its whole pool. @returns why it is refused, or undefined
  */
 function submit(
   pool: Map<string, PoolTransaction>,

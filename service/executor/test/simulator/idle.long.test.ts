@@ -1,6 +1,6 @@
-// Counts what an idle chain costs: calls of the executor and the observer of one process, as a node
-// sees them, with one address that nobody pays: open for 20 minutes of simulated time, and closed
-// for an hour, six in `npm run test:long`.
+// Counts the calls of an idle chain: all calls of the executor and the observer of one process,
+// with one unpaid address. It is open for 20 minutes of simulated time, and closed for an hour, or
+// for six hours in `npm run test:long`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

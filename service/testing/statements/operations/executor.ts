@@ -1,4 +1,4 @@
-// Works on the ledger as an executor does, and on the store as its desk does.
+// Uses the ledger like an executor, and the store like the executor's desk.
 
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";

@@ -1,4 +1,4 @@
-// Lists and finds as the dashboard and the API do, in the greatest pages.
+// Lists and finds rows like the dashboard and the API, with the largest pages.
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";

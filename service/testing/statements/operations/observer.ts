@@ -1,4 +1,4 @@
-// Marks addresses, and observes them as the loop behind events does.
+// Marks and observes addresses like the loop that creates events.
 
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
