@@ -7,7 +7,7 @@ import * as copies from "./deployment.ts";
 import { keccak256 } from "./keccak/keccak.ts";
 import { vaultCodeHashes } from "./proof/vault-code.ts";
 
-/** `npm run vectors`: takes the snapshot's values over. */
+/** `npm run vectors` updates the constants from the snapshot. */
 if (process.env.UPDATE_VECTORS) {
   const file = new URL("./deployment.ts", import.meta.url);
   const text = readFileSync(file, "utf8")
@@ -19,7 +19,7 @@ if (process.env.UPDATE_VECTORS) {
     .replace(copies.initCodePrefix, contracts.initCodePrefix);
   writeFileSync(file, text);
 } else {
-  test("addresses, PREFIX and a vault's code are those of the contracts", () => {
+  test("addresses, PREFIX, and a vault's code match the contracts", () => {
     assert.equal(copies.factoryAddress, contracts.factoryAddress);
     assert.equal(copies.tipAddress, contracts.periphery.tip.address);
     assert.equal(copies.conditionsAddress, contracts.periphery.conditions.address);

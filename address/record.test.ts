@@ -20,14 +20,14 @@ function refusals(
 }
 
 describe("verifyRecord refuses", () => {
-  test("wrong_type and missing, for what is no record", () => {
+  test("wrong_type and missing for a value that is not a record", () => {
     for (const value of [null, [], "x", 1]) assert.deepEqual(refusals(value), [" wrong_type"]);
     const fields = ["address missing", "factory missing", "intent missing", "terms missing"];
     assert.deepEqual(refusals({}), fields);
     assert.deepEqual(refusals(Object.create(record)), fields);
   });
 
-  test("address_mismatch, where any field of the intent was changed and all else kept", () => {
+  test("address_mismatch if any field of the intent changes and the rest does not", () => {
     const changes: object[] = [
       { token: shop },
       { amount: "1000001" },
@@ -46,28 +46,28 @@ describe("verifyRecord refuses", () => {
       ]);
   });
 
-  test("address_mismatch, where intent and terms were changed together", () => {
+  test("address_mismatch if intent and terms change together", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });
 
-  test("address_mismatch for a true record of another address than was asked for", () => {
+  test("address_mismatch for a true record of another address", () => {
     const other = makeRecord({ ...sample, recovery: shop });
     const options = { factory, address: record.address };
     assert.deepEqual(refusals(other, options), ["address address_mismatch"]);
   });
 
-  test("factory_mismatch for a true record under a factory the caller does not trust", () => {
+  test("factory_mismatch for a true record of a factory that the caller does not trust", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
   });
 
-  test("terms_mismatch for other terms, and wrong_type for none", () => {
+  test("terms_mismatch for other terms, and wrong_type if they are missing", () => {
     assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
-  test("the intent's own faults, under intent", () => {
+  test("faults of the intent, with paths under intent", () => {
     const intent = { ...sample, amount: "01", tip: 1 };
     assert.deepEqual(refusals({ ...record, intent }), [
       "intent.tip unknown_field",
@@ -75,13 +75,13 @@ describe("verifyRecord refuses", () => {
     ]);
   });
 
-  test("malformed_address where the options are at fault", () => {
+  test("malformed_address for invalid options", () => {
     assert.deepEqual(refusals(record, { factory: "0x" }), ["options.factory malformed_address"]);
   });
 });
 
 describe("verifyRecord", () => {
-  test("gives the record in canonical form, without fields it cannot vouch for", () => {
+  test("returns the record in canonical form without fields that it cannot verify", () => {
     const lower = (text: string) => text.toLowerCase();
     const spelled = {
       ...record,
@@ -97,7 +97,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(verifyRecord(record, { factory: lower(factory) as Hex }), record);
   });
 
-  test("trusts another factory when the caller does", () => {
+  test("trusts another factory if the caller passes one", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(verifyRecord(theirs, { factory: shop }), theirs);
   });

@@ -30,10 +30,10 @@ export function makeRecord(
  * Verifies a record from any source: encodes the intent and derives the address again, and compares
  * both with the record. Further fields of the record are ignored.
  *
- * @param options.factory the factory that the caller trusts, and never the one of the record
+ * @param options.factory the factory that the caller trusts, never the record's factory
  * @param options.address the requested address, which the record must have
  * @returns the record in canonical form
- * @throws {InvalidError} with every fault: those of the intent, or `factory_mismatch`,
+ * @throws {InvalidError} with every fault: the intent's faults, or `factory_mismatch`,
  *   `terms_mismatch` and `address_mismatch`
  */
 export function verifyRecord(

@@ -1,4 +1,4 @@
-// What anvilChain is for, against an RPC whose block comes at the worst moment.
+// Tests the reason for anvilChain, with an RPC whose block arrives at the worst moment.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,13 +8,13 @@ import { anvilChain } from "./anvil.ts";
 const transaction = { hash: zeroHash, from: zeroAddress, nonce: "0x0", blockNumber: null };
 const receipt = { transactionHash: zeroHash, status: "0x1", blockNumber: "0x2", logs: [] };
 
-test("the wait for a receipt ends though its block came while another was asked for", async () => {
+test("the wait for a receipt ends even if its block came during another request", async () => {
   let receiptsAsked = 0;
   const isMined = () => receiptsAsked > 1;
   const newBlock = Promise.withResolvers<void>();
   const answers: Record<string, () => unknown> = {
     eth_blockNumber: () => {
-      // After the answer has been taken in.
+      // After the response has been processed.
       if (isMined()) setImmediate(newBlock.resolve);
       return isMined() ? "0x2" : "0x1";
     },

@@ -17,11 +17,11 @@ export type Anvil = {
 };
 
 /**
- * anvil's chain. While viem checks whether a transaction was replaced, it misses new blocks. If a
- * block comes only with each transaction, no other follows, and the wait for a receipt would never
- * end.
+ * anvil's chain. While viem checks whether a transaction was replaced, it misses new blocks. If
+ * blocks are mined only for transactions, no later block follows, and the wait for a receipt never
+ * ends.
  *
- * viem describes this chain too, but importing one of its chains loads all of them.
+ * viem describes this chain too, but importing one of its chains loads all chains.
  */
 export const anvilChain = {
   id: 31_337,

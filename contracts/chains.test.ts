@@ -28,11 +28,11 @@ describe("before Cancun, without MCOPY", () => {
   });
 });
 
-describe("on Osaka: init code of 49,152 bytes, a transaction of 16,777,216 gas at most", () => {
+describe("on Osaka: init code of 49,152 bytes, a transaction of at most 16,777,216 gas", () => {
   const gasMax = 16_777_216n;
   const termsBytesMax = 24_576;
 
-  /** An intent of `calls` to the token, its terms as long as they may be, and full of ones. */
+  /** An intent of `calls` to the token, with terms of the maximum length, full of ones. */
   async function largest(calls: number, expirationTimestamp: bigint) {
     const token = await osaka.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);
     const call = (bytes: number): CallTerms => ({
@@ -68,7 +68,7 @@ describe("on Osaka: init code of 49,152 bytes, a transaction of 16,777,216 gas a
     return receipt.gasUsed;
   }
 
-  test("the factory is created, and both bounds hold", async () => {
+  test("the factory is created, and both bounds apply", async () => {
     await bringDeployer(osaka.client);
     assert.equal(await deployFactory(osaka.client), factoryAddress);
     const tooMuch = { to: factoryAddress, data: "0x", gas: gasMax + 1n } as const;
@@ -81,7 +81,7 @@ describe("on Osaka: init code of 49,152 bytes, a transaction of 16,777,216 gas a
   });
 
   for (const calls of [1, 32]) {
-    test(`the largest terms, of ${calls} calls, execute`, async () => {
+    test(`the largest terms, with ${calls} calls, execute`, async () => {
       const { intent, vault } = await largest(calls, 0xffff_ffffn);
       const gas = await send(toFactory("execute", [intent]));
       assert.equal(
@@ -91,7 +91,7 @@ describe("on Osaka: init code of 49,152 bytes, a transaction of 16,777,216 gas a
       assert.ok(gas < 2_000_000n, `took ${gas}`);
     });
 
-    test(`the largest terms, of ${calls} calls, recover`, async () => {
+    test(`the largest terms, with ${calls} calls, can be recovered`, async () => {
       const { intent, token, vault } = await largest(calls, 1n);
       const gas = await send(toFactory("recover", [intent, [token]]));
       assert.equal(size((await osaka.client.getCode({ address: vault }))!), vaultCodeBytes.closed);

@@ -1,5 +1,5 @@
-// Contracts brought to a chain by the deterministic deployer: their addresses follow from their
-// creation codes and salts alone. Apart from index.ts, whose importers need no viem.
+// Contracts that the deterministic deployer brings to a chain: their addresses depend only on their
+// creation codes and salts. Separate from index.ts, whose importers do not need viem.
 
 import {
   type Account,
@@ -25,7 +25,7 @@ import {
 } from "viem/actions";
 import { deterministicDeployer, factoryCreationCode, factorySalt } from "./index.ts";
 
-/** A client that sends as an account of its own. */
+/** A client that sends from its own account. */
 export type Sender = Client<Transport, ViemChain, Account>;
 
 /** {@link deployOnce} puts there what `creationCode` creates. EIP-55. */

@@ -1,7 +1,6 @@
-// The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata behind a 32 byte salt. It
-// is at one address on nearly every chain, because its deployment was signed by nobody: v, r and s
-// of the transaction below are chosen, so the sender is the address that recovers from them, and
-// it has no key.
+// The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata after a 32-byte salt. It
+// has the same address on nearly every chain, because no key signed its deployment: v, r, and s of
+// the transaction below are chosen, and the sender is the address that is recovered from them.
 
 const mask = `7f${"ff".repeat(31)}e0`;
 const body = "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3";

@@ -42,7 +42,7 @@ const bare = await openChain(["--hardfork", "prague", "--disable-default-create2
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
-  test("its transaction was signed by nobody: the sender is what recovers from it", async () => {
+  test("its transaction has no signer: its sender is recovered from the signature", async () => {
     const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
@@ -52,7 +52,7 @@ describe("the deterministic deployer", () => {
     assert.equal(gasMax * deterministicDeployer.gasPrice, fundingWei);
   });
 
-  test("comes to a chain that lacks it by that transaction alone", async () => {
+  test("is deployed by that transaction only, on a chain that lacks it", async () => {
     const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
     await bringDeployer(bare.client);
@@ -74,7 +74,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     assert.equal(await client.getBlockNumber(), 0n);
   };
 
-  test("refuses if its creation fails, before anything is spent", async (t) => {
+  test("refuses if its creation fails, before it spends anything", async (t) => {
     const chain = await open(t);
     // A used nonce at the address makes CREATE burn all the gas there.
     await chain.client.setNonce({ address, nonce: 1 });
@@ -126,7 +126,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
   });
 });
 
-/** Starts an endpoint before `rpcUrl` that answers every estimate with `gas`. */
+/** Starts an endpoint before `rpcUrl` that returns `gas` for every estimate. */
 async function startExpensive(rpcUrl: string, gas: Hex) {
   const server = createServer(async (request, response) => {
     let body = "";
@@ -144,26 +144,26 @@ async function startExpensive(rpcUrl: string, gas: Hex) {
 }
 
 describe("the factory", () => {
-  test("comes through the deployer to its address, with the code of the snapshot", async () => {
+  test("is deployed to its address by the deployer, with the code of the snapshot", async () => {
     assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     const code = await bare.client.getCode({ address: factoryAddress });
     assert.equal(keccak256(code!), factoryCodeHash);
   });
 
-  test("cannot be deployed there again", async () => {
+  test("cannot be deployed again at its address", async () => {
     const data = concat([factorySalt, factoryCreationCode]);
     await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
   });
 
-  test("is not sent again where it stands, nor is the deployer", async () => {
+  test("is not deployed again if it exists, and neither is the deployer", async () => {
     const before = await bare.client.getBlockNumber();
     await bringDeployer(bare.client);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     assert.equal(await bare.client.getBlockNumber(), before);
   });
 
-  test("executes: the shop has the money, and the event says so", async () => {
+  test("executes: the shop receives the money, and the event reports it", async () => {
     const token = await bare.deploy(demoToken.abi, demoToken.bytecode, ["Demo dollar", "DUSD", 6]);
     const shop = await bare.deploy(demoShop.abi, demoShop.bytecode, [token]);
     const amount = 5_000_000n;
@@ -214,7 +214,7 @@ describe("the factory", () => {
     assert.equal(keccak256(code!), executedCodeHash);
   });
 
-  test("closes: the code says that no call ran", async () => {
+  test("closes: the code shows that no call ran", async () => {
     const intent = {
       token: getAddress("0x00000000000000000000000000000000000abcde"),
       amount: 1n,

@@ -20,7 +20,7 @@ describe("forge", () => {
     assert.match(output, /FAIL: the canary sings/);
   });
 
-  test("every other test passes, and none is left out", () => {
+  test("every other test passes, and none is omitted", () => {
     const args = ["test", "--no-match-path", "test/canary/*"];
     const { exitCode, output } = runForge("test", args, runs);
     assert.equal(exitCode, 0, output);

@@ -1,5 +1,5 @@
-// What other folders need of the contracts. snapshot.ts compiles everything, and the results are
-// committed, so that nobody else needs a compiler.
+// The contracts' data that other folders need. snapshot.ts compiles everything, and the results are
+// committed, so nobody else needs a compiler.
 
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 

@@ -1,4 +1,4 @@
-// The committed snapshots are what the sources compile to, whoever compiles them.
+// Checks that the sources compile to the committed snapshots on every machine.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,14 +12,14 @@ import { snapshotFiles } from "./snapshots/files.ts";
 
 const onlyLong = { skip: process.env.TESTS !== "long" && "it compiles them: npm run test:long" };
 
-test("standard-input.json contains the factory's sources as they are", () => {
+test("standard-input.json contains the unchanged sources of the factory", () => {
   const path = `${import.meta.dirname}/snapshots/standard-input.json`;
   const committed = JSON.parse(readFileSync(path, "utf8"));
   assert.deepEqual(committed, standardInput(readSources()), "npm run snapshot -w contracts");
 });
 
 describe("the build", onlyLong, () => {
-  test("gives the committed ABI, creation code, sizes, PREFIX and addresses", () => {
+  test("reproduces the committed ABI, creation code, sizes, PREFIX, and addresses", () => {
     build("out/snapshot");
     for (const [name, text] of Object.entries(snapshotFiles("out/snapshot"))) {
       const committed = readFileSync(`${import.meta.dirname}/snapshots/${name}`, "utf8");
@@ -49,7 +49,7 @@ test("each assumption of the interface is cited by SECURITY.md and by a forge te
 });
 
 describe("index.ts", () => {
-  test("exports the factory, its deployer, what reads balances, and the demo contracts", () => {
+  test("exports the factory, its deployer, the balance reader, and the demo contracts", () => {
     assert.deepEqual(Object.keys(contracts), [
       "closedCodeHash",
       "demoShop",
@@ -69,7 +69,7 @@ describe("index.ts", () => {
     ]);
   });
 
-  test("the hashes of a vault's code stand in the interface and in spec/terms.md", () => {
+  test("the interface and spec/terms.md contain the hashes of a vault's code", () => {
     for (const path of ["src/IPaymentFactory.sol", "../spec/terms.md"]) {
       const text = readFileSync(`${import.meta.dirname}/${path}`, "utf8");
       assert.match(text, new RegExp(`executed [ =]+${contracts.executedCodeHash}`), path);
@@ -77,7 +77,7 @@ describe("index.ts", () => {
     }
   });
 
-  test("the factory's address follows from its creation code, the deployer and the salt", () => {
+  test("the factory's address follows from its creation code, the deployer, and the salt", () => {
     const address = getContractAddress({
       opcode: "CREATE2",
       from: contracts.deterministicDeployer.address,

@@ -1,4 +1,5 @@
-// A fact is refused where its order changed meanwhile. shop.test.ts has facts of a real chain.
+// Tests that a fact is refused if its order changed during the proof. shop.test.ts has facts of a
+// real chain.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -31,7 +32,7 @@ async function open() {
 }
 
 describe("applyFact", () => {
-  test("Error, and no goods, where the order changed while the fact was proved", async () => {
+  test("throws and delivers no goods if the order changed during the proof", async () => {
     const { store, order, delivered, parts } = await open();
     await store.saveOrder(order);
     const message = "order-1: the order changed while its event was being proved";
@@ -39,7 +40,7 @@ describe("applyFact", () => {
     assert.deepEqual(delivered, []);
   });
 
-  test("Error where the order is gone before its delivery is noted", async () => {
+  test("throws if the order is missing before its delivery is saved", async () => {
     const { store, order, delivered, parts } = await open();
     const losing: ShopStore = {
       ...store,

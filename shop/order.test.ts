@@ -1,4 +1,4 @@
-// An order is refused where the store lost it, or where its reference pays otherwise.
+// Tests that an order is refused if the store lost it or if its reference has other payment terms.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -12,7 +12,7 @@ const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
 describe("requireStored", () => {
-  test("Error where the store lost the reference, else the order that is kept", async () => {
+  test("throws if the store lost the reference, else returns the stored order", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
     await assert.rejects(requireStored(store, "order-1"), {
       message: "order-1: expected an order in the store, found none",
@@ -23,14 +23,14 @@ describe("requireStored", () => {
 });
 
 describe("assertSame", () => {
-  test("reference_in_use for an order that pays otherwise", () => {
+  test("throws reference_in_use for an order with other payment terms", () => {
     const message = `${record.address} has this reference, and another intent`;
     const issues = [{ path: ["reference"], code: "reference_in_use", message }];
     for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])
       assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });
   });
 
-  test("the order, for one that expires at another time", () => {
+  test("returns the order for one with another expiry", () => {
     const later = makeRecord({ ...sample, expirationTimestamp: sample.expirationTimestamp + 1 });
     assert.equal(assertSame(order, later), order);
   });

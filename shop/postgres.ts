@@ -6,7 +6,7 @@ import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./st
 
 /** The part of a pool that is used; `new Pool(…)` of `pg` has it. Each query is a transaction. */
 export type PostgresPool = {
-  // biome-ignore lint/suspicious/noExplicitAny: what a row has is what the query asks for
+  // biome-ignore lint/suspicious/noExplicitAny: the query determines the columns of a row
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 };
 
@@ -47,8 +47,8 @@ const keepEvents = `
 const nowMs = "(extract(epoch from now()) * 1000)::bigint";
 
 /**
- * Two servers can find two events of one address; only one of them gets the row of the claim. The
- * event's own row is locked, so that an event that has just ended is not claimed again.
+ * Two servers can find two events of one address, but only one server gets the claim's row. The
+ * event's own row is locked, so an event that has just ended is not claimed again.
  */
 const claimEvent = `
   with due as (

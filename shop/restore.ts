@@ -126,7 +126,7 @@ async function* ownAddresses(service: Client) {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? {} : { cursor };
-    // Addresses created with the client ID are skipped, because strangers can create many of them.
+    // Addresses created with the client ID are skipped, because strangers can create many.
     const ours = { createdBy: "api_key", order: "newest", limit: 100 } as const;
     const page = await service.addresses({ ...ours, ...query });
     yield page.items;

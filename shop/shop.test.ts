@@ -1,5 +1,5 @@
-// The kit on a real chain, with the real service behind it: what strangers, crashes and events that
-// fail can do to a shop, on each store that the kit has.
+// Tests the kit on a real chain with the real service: the effects of strangers, crashes, and
+// failing events on a shop, with each store of the kit.
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
@@ -88,13 +88,13 @@ async function intentFor(amount = "100") {
   };
 }
 
-/** A shop that writes down what it was asked to do. */
+/** A shop that records its deliveries and notifications. */
 async function newShop(given: Partial<ShopOptions> = {}) {
   const delivered: string[] = [];
   const refunded: string[] = [];
   const warnings: string[] = [];
   const inner = given.store ?? (await newStore());
-  /** Events that are kept and not ended. */
+  /** Events that are stored and not completed. */
   let due = 0;
   const store: ShopStore = {
     ...inner,
@@ -184,7 +184,7 @@ test("openShop: TypeError for an unknown option", () => {
 });
 
 describeOnEach("order", () => {
-  test("InvalidError for a faulty intent, and for the reference of another order", async () => {
+  test("throws InvalidError for an invalid intent and for another order's reference", async () => {
     const { shop } = await newShop();
     const intent = await intentFor();
     await assert.rejects(shop.order(nextName(), { ...intent, recovery: "0x12" }), InvalidError);
@@ -193,7 +193,7 @@ describeOnEach("order", () => {
     await assert.rejects(shop.order(name, { ...intent, recovery: wallet }), /reference/);
   });
 
-  test("a double click and a shop that crashed before the answer make one address", async () => {
+  test("a double click and a shop that crashed before the response make one address", async () => {
     const store = await newStore();
     const name = nextName();
     const intent = await intentFor();
@@ -211,7 +211,7 @@ describeOnEach("order", () => {
     assert.deepEqual(await store.findMade(), []);
   });
 
-  test("an order that is worked off while the service answers keeps what was done", async () => {
+  test("an order that is processed during a create keeps its progress", async () => {
     const inner = await newStore();
     const done = { state: "executed", deliveredFor: `0x${"11".repeat(32)}` } as const;
     const { shop } = await newShop({
@@ -245,7 +245,7 @@ describeOnEach("order", () => {
     await assert.rejects(stranger.shop.order(name, again), InvalidError);
   });
 
-  test("restore reads every order back, and none that the key does not prove", async () => {
+  test("restore reads every order that the key proves, and no other", async () => {
     const name = nextName();
     const { record } = await (await newShop()).shop.order(name, await intentFor());
     const forged = nextName();
@@ -261,14 +261,14 @@ describeOnEach("order", () => {
 });
 
 describeOnEach("receive", () => {
-  test("WebhookError for what is not signed, and nothing is kept", async () => {
+  test("throws WebhookError for an unsigned body and stores nothing", async () => {
     const store = await newStore();
     const { shop } = await newShop({ store });
     await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
     assert.equal(await store.claimEvent(0), undefined);
   });
 
-  test("a payment is booked as it is proved, not as it is told, and no goods leave", async () => {
+  test("books a payment as it is proved, not as it is reported, and delivers nothing", async () => {
     const booked: Paid[] = [];
     const world = await newShop({ onPayment: (_, fact) => booked.push(fact) });
     const plain = await newShop();
@@ -297,7 +297,7 @@ describeOnEach("receive", () => {
     ]);
   });
 
-  test("goods leave once for a proved payment, whatever is repeated", async () => {
+  test("delivers once for a proved payment, regardless of repetitions", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const event = await eventOf(order, "address.executed");
@@ -310,7 +310,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("no goods for a lie that is properly signed; a person hears of it", async () => {
+  test("delivers nothing for a signed lie, and notifies a person", async () => {
     const world = await newShop();
     const paid = await paidOrder(world.shop);
     const unpaid = await world.shop.order(nextName(), await intentFor());
@@ -323,7 +323,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, []);
   });
 
-  test("what came back is booked once for each transaction", async () => {
+  test("books returned money once for each transaction", async () => {
     const store = await newStore();
     const world = await newShop({ store });
     const order = await paidOrder(world.shop, 7n);
@@ -340,7 +340,7 @@ describeOnEach("receive", () => {
     assert.deepEqual([kept?.state, Object.values(kept!.returned)], ["executed", ["7"]]);
   });
 
-  test("answers before the work is done, which no slow delivery delays", async () => {
+  test("responds before the work is done, so slow deliveries do not delay it", async () => {
     let open = () => {};
     const isOpen = new Promise<void>((resolve) => {
       open = resolve;
@@ -362,7 +362,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(delivered, [order.reference]);
   });
 
-  test("an order that the store lost is found by its event, and says so to deliver", async () => {
+  test("finds an order that the store lost by its event, and reports it to deliver", async () => {
     const order = await paidOrder((await newShop()).shop);
     const orders: ShopOrder[] = [];
     const world = await newShop({ deliver: (each) => orders.push(each) });
@@ -401,7 +401,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: delivers nothing for 1 unit that is said to be by ${createdBy}`, async () => {
+      test(`${name}: delivers nothing for 1 unit that is allegedly by ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;
@@ -417,7 +417,7 @@ describeOnEach("a shop without its newest orders", () => {
         assert.equal(record.address, dear.record.address);
       });
 
-  test("reads its orders back before it works on an event", async () => {
+  test("reads its orders again before it works on an event", async () => {
     const order = await paidOrder((await newShop()).shop);
     const event = await eventOf(order, "address.executed");
     event.data.reference = null;
@@ -470,7 +470,7 @@ describeOnEach("events that fail", () => {
       delivered.push(reference);
     };
 
-  /** Each gives the event of an order that cannot be worked off now. */
+  /** Each returns the event of an order that cannot be processed now. */
   const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
     async "whose goods cannot leave"(shop) {
       const order = await paidOrder(shop);
@@ -499,10 +499,10 @@ describeOnEach("events that fail", () => {
   };
 
   /**
-   * An own loop as shops write it: events in order, each time on from the one at which it stopped.
-   * What is not so at this moment throws, and may be so the next time.
+   * A simple loop as shops write it: events in order, each time from the event at which it stopped.
+   * If a condition is not met yet, it throws, and tries again the next time.
    *
-   * @returns how many events it has behind it after three times, and the goods that left
+   * @returns the number of events processed after three rounds, and the goods delivered
    */
   async function takeInOrder(store: ShopStore, events: readonly ServiceEvent[]) {
     const delivered: string[] = [];
@@ -527,7 +527,7 @@ describeOnEach("events that fail", () => {
   }
 
   for (const [name, poison] of Object.entries(poisons))
-    test(`one ${name} stops none behind it, but an own loop for good`, async () => {
+    test(`${name} does not block later events, but blocks a simple loop forever`, async () => {
       const delivered: string[] = [];
       const store = await newStore();
       const world = await newShop({ store, deliver: deliverBadly(delivered), patienceMs: 2000 });
@@ -541,7 +541,7 @@ describeOnEach("events that fail", () => {
       assert.deepEqual(await takeInOrder(store, [goodEvent]), { done: 1, delivered });
     });
 
-  test("an order that a reorganisation took back has its goods when it is paid again", async () => {
+  test("delivers after a second payment if a reorganization removed the first", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const { world: chain } = served;
@@ -563,7 +563,7 @@ describeOnEach("events that fail", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("a delivery that ends after others took its place undoes nothing of theirs", async () => {
+  test("a delivery that ends after another took over changes nothing", async () => {
     const store = await newStore();
     let calls = 0;
     let end = () => {};
@@ -606,7 +606,7 @@ describeOnEach("events that fail", () => {
     assert.deepEqual(Object.values(returned), ["7"]);
   });
 
-  test("ends an event of a type that this version does not know, without a warning", async () => {
+  test("ignores an event of a type that this version does not know", async () => {
     const world = await newShop();
     const event = await eventOf(await paidOrder(world.shop), "address.executed");
     await deliverTo(world, { ...event, type: "address.later" as ServiceEvent["type"] });
@@ -614,7 +614,7 @@ describeOnEach("events that fail", () => {
     assert.deepEqual([world.delivered, world.warnings], [[], []]);
   });
 
-  test("what failed is tried again, and then it is done", async () => {
+  test("retries failed work, and then completes it", async () => {
     const inner = await newStore();
     const delays: [attempts: number, afterMs: number][] = [];
     const store: ShopStore = {
@@ -645,7 +645,7 @@ describeOnEach("events that fail", () => {
 });
 
 describe("two servers of one shop, on postgres", () => {
-  test("a double click on both makes one address, and the goods leave once", async () => {
+  test("a double click on both makes one address, and the goods are delivered once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];
     const deliver = async ({ reference }: ShopOrder) => {
@@ -679,7 +679,7 @@ describe("two servers of one shop, on postgres", () => {
 });
 
 describeOnEach("start", () => {
-  test("fetches what was missed and moves the cursor with it, in one commit", async () => {
+  test("fetches missed events and moves the cursor in the same commit", async () => {
     const kept: [number, string | undefined][] = [];
     const inner = await newStore();
     const store: ShopStore = {

@@ -4,7 +4,7 @@
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
-/** The part of a database that is used; those of Node, better-sqlite3, and Bun have it. */
+/** The part of a database that is used. The databases of Node, better-sqlite3, and Bun have it. */
 export type SqliteDatabase = {
   exec(sql: string): unknown;
   prepare(sql: string): {

@@ -1,4 +1,5 @@
-// The promises of a store, kept by each that the kit has. A shop's own can be put to them too.
+// Tests the promises of a store with every store of the kit. A shop can run them with its own
+// store.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -55,7 +56,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const hourMs = 3_600_000;
     const claimedId = async (forMs: number, by = store) => (await by.claimEvent(forMs))?.event.id;
 
-    test("an order is found by its reference and by its address in any letter case", async () => {
+    test("finds an order by its reference and by its address in any letter case", async () => {
       const address = newAddress();
       const order = await store.saveOrder(orderAt(address));
       assert.ok(order);
@@ -66,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findByAddress(newAddress()), undefined);
     });
 
-    test("saved again it takes its own place, and no other order's address", async () => {
+    test("a repeated save replaces the order, and no other order's address", async () => {
       const order = (await store.saveOrder(orderAt(newAddress())))!;
       assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);
@@ -80,7 +81,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByAddress(order.record.address), open);
     });
 
-    test("an order that was read before another save is not kept, nor is a new one", async () => {
+    test("does not save an order that was read before another save", async () => {
       const read = (await store.saveOrder(orderAt(newAddress())))!;
       const { reference } = read;
       const paid = await store.saveOrder({ ...read, state: "executed", deliveredFor: "0x01" });
@@ -90,7 +91,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByReference(reference), paid);
     });
 
-    test("of servers that save at once one is told that it did", async () => {
+    test("reports success to one of several simultaneous saves", async () => {
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
       const all = [...servers, ...servers];
       const { reference } = orderAt(newAddress());
@@ -106,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(kept, [await store.findByReference(reference)]);
     });
 
-    test("an event is kept once, whatever came of it", async () => {
+    test("stores an event once, regardless of its result", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event, event]);
       await store.keepEvents([event]);
@@ -118,7 +119,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), undefined);
     });
 
-    test("events and their cursor are kept together, or neither", async () => {
+    test("stores events and their cursor together, or neither", async () => {
       assert.equal(await store.cursor(), undefined);
       const [first, second] = [eventAt(newAddress()), eventAt(newAddress())];
       await store.keepEvents([first], "5");
@@ -132,7 +133,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined);
     });
 
-    test("the longest due comes first, and of one address one at a time", async () => {
+    test("returns the longest due event first, and one at a time for each address", async () => {
       const [one, other] = [newAddress(), newAddress()];
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
       await store.keepEvents(events);
@@ -152,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined, "it is not due for an hour");
     });
 
-    test("a thousand events of one address hide no other's", async () => {
+    test("a thousand events of one address do not block others", async () => {
       const many = newAddress();
       await store.keepEvents(Array.from({ length: 1_000 }, () => eventAt(many)));
       const other = eventAt(newAddress());
@@ -161,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), other.id);
     });
 
-    test("who claim at once get an event each, every event once", async () => {
+    test("simultaneous claims get different events, and every event once", async () => {
       const events = Array.from({ length: 20 }, () => eventAt(newAddress()));
       await store.keepEvents(events);
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
@@ -177,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(claimed.toSorted(), events.map(({ id }) => id).toSorted());
     });
 
-    test("what a server had claimed when it crashed is another's", async () => {
+    test("another server can claim the events of a crashed server", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       assert.equal(await claimedId(0), event.id);
@@ -188,7 +189,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });
 
-    test("a claim that another has taken over neither delays nor ends", async () => {
+    test("a claim that was taken over cannot delay or end the event", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       const late = (await store.claimEvent(0))!;
@@ -206,7 +207,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "postgres")
-      test("servers whose clocks differ by an hour keep each other's claims", async (t) => {
+      test("servers whose clocks differ by an hour respect each other's claims", async (t) => {
         const [event, delayed] = [eventAt(newAddress()), eventAt(newAddress())];
         await store.keepEvents([event]);
         assert.equal(await claimedId(60_000), event.id);
@@ -216,7 +217,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await claimedId(60_000, await open()), undefined);
       });
 
-    test("servers that start at once make the tables once", async () => {
+    test("servers that start simultaneously create the tables once", async () => {
       const stores = await Promise.all([open(), open(), open()]);
       for (const one of stores) await one.keepEvents([eventAt(newAddress())]);
     });

@@ -35,7 +35,7 @@ const again = (data: Bytes) =>
   } as never);
 
 describe("calldata", () => {
-  test("malformed hex is refused, with its place", () => {
+  test("throws for malformed hex and names its place", () => {
     const bad = "0xzz" as Hex;
     const refusedAt = (...path: (string | number)[]) => ({ issues: [{ path }] });
     const issueOf = (make: () => unknown) => {
@@ -62,13 +62,13 @@ describe("calldata", () => {
   });
 });
 
-describe("calldata, against viem's encoder", () => {
+describe("matches viem's encoder", () => {
   test("execute", () => {
     const data = executeCalldata(termsOf(2));
     assert.equal(again(data), toHex(data));
   });
 
-  test("batch of executions and recoveries of different sizes, and back to their terms", () => {
+  test("encodes a batch of executions and recoveries and decodes it to the same terms", () => {
     const terms = [termsOf(1), termsOf(3), termsOf(2)];
     const data = batchCalldata([
       executeCalldata(terms[0]!),
@@ -83,7 +83,7 @@ describe("calldata, against viem's encoder", () => {
     assert.deepEqual(found, terms);
   });
 
-  test("recover of several tokens, the native coin among them", () => {
+  test("encodes the recovery of several tokens, including the native coin", () => {
     const data = recoverCalldata(termsOf(2), [address("5"), nativeCoin]);
     assert.equal(again(data), toHex(data));
   });

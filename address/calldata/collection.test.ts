@@ -74,7 +74,7 @@ describe("collectionOf", () => {
     assert.equal(collectionOf({ ...collect, function: more }), undefined);
   });
 
-  test("returns what the call collects, whatever its parameters are called", () => {
+  test("returns what the call collects, regardless of its parameter names", () => {
     const lower = { token: token.toLowerCase(), recipient: recipient.toLowerCase() };
     const expected = { ...payment, ...lower };
     assert.deepEqual(collectionOf(collect), expected);

@@ -27,7 +27,7 @@ for (const build of [requireExecuted, requireClosed]) {
 }
 
 describe("requirementOf", () => {
-  test("nothing for another contract, another function, or one of the other contract", () => {
+  test("returns undefined for another contract or another function", () => {
     const call = requireExecuted(record, 1);
     assert.equal(requirementOf({ ...call, target: one }), undefined);
     assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
@@ -36,7 +36,7 @@ describe("requirementOf", () => {
     }
   });
 
-  test("what each builder asks for, however the parameters are called", () => {
+  test("returns the arguments of each builder, regardless of the parameter names", () => {
     assert.deepEqual(requirementOf(requireExecuted(record, 1)), { of: "executed", vault: one });
     assert.deepEqual(requirementOf(requireClosed(record, 1)), { of: "closed", vault: one });
     assert.deepEqual(requirementOf(requireGas(7n)), { of: "gas", gas: 7n });
@@ -48,7 +48,7 @@ describe("requirementOf", () => {
   });
 });
 
-test("each builder calls the contract as viem does by its ABI", () => {
+test("encodes each call as viem does from the ABI", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
     [requireExecuted(record, 1), conditions, "requireExecuted", [one]],
@@ -71,14 +71,14 @@ const call = (text: string, target = tipAddress): Call => ({
 });
 
 describe("tipOf", () => {
-  test("nothing for another contract, or another function of this one", () => {
+  test("returns undefined for another contract or another function", () => {
     assert.equal(tipOf(call("tip(address token, uint256 amount)", token)), undefined);
     assert.equal(tipOf(call("tip(address token, uint128 amount)")), undefined);
     assert.equal(tipOf(call("tips(address token, uint256 amount)")), undefined);
     assert.equal(tipOf(call("tip(address token, uint256 amount, bool now)")), undefined);
   });
 
-  test("token and amount of a tip, however its parameters are called", () => {
+  test("returns token and amount of a tip, regardless of the parameter names", () => {
     const tip = { token: token.toLowerCase(), amount: 250_000n };
     assert.deepEqual(tipOf(call("tip(address token, uint256 amount)")), tip);
     assert.deepEqual(tipOf(call("tip(address $of, uint256 how_much)")), tip);

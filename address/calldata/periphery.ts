@@ -37,7 +37,7 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
  *
  * @param chainId the chain of the intent that gets the call
  * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
- * any time, so the call would pass whatever happens on the record's own chain
+ *   any time, so the call would pass regardless of what happens on the record's own chain
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,

@@ -1,4 +1,4 @@
-// Sends execute, recover, and rescue transactions. A command shows first what it will send, and
+// Sends execute, recover, and rescue transactions. A command first shows the transaction, and then
 // reports the outcome that a quorum of nodes agrees on.
 
 import { toHex } from "../abi/hex.ts";

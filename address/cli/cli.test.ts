@@ -1,4 +1,4 @@
-// The program: as a shell runs it where that is the question, else its commands in this process.
+// Tests the program: in a shell if the test depends on it, otherwise its commands in this process.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -26,7 +26,7 @@ async function runProgram(args: string[], stdin = "", env: Record<string, string
 }
 
 describe("executable-address", () => {
-  test("2 and how to use it, when misused", async () => {
+  test("exits with 2 and the usage if it is misused", async () => {
     const misuses: [string[], RegExp][] = [
       [["toString"], /unknown command: toString/],
       [["--url", "x"], /missing command/],
@@ -44,7 +44,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("2 and what is missing, before a node is asked", async () => {
+  test("exits with 2 and names the missing option before it calls a node", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
@@ -60,19 +60,19 @@ describe("executable-address", () => {
     }
   });
 
-  test("2 and how to use it, without arguments", async () => {
+  test("exits with 2 and the usage if there are no arguments", async () => {
     const { status, out, err } = await runProgram([]);
     assert.deepEqual([status, out], [2, ""]);
     assert.match(err, /^usage: executable-address/);
   });
 
-  test("0 and the version of the package, when asked", async () => {
+  test("exits with 0 and the package version if it is requested", async () => {
     const file = new URL("../package.json", import.meta.url);
     const { version } = JSON.parse(readFileSync(file, "utf8"));
     assert.deepEqual(await runProgram(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
-  test("0 and how to use it on stdout, when asked", async () => {
+  test("exits with 0 and the usage on stdout if it is requested", async () => {
     for (const args of [["--help"], ["-h"], ["derive", "--help"], ["verify", "{}", "-h"]]) {
       const { status, out, err } = await run(args);
       assert.deepEqual([status, err], [0, ""], args.join(" "));
@@ -80,7 +80,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("1 and a line for each fault, when refused", async () => {
+  test("exits with 1 and one line per fault if the input is invalid", async () => {
     const { status, out, err } = await runProgram(
       ["derive"],
       JSON.stringify({ ...sample, amount: "01", x: 1 }),
@@ -93,7 +93,7 @@ describe("executable-address", () => {
     );
   });
 
-  test("1 for what is not JSON, or has a field twice, as the service refuses it", async () => {
+  test("exits with 1 for invalid JSON and repeated fields, as the service does", async () => {
     assert.match((await run(["derive", "{"])).err, /\(not_json\)\n$/);
     const twice = JSON.stringify(sample).replace("{", '{"amount":"5",');
     const { status, out, err } = await run(["derive"], twice);
@@ -101,7 +101,7 @@ describe("executable-address", () => {
     assert.equal(err, 'field "amount" is repeated (repeated_field)\n');
   });
 
-  test("input is read from a .json file that is named", async () => {
+  test("reads input from a named .json file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "cli-"));
     const file = join(folder, "intent.json");
     writeFileSync(file, JSON.stringify(sample));
@@ -110,20 +110,20 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("1 and the fault alone, where it is of the whole input", async () => {
+  test("exits with 1 and only the message if the fault has no path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
   });
 
-  test("1 for a record that does not prove itself, or is of another address", async () => {
+  test("exits with 1 for a record that does not match its address or the given one", async () => {
     const forged = JSON.stringify({ ...record, intent: { ...sample, recovery: shop } });
     assert.equal((await run(["verify", forged])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--address", shop])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--factory", shop])).status, 1);
   });
 
-  test("derive, verify, decode and execution work offline, from arguments or stdin", async () => {
+  test("derives, verifies, and decodes offline, from arguments or stdin", async () => {
     const text = JSON.stringify(record);
     assert.deepEqual(JSON.parse((await run(["derive", JSON.stringify(sample)])).out), record);
     assert.deepEqual(JSON.parse((await run(["verify"], `${text}\n`)).out), record);
@@ -172,7 +172,7 @@ describe("executable-address", () => {
     assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, ...Array(3).fill(undefined)]);
   });
 
-  test("what one command gives another takes", async () => {
+  test("accepts the output of one command as input of another", async () => {
     const made = (await run(["derive"], JSON.stringify(sample))).out;
     const calldata = toHex(encodeExecution(sample));
     assert.deepEqual(JSON.parse((await run(["decode"], made)).out), sample);
@@ -183,7 +183,7 @@ describe("executable-address", () => {
     assert.equal((await run(["verify"], list)).out, list);
   });
 
-  test("cautions on stderr, of what is valid and create would refuse", async () => {
+  test("prints cautions to stderr for a valid intent that create would refuse", async () => {
     const intent = withCall("f(bool memory)", "true");
     const { status, err } = await run(["derive"], JSON.stringify(intent));
     assert.equal(status, 0);
@@ -198,13 +198,13 @@ describe("executable-address", () => {
   /** Everything but visible text, spaces, and line feeds. */
   const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
-  test("an intent's text is printed inert, and is the same JSON", async () => {
+  test("prints an intent's text with escapes, as the same JSON", async () => {
     const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));
     assert.doesNotMatch(out, active);
     assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
   });
 
-  test("a service's text is printed inert, a line a fault, whatever its issues", async () => {
+  test("prints a service's text with escapes and one line per fault", async () => {
     const issues = [
       null,
       7,
@@ -226,7 +226,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("a failed create tells the salt to repeat it with", async () => {
+  test("prints the salt of a failed create so that you can repeat it", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -242,7 +242,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("check: 1 and a line for each doubt, with its place and cure; 0 without", async () => {
+  test("check exits with 1 and a line per finding, with path and remedy, or with 0", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));
@@ -257,7 +257,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("is quiet when whoever reads stops reading", async () => {
+  test("is quiet if the reader of its output stops reading", async () => {
     const many = JSON.stringify(Array(2000).fill(record));
     const child = spawn(process.execPath, [cli, "verify"]);
     let err = "";

@@ -1,6 +1,6 @@
-// Everything that anybody needs to do without the service, by the program's commands and three
-// nodes of which one lies: 16 tasks, and no word of the liar in what comes out.
-// docs/without-us.md lists them.
+// Runs every task that does not need the service with the program's commands and three nodes. One
+// node lies. There are 16 tasks, and no output contains data of the liar. docs/without-us.md lists
+// the tasks.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const tasks: string[] = [];
 
 const run = (args: string[], env?: Record<string, string>) => runCommand(args, "", env);
 
-/** A liar makes these of true answers: they have the same form and are wrong. */
+/** A liar changes true responses to these: they have the same form and are wrong. */
 const lies: Record<string, (result: never) => unknown> = {
   eth_getCode: () => "0x336f18602857",
   eth_getBalance: () => "0xffffffff",
@@ -46,7 +46,7 @@ const lies: Record<string, (result: never) => unknown> = {
 /** The methods that the liar lies on now. */
 let lying = new Set(Object.keys(lies));
 
-describe("without the service, one node of three lying", () => {
+describe("without the service, if one of three nodes lies", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];
@@ -105,7 +105,10 @@ describe("without the service, one node of three lying", () => {
   };
   const isLong = process.env.TESTS === "long";
   let turns = 0;
-  /** The liar takes each place in the long form; in the short one the next for each question. */
+  /**
+   * In the long form the liar takes each place; in the short form, the next place for each
+   * question.
+   */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
       check((await good([...args, ...nodes(place)])) as never);
@@ -198,7 +201,7 @@ describe("without the service, one node of three lying", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("a node that lies of what it sent is found out; no other sends it again", async () => {
+  test("detects a node that lies about a sent transaction; no node sends it again", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -207,7 +210,7 @@ describe("without the service, one node of three lying", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("a transaction that was mined but failed, by the word of the only node", async () => {
+  test("reports a transaction that was mined but failed, with a single node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -244,15 +247,15 @@ describe("without the service, one node of three lying", () => {
     assert.equal(status.balance, "30");
   });
 
-  describe("each kind of lie, in each place, and what is sent comes out right", () => {
+  describe("the outcome is correct for each kind of lie in each place", () => {
     const all = Object.keys(lies);
-    // The long form tries each alone; the short one all at once.
+    // The long form tries each lie separately, and the short form all together.
     const kindsOf = (told: string[]) => (isLong ? told.map((kind) => [kind]) : [told]);
     after(() => {
       lying = new Set(all);
     });
 
-    /** Executes, recovers what is left, and rescues what comes later. */
+    /** Executes, recovers the remaining money, and rescues money that arrives later. */
     async function sendAll(by: { args: string[]; env: Record<string, string>; account: Hex }) {
       const record = await world.newRecord({ recovery: by.account });
       await world.pay(record.address, 130n);
@@ -277,7 +280,7 @@ describe("without the service, one node of three lying", () => {
         }
     });
 
-    test("by a node that has the key, which may lie of all but what it sent", async () => {
+    test("works with a node that has the key and may lie about anything but sending", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);

@@ -46,9 +46,11 @@ export const finding = object({
   path,
   /** The kind: spec/service.md, "Check". The list may grow. */
   code: matching<FindingCode>(codePattern),
-  /** What was found. A contract may have chosen some of the words: printable ASCII. */
+  /**
+   * Describes the finding. A contract may have chosen some of the words, which are printable ASCII.
+   */
   message: text,
-  /** What to change. */
+  /** The suggested change. */
   cure: text,
 });
 export type Finding = TypeOf<typeof finding>;
@@ -59,7 +61,7 @@ export const note = object({
   path,
   /** `token_may_change`, `target_may_change`; the list may grow. */
   code: matching(codePattern),
-  /** What may change. */
+  /** The kind of change that is possible. */
   message: text,
 });
 export type Note = TypeOf<typeof note>;
@@ -76,7 +78,7 @@ export const check = object({
   simulation,
   /** Empty if nothing is doubtful. */
   findings: list(finding),
-  /** What others can change until the address is paid. */
+  /** Possible changes by others until the address is paid. */
   notes: list(note),
 });
 export type Check = TypeOf<typeof check>;

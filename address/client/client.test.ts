@@ -34,7 +34,7 @@ let baseUrl: string;
 let seen: Seen[] = [];
 let answers: ((request: Seen) => Answer | undefined)[] = [];
 
-/** In place of a body: the connection ends without an answer. */
+/** Instead of a body, the connection ends without a response. */
 const hangUp = Symbol();
 
 const refusal = (status: number, code: string, headers = {}): Answer => ({
@@ -43,7 +43,7 @@ const refusal = (status: number, code: string, headers = {}): Answer => ({
   body: { error: { code, message: "why", issues: [{ path: ["token"], code: "x", message: "y" }] } },
 });
 
-/** An honest service answers this. */
+/** The response of an honest service. */
 function honest({ method, url, body }: Seen): Answer {
   const record = makeRecord(sample);
   if (method === "POST" && url === "/v1/address/create")
@@ -103,7 +103,7 @@ describe("createClient refuses", () => {
     return value === null ? "null" : "a number";
   };
 
-  test("both credentials, and a base URL that is none", () => {
+  test("both credentials, and an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
       wrong(
@@ -113,7 +113,7 @@ describe("createClient refuses", () => {
     wrong({ mirrors: baseUrl }, "mirrors: expected a list, found a string");
   });
 
-  test("a credential that is not of its form", () => {
+  test("a malformed credential", () => {
     const { apiKey, clientId } = credentials;
     for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
       wrong(
@@ -127,7 +127,7 @@ describe("createClient refuses", () => {
       );
   });
 
-  test("an API key over http, but for this machine", () => {
+  test("an API key over HTTP, except to this machine", () => {
     const { apiKey, clientId } = credentials;
     const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
@@ -137,7 +137,7 @@ describe("createClient refuses", () => {
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
   });
 
-  test("counts and times that are none, another factory's text, and what is no function", () => {
+  test("invalid counts and times, another factory's text, and invalid functions", () => {
     for (const [value, found] of [
       [Number.NaN, "NaN"],
       [-1, "-1"],
@@ -173,13 +173,13 @@ describe("createClient refuses", () => {
 });
 
 describe("create", () => {
-  test("InvalidError before anything is sent, for an intent at fault", async () => {
+  test("throws InvalidError before it sends an invalid intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     await assert.rejects(client.create({ ...sample, amount: "0" }), InvalidError);
     assert.equal(seen.length, 0);
   });
 
-  test("ServiceError with code and issues, for a refusal", async () => {
+  test("throws ServiceError with code and issues for a refusal", async () => {
     const client = createClient({ baseUrl });
     once(refusal(401, "unauthorized"));
     const error = await client.create(sample).catch((error) => error);
@@ -187,14 +187,14 @@ describe("create", () => {
     assert.deepEqual(error.issues, [{ path: ["token"], code: "x", message: "y" }]);
   });
 
-  test("UnprovenError for another intent's true record", async () => {
+  test("throws UnprovenError for a true record of another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     const message = `expected a record that proves ${record.address}, found another`;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every ClientError has the intent that was sent, to be sent again", async () => {
+  test("every ClientError contains the intent that was sent, so you can repeat it", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
@@ -207,7 +207,7 @@ describe("create", () => {
     }
   });
 
-  test("sends the intent with one credential, and gives its record", async () => {
+  test("sends the intent with one credential and returns its record", async () => {
     const byKey = createClient({ baseUrl, apiKey: credentials.apiKey });
     assert.deepEqual(await byKey.create(sample), record);
     const byId = createClient({ baseUrl: `${baseUrl}/`, clientId: credentials.clientId });
@@ -220,7 +220,7 @@ describe("create", () => {
     assert.equal(second?.headers.authorization, undefined);
   });
 
-  test("draws a salt where there is none, the same for every attempt", async () => {
+  test("generates a salt if there is none, the same one for every attempt", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once(refusal(429, "rate_limited", { "Retry-After": "0" }));
@@ -234,7 +234,7 @@ describe("create", () => {
 describe("lookup", () => {
   const client = () => createClient({ baseUrl });
 
-  test("UnprovenError for a record that does not recompute, or is of another address", async () => {
+  test("throws UnprovenError for a record that does not match, or of another address", async () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
@@ -245,19 +245,19 @@ describe("lookup", () => {
     }
   });
 
-  test("InvalidError for what is no address, with nothing sent", async () => {
+  test("throws InvalidError for an invalid address and sends nothing", async () => {
     await assert.rejects(client().lookup("0x12"), InvalidError);
     assert.equal(seen.length, 0);
   });
 
-  test("ServiceError unexpected_answer for no JSON or too much of it", async () => {
+  test("throws ServiceError unexpected_answer if the body is too long or not JSON", async () => {
     once({ body: "<html>" });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
     once({ body: `"${"x".repeat(5 * 1024 * 1024)}"` });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
   });
 
-  test("ServiceError unknown_path for a base URL without /v1, apart from no record", async () => {
+  test("throws ServiceError unknown_path for a base URL without /v1", async () => {
     const { origin } = new URL(baseUrl);
     once(refusal(404, "unknown_path"));
     await assert.rejects(
@@ -270,14 +270,14 @@ describe("lookup", () => {
     });
   });
 
-  test("undefined where the service has no intent, which prove refuses", async () => {
+  test("returns undefined if the service has no intent, and prove throws", async () => {
     assert.equal(await client().lookup(shop), undefined);
     await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
       ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
     });
   });
 
-  test("gives the record, for any letter case", async () => {
+  test("returns the record for an address in any letter case", async () => {
     const lower = record.address.toLowerCase() as typeof record.address;
     assert.deepEqual(await client().lookup(lower), record);
   });
@@ -286,7 +286,7 @@ describe("lookup", () => {
 describe("lists and references", () => {
   const { apiKey } = credentials;
 
-  test("ServiceError for a refusal, and for what is no page", async () => {
+  test("throws ServiceError for a refusal and for a response that is not a page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
@@ -295,7 +295,7 @@ describe("lists and references", () => {
     await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
-  test("send the key and what is asked for, and give the page", async () => {
+  test("sends the key and the query, and returns the page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: null } });
     const query = { reference: "order 42/ä", state: "executed", limit: 5 } as const;
@@ -308,7 +308,7 @@ describe("lists and references", () => {
     assert.ok(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));
   });
 
-  test("events of some types, and one: undefined where there is none, no other", async () => {
+  test("returns events of some types and one event, or undefined if there is none", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: "7", hasMore: false } });
     await client.events({ types: ["address.executed", "address.surplus"] });
@@ -325,7 +325,7 @@ describe("lists and references", () => {
     assert.equal(await client.event("e3"), undefined);
   });
 
-  test("UnprovenError for an endpoint and an address of the account that are others", async () => {
+  test("throws UnprovenError for another endpoint or another address of the account", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -359,7 +359,7 @@ describe("lists and references", () => {
     });
   });
 
-  test("UnprovenError for a create whose salt the service makes and does not tell", async () => {
+  test("throws UnprovenError if the service makes the salt and does not return it", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
     const ofSalt = (told: unknown) => ({ ...record, intent: { ...rest, salt: told } });
@@ -390,7 +390,7 @@ describe("lists and references", () => {
 });
 
 describe("check", () => {
-  test("UnprovenError for another record or another address's run, with the intent", async () => {
+  test("throws UnprovenError with the intent for another record or another run", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
@@ -407,7 +407,7 @@ describe("check", () => {
     }
   });
 
-  test("sends what create would, draws the salt, and gives a record to create", async () => {
+  test("sends the same intent as create, generates the salt, and returns a record", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const { salt: _, ...rest } = sample;
     const { record: checked, findings } = await client.check(rest);
@@ -422,8 +422,8 @@ describe("check", () => {
   });
 });
 
-describe("chains, status and simulation", () => {
-  test("UnprovenError for another factory's list, or another address's status or run", async () => {
+describe("chains, status, and simulation", () => {
+  test("throws UnprovenError for another factory's list, or another address's result", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [
@@ -462,7 +462,7 @@ describe("chains, status and simulation", () => {
     }
   });
 
-  test("give what the service says", async () => {
+  test("return the response of the service", async () => {
     const client = createClient({ baseUrl });
     assert.deepEqual(await client.chains(), chainListOf(factoryAddress));
     assert.equal((await client.status(record.address))?.state, "funded");
@@ -472,7 +472,7 @@ describe("chains, status and simulation", () => {
   });
 });
 
-/** In this test waits of `waitMs` are counted, and end at once. */
+/** Waits of `waitMs` are counted in this test, and end immediately. */
 function hasten({ mock }: TestContext, waitMs: number) {
   const waits = { count: 0 };
   const { setTimeout: wait } = globalThis;
@@ -485,7 +485,7 @@ function hasten({ mock }: TestContext, waitMs: number) {
 }
 
 describe("a refusal with Retry-After", () => {
-  test("rate_limited is thrown at once when the wait is too long or is not told", async () => {
+  test("throws rate_limited immediately if the wait is too long or not specified", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     once(refusal(429, "rate_limited", { "Retry-After": "6" }));
     const error = await client.chains().catch((error) => error);
@@ -495,21 +495,21 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 2);
   });
 
-  test("rate_limited is thrown after as many retries as were allowed", async () => {
+  test("throws rate_limited after the allowed number of retries", async () => {
     const client = createClient({ baseUrl, retriesMax: 2 });
     for (let i = 0; i < 3; i++) once(refusal(429, "rate_limited", { "Retry-After": "0" }));
     await assert.rejects(client.chains(), isService(429, "rate_limited"));
     assert.equal(seen.length, 3);
   });
 
-  test("an abort ends the waiting with the signal's reason", async () => {
+  test("an abort ends the wait with the signal's reason", async () => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "20" }));
     const signal = AbortSignal.timeout(100);
     await assert.rejects(client.chains({ signal }), { name: "TimeoutError" });
   });
 
-  test("is waited for and tried again, 429 and 503 alike", async (context) => {
+  test("waits and retries for 429 and for 503", async (context) => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "7" }));
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
@@ -519,7 +519,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("may be a date, by the clock of the answer", async () => {
+  test("accepts a date, compared with the clock of the response", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -531,8 +531,8 @@ describe("a refusal with Retry-After", () => {
   });
 });
 
-describe("what may pass by itself", () => {
-  test("NetworkError unreachable, with its cause, where nobody listens", async () => {
+describe("transient failures", () => {
+  test("throws NetworkError unreachable with its cause if nothing listens", async () => {
     const gone = await serve(() => {});
     await gone.close();
     const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
@@ -542,7 +542,7 @@ describe("what may pass by itself", () => {
     assert.ok(error.cause instanceof Error);
   });
 
-  test("NetworkError redirected, at once: a credential is not carried elsewhere", async () => {
+  test("throws NetworkError redirected immediately and resends no credential", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     for (const status of [301, 302, 303, 307, 308]) {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
@@ -552,7 +552,7 @@ describe("what may pass by itself", () => {
     assert.equal(seen.length, 5);
   });
 
-  test("an error has the X-Request-Id of the answer", async () => {
+  test("an error contains the X-Request-Id of the response", async () => {
     once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
     const error = await createClient({ baseUrl })
       .chains()
@@ -560,7 +560,7 @@ describe("what may pass by itself", () => {
     assert.equal(error.requestId, "req-7");
   });
 
-  test("the signal's own reason, where the caller gives up", async () => {
+  test("throws the signal's reason if the caller aborts", async () => {
     const reason = new Error("enough");
     const before = AbortSignal.abort(reason);
     await assert.rejects(createClient({ baseUrl }).chains({ signal: before }), reason);
@@ -572,7 +572,7 @@ describe("what may pass by itself", () => {
     await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
   });
 
-  test("is tried again: a connection that broke, 502, 503 and 504, for a create too", async () => {
+  test("retries a broken connection, 502, 503, and 504, also for a create", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
     once({ body: hangUp });
     once({ status: 502, body: "bad gateway" });
@@ -587,7 +587,7 @@ describe("options", () => {
   const { apiKey } = credentials;
   const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
 
-  test("TypeError with the valid names for an unknown option or field", async () => {
+  test("throws TypeError with the valid names for an unknown option or field", async () => {
     const unknown = (name: string, what: string, known: string) => ({
       name: "TypeError",
       message: `${name}: unknown ${what}, expected one of ${known}`,
@@ -638,7 +638,7 @@ describe("options", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("TypeError for a header that the client sets itself, or that breaks a line", async () => {
+  test("throws TypeError for a header that the client sets, or one with a line break", async () => {
     const message = (name: string) =>
       `headers.${name}: expected printable ASCII, and a name that the client does not set`;
     const refused = {
@@ -655,7 +655,7 @@ describe("options", () => {
     }
   });
 
-  test("sends the headers of the client and of the call, and names the library", async () => {
+  test("sends the headers of the client and of the call, and identifies the library", async () => {
     const client = open({ headers: { "X-Shop": "one", Traceparent: "00" } });
     await client.chains({ headers: { "x-shop": "two" } });
     const { headers } = seen[0]!;
@@ -663,7 +663,7 @@ describe("options", () => {
     assert.match(String(headers["user-agent"]), /^executable-address\/\d+\.\d+\.\d+$/);
   });
 
-  test("leaves the user agent to a browser, whose CORS would ask for another", async () => {
+  test("does not set User-Agent in a browser, where CORS would require a preflight", async () => {
     const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
     const value = { userAgent: "Mozilla/5.0 (X11; Linux x86_64)" };
     Object.defineProperty(globalThis, "navigator", { value, configurable: true });
@@ -676,7 +676,7 @@ describe("options", () => {
     assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
   });
 
-  test("a call has its own retries, timeout and signal", async () => {
+  test("a call accepts its own retries, timeout, and signal", async () => {
     const client = open({ retriesMax: 3 });
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
     await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
@@ -689,7 +689,7 @@ describe("options", () => {
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
   });
 
-  test("NetworkError timeout after deadlineMs, with all attempts and waits", async () => {
+  test("throws NetworkError timeout after deadlineMs, including attempts and waits", async () => {
     const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
     const message = "no answer within 30 ms";
     const timeout = { name: "NetworkError", kind: "timeout", message };
@@ -708,7 +708,7 @@ describe("options", () => {
     assert.equal(seen.length, 1, "no wait that would end after the deadline");
   });
 
-  test("withResponse gives the request ID of a success, and of what is not there", async () => {
+  test("withResponse returns the request ID for a success and for a missing record", async () => {
     once({ headers: { "X-Request-Id": "req-1" }, body: chainListOf(factoryAddress) });
     const { data, response } = await open().chains().withResponse();
     assert.equal(data.factory, factoryAddress);
@@ -729,7 +729,7 @@ describe("options", () => {
     );
   });
 
-  test("hooks see every attempt and no credential, and cannot fail a call", async () => {
+  test("hooks see every attempt but no credential, and cannot fail a call", async () => {
     const told: unknown[] = [];
     const client = open({
       onRequest: (request) => {
@@ -754,7 +754,7 @@ describe("options", () => {
     assert.ok(!JSON.stringify(told).includes(apiKey));
   });
 
-  test("for await reads every page of a list once, and one page at a time", async () => {
+  test("for await reads every page of a list once, one page at a time", async () => {
     const [event] = eventPageOf(record.address).items;
     const page = (at: number) => {
       const items = [{ ...event, id: `e${at}` }];
@@ -773,7 +773,7 @@ describe("options", () => {
     );
   });
 
-  test("for await ends at the last page, also if a list always names a next one", async () => {
+  test("for await ends at the last page, even if a list always names a next page", async () => {
     const body = (next: string | null) => ({ body: { items: [], next } });
     once(body("9"));
     for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
@@ -787,7 +787,7 @@ describe("options", () => {
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
   });
 
-  test("accepts a Date and a bigint in a query, and says how an intent spells them", async () => {
+  test("accepts a Date and a bigint in a query, and explains the spelling in intents", async () => {
     once({ body: { items: [], next: null } });
     const createdFrom = new Date("2026-01-02T03:04:05Z");
     await open().addresses({ createdFrom, chainId: 8453n });
@@ -815,14 +815,14 @@ describe("options", () => {
   });
 });
 
-/** What a `fetch` gives that has no answer until it is stopped. */
+/** The result of a `fetch` that gets no response until it is stopped. */
 const aborted = (signal: AbortSignal | null | undefined) =>
   new Promise<Response>((_, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
 
-test("readRetryAfterSeconds returns seconds, also of a date; undefined for anything else", () => {
+test("readRetryAfterSeconds returns seconds for a number or a date, else undefined", () => {
   const date = "Mon, 23 Nov 2026 05:00:00 GMT";
   for (const [retryAfter, wanted] of [
     ["", undefined],

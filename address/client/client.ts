@@ -83,9 +83,9 @@ export type Client = Account & {
   status(address: Hex, options?: CallOptions): Answered<ClaimedStatus | undefined>;
   /**
    * Proves the outcome of an address with the caller's nodes: more than half of `rpcs`, or `quorum`
-   * of them, must agree on a block. Uses the service's proof if it is valid.
+   * nodes, must agree on a block. Uses the service's proof if it is valid.
    *
-   * @param address or its record, with which the service is not needed
+   * @param address or its record, in which case the service is not needed
    * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
    */
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
@@ -129,7 +129,9 @@ export function createClient(options: ClientOptions): Client {
     known = callOptions,
   ) => startCall(transport, options ?? {}, known, run);
 
-  /** Requests a path of an address. Returns undefined if the service has no record of it. */
+  /**
+   * Requests a path of an address. Returns undefined if the service has no record of the address.
+   */
   const find = <T>(
     address: Hex,
     path: string,

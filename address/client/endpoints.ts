@@ -1,5 +1,5 @@
-// The account's webhook endpoints, by API key. A request that makes something is sent once, and
-// never again by itself: of two rotations in a row the first secret would be lost.
+// The account's webhook endpoints, by API key. A request that creates something is never retried
+// automatically, because after two rotations in a row the first secret would be lost.
 
 import {
   among,
@@ -39,7 +39,7 @@ export type Endpoint = TypeOf<typeof endpoint>;
 
 const secret = matching(/^whsec_[A-Za-z0-9+/]{43}=$/);
 
-/** A webhook endpoint as it is created, with its secret. */
+/** A new webhook endpoint, with its secret. */
 export const newEndpoint = object({
   ...endpoint.properties,
   /** Shown here and never again. */
@@ -53,7 +53,7 @@ export const publicKey = object({
   until: orNull(time),
 });
 
-/** How many blocks must follow before an event of a chain is reported. */
+/** The number of blocks that must follow before an event of a chain is reported. */
 export const depth = object({
   chainId,
   name: text,
@@ -63,7 +63,7 @@ export const depth = object({
   chosen: orNull(count),
 });
 
-/** The account's endpoints, and what applies to all of them. */
+/** The account's endpoints, and the settings that apply to every endpoint. */
 export const endpointPage = object({
   endpoints: list(endpoint),
   /** The highest number of endpoints of an account. */
@@ -72,7 +72,7 @@ export const endpointPage = object({
   types: list(text),
   /** Verify `v1a`, the newest first. After a rotation two sign for a day. */
   publicKeys: list(publicKey),
-  /** How deep events of each chain are reported. */
+  /** The depth at which events of each chain are reported. */
   chains: list(depth),
 });
 
@@ -125,7 +125,7 @@ export const deliveryPage = object({
   items: list(delivery),
 });
 
-/** One event, or those that were said in a span: `from` inclusive, `until` exclusive. */
+/** Selects one event, or the events of a time span: `from` inclusive, `until` exclusive. */
 export type ReplayQuery =
   | { readonly eventId: string }
   | { readonly from: string | Date; readonly until: string | Date };
@@ -136,27 +136,31 @@ export type WriteOptions = Omit<CallOptions, "retries">;
 /** Each takes an API key with the scope `webhooks`, and rejects as the client's methods do. */
 export type Endpoints = {
   list(options?: CallOptions): Answered<Endpoint[]>;
-  /** The `secret` is in this answer and never again. @throws {ServiceError} where a URL is taken */
+  /**
+   * The `secret` is only in this response.
+   *
+   * @throws {ServiceError} if the URL is already used
+   */
   create(
     endpoint: { readonly url: string; readonly types?: readonly EventType[] },
     options?: WriteOptions,
   ): Answered<TypeOf<typeof newEndpoint>>;
-  /** One endpoint of the account's; undefined where it has none under `id`. */
+  /** Returns one endpoint of the account, or undefined if it has none with `id`. */
   get(id: string, options?: CallOptions): Answered<Endpoint | undefined>;
   pause(id: string, options?: WriteOptions): Answered<Endpoint>;
-  /** Also after it was disabled; what waits is sent at once. */
+  /** Also works after the endpoint was disabled. Sends waiting events immediately. */
   resume(id: string, options?: WriteOptions): Answered<Endpoint>;
   /** The old secret signs beside the new one for 24 hours. */
   rotate(id: string, options?: WriteOptions): Answered<TypeOf<typeof newSecret>>;
   test(id: string, options?: WriteOptions): Answered<TypeOf<typeof sentTest>>;
-  /** At most the oldest 1,000; `next` is from when to go on, where there are more. */
+  /** Returns at most the oldest 1,000. If there are more, `next` is the start of the next page. */
   replay(id: string, which: ReplayQuery, options?: WriteOptions): Answered<TypeOf<typeof replayed>>;
   /** The newest 50, each with its attempts. */
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]> & AsyncIterable<Delivery>;
   remove(id: string, options?: WriteOptions): Answered<void>;
 };
 
-/** How the endpoints' requests are sent, by account.ts. */
+/** Sends the endpoints' requests for account.ts. */
 export type Sending = {
   /** @param read asks for the answer, and checks it */
   read<Answer>(

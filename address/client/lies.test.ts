@@ -1,5 +1,5 @@
-// A service that lies, breaks off, floods and stalls, in more than 128 ways: each ends in a typed
-// error, soon, and with no more read than an answer can be.
+// Tests a service that lies, breaks off, floods, or stalls, in more than 128 ways. Each ends in a
+// typed error soon, and the client reads no more than a response can contain.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -41,7 +41,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** Written by the endless answers, to see how much of them was taken. */
+/** The endless responses count their bytes here, which shows how much the client read. */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -65,7 +65,7 @@ const redirect =
   (response) =>
     void response.writeHead(status, { Location: "/v1/chains" }).end();
 
-/** Whatever is asked. */
+/** The response to every request. */
 const connections: Record<string, Lie> = {
   "no answer, the connection closed": ({ socket }) => socket!.destroy(),
   "no answer at all": () => {},
@@ -152,7 +152,7 @@ function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
   }
 }
 
-/** Text that says nothing but itself: any is of its kind. */
+/** Fields of free text, for which any text is valid. */
 const free = new RegExp(
   "(^|\\.)(reason|name|symbol|looksLike|reference|claimedReference|recordUrl|id|next|message" +
     '|cure) "',
@@ -174,7 +174,10 @@ const newClient = () =>
     timeoutMs,
   });
 
-/** Asks by every method at once; each must end in a ClientError, one of waiting after its limit. */
+/**
+ * Calls every method simultaneously. Each must throw a ClientError; a stalled one does so at its
+ * timeout.
+ */
 async function expectTyped(told: Lie, asked = Object.keys(methods)): Promise<void> {
   lie = told;
   await Promise.all(
@@ -192,7 +195,7 @@ async function expectTyped(told: Lie, asked = Object.keys(methods)): Promise<voi
   );
 }
 
-describe("a ClientError, whatever is asked, for", () => {
+describe("throws a ClientError from every method for", () => {
   for (const [name, told] of Object.entries(connections))
     test(name, async () => {
       writtenBytes = 0;
@@ -211,10 +214,10 @@ describe("a ClientError, whatever is asked, for", () => {
     );
 });
 
-describe("a ClientError for a field that is not as it should be", () => {
+describe("throws a ClientError for an invalid field", () => {
   for (const [name, { honest }] of Object.entries(methods)) {
     if (name === "watch") continue;
-    test(`in the answer to ${name}`, async () => {
+    test(`in the response to ${name}`, async () => {
       let lies = 0;
       for (const [what, answer] of spoiled(honest, "")) {
         if (free.test(what) && typeof (answer as object) === "object") continue;

@@ -136,7 +136,7 @@ export const payment = object({
 });
 export type Payment = TypeOf<typeof payment>;
 
-/** A payment, and what it means for the intent. */
+/** A payment and its meaning for the intent. */
 export const paymentNews = object({
   ...payment.properties,
   /**

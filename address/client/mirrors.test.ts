@@ -1,5 +1,5 @@
-// The service is away and a mirror lies: every look-up gives the true record or none at all, with
-// at most one round trip more than it takes without.
+// Tests a service that is down and a mirror that lies: every look-up returns the true record or
+// none, with at most one additional round trip.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -35,7 +35,10 @@ const lies: Source[] = [
 ];
 const liar: Source = (record, at) => lies[at % lies.length]!(record, at);
 
-/** A client whose sources answer so; `rounds` counts what it waited for, one after the other. */
+/**
+ * Makes a client whose sources give these responses. `rounds` lists the sources that it waited for,
+ * in order.
+ */
 function open(sources: Record<string, Source | "dead" | "silent">) {
   const seen = { rounds: 0 };
   let open = 0;
@@ -67,7 +70,7 @@ function open(sources: Record<string, Source | "dead" | "silent">) {
 }
 
 describe("mirrors", () => {
-  test("a mirror that is no base URL is refused", () => {
+  test("refuses a mirror with an invalid base URL", () => {
     const wanted = 'expected a URL such as "https://pay.example/v1"';
     for (const [mirrors, message] of [
       [["ftp://a.example"], `mirrors[0]: ${wanted}, found 15 characters`],
@@ -79,7 +82,7 @@ describe("mirrors", () => {
       });
   });
 
-  test(`${lookups} look-ups, service dead and each mirror in turn lying: 0 wrong`, async () => {
+  test(`${lookups} look-ups return no wrong record if one mirror lies`, async () => {
     for (const lying of ["a.example", "b.example", "c.example"]) {
       const honest = { "a.example": truth, "b.example": truth, "c.example": truth };
       const { client, seen } = open({ ...honest, [lying]: liar });
@@ -93,7 +96,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("two of three lying and the service silent: the third's record, or none", async () => {
+  test("returns the third mirror's record, or none, if the other sources fail", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
@@ -122,7 +125,7 @@ describe("mirrors", () => {
     await assert.rejects(away.lookup(unknown), NetworkError);
   });
 
-  test("a caller who stops waiting is told its own reason", async () => {
+  test("throws the caller's own reason if the caller aborts", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": "silent" });
     const controller = new AbortController();
     const lookup = client.lookup(records[0]!.address, { signal: controller.signal });
@@ -156,22 +159,22 @@ describe("findRecord, for pages", () => {
     response.write("{", () => response.destroy());
   };
 
-  test("returns the record if it is the address's own", async () => {
+  test("returns the record if it belongs to the address", async () => {
     assert.deepEqual(await find(say(record)), { kind: "record", record });
   });
 
-  test("returns what does not match if it is another address's", async () => {
+  test("returns wrong if it belongs to another address", async () => {
     const found = await find(say(other));
     assert.equal(found.kind, "wrong");
     assert.ok("error" in found && found.error instanceof InvalidError);
   });
 
-  test("returns wrong if the answer is no JSON", async () => {
+  test("returns wrong if the response is not JSON", async () => {
     const found = await find((_, response) => response.end("<!doctype html>"));
     assert.equal(found.kind, "wrong");
   });
 
-  test("returns missing on a 404 only, and unreachable if an answer breaks off", async () => {
+  test("returns missing only for a 404, and unreachable if a response breaks off", async () => {
     assert.deepEqual(await find(say({}, 404)), { kind: "missing" });
     assert.deepEqual(await find(say({}, 503)), { kind: "unreachable" });
     assert.deepEqual(await find(breakOff), { kind: "unreachable" });

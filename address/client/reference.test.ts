@@ -26,17 +26,17 @@ const again = { ...sample, salt: `0x${"9".repeat(64)}` as Hex };
 const other = `svc_ref_${"7".repeat(64)}`;
 
 describe("parseReference", () => {
-  test("malformed_reference for what is empty, too long or unseen, and for no text", () => {
+  test("throws malformed_reference for empty, long, or invisible text, and for other types", () => {
     for (const text of [...refused, 7, null, ["order-1"]])
       assert.throws(() => parseReference(text), InvalidError, JSON.stringify(text));
   });
 });
 
 describe("saltFor", () => {
-  test("gives the salts of spec/references.json", () => {
+  test("returns the salts of spec/references.json", () => {
     for (const { key, reference, salt } of salts) assert.equal(saltFor(reference, key), salt);
   });
-  test("TypeError on a key of another spelling, which it does not repeat", () => {
+  test("throws TypeError for a misspelled key without repeating it", () => {
     for (const wrong of ["", key.toUpperCase(), key.slice(0, -1), `svc_sk_${"0".repeat(64)}`])
       assert.throws(
         () => saltFor("order-1", wrong),
@@ -46,11 +46,11 @@ describe("saltFor", () => {
 });
 
 describe("signatureFor", () => {
-  test("gives the signatures of spec/references.json, in any letter case of the address", () => {
+  test("returns the signatures of spec/references.json, in any letter case of the address", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
-  test("is another for another address, reference or key", () => {
+  test("differs for another address, reference, or key", () => {
     const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
     const made = [
       signatureFor(address, key),
@@ -60,7 +60,7 @@ describe("signatureFor", () => {
     ];
     assert.equal(new Set(made).size, made.length);
   });
-  test("refuses what is no address, reference or key", () => {
+  test("throws for an invalid address, reference, or key", () => {
     const { address } = makeRecord(sample);
     assert.throws(() => signatureFor("0x12", key), InvalidError);
     assert.throws(() => signatureFor(address, "svc_ref_0"), TypeError);
@@ -69,11 +69,11 @@ describe("signatureFor", () => {
 });
 
 describe("saltForOrder", () => {
-  test("gives the salts of spec/references.json", () => {
+  test("returns the salts of spec/references.json", () => {
     for (const { key, reference, intent, salt } of orders)
       assert.equal(saltForOrder(reference, intent, key), salt);
   });
-  test("differs for another reference, another key and any change of the intent", () => {
+  test("differs for another reference, another key, and any change of the intent", () => {
     const changes: Partial<Intent>[] = [
       { token: shop },
       { amount: "1" },
@@ -93,7 +93,7 @@ describe("saltForOrder", () => {
     assert.equal(new Set(salts).size, 4 + changes.length);
     assert.equal(saltForOrder("order-1", again, key), salts[0], "whatever salt is given");
   });
-  test("InvalidError for a malformed intent", () => {
+  test("throws InvalidError for a malformed intent", () => {
     assert.throws(() => saltForOrder("order-1", { ...sample, amount: "01" }, key), InvalidError);
   });
 });
@@ -106,7 +106,7 @@ describe("verifyReference", () => {
   const refusedAs = (code: string) => (error: unknown) =>
     error instanceof InvalidError && error.issues[0]!.code === code;
 
-  test("reference_mismatch for another order, another key and a drawn salt", () => {
+  test("throws reference_mismatch for another order, another key, and a random salt", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],
@@ -119,7 +119,7 @@ describe("verifyReference", () => {
         refusedAs("reference_mismatch"),
       );
   });
-  test("reference_mismatch for a cheap intent with the salt of a dear order", () => {
+  test("throws reference_mismatch for a cheap intent with an expensive order's salt", () => {
     const cheap = makeRecord({ ...record.intent, amount: "1" });
     assert.throws(() => verifyReference(cheap, "order-1", key), refusedAs("reference_mismatch"));
   });
@@ -140,11 +140,11 @@ describe("verifyReference", () => {
       message: "accept: unknown option, expected one of factory, accepts",
     });
   });
-  test("refuses a record that does not prove itself, though its salt is right", () => {
+  test("throws for a record that does not match its address, even with the right salt", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);
   });
-  test("returns the record, under the key or an old one", () => {
+  test("returns the record for the current key or an old one", () => {
     assert.deepEqual(verifyReference(record, " order-1", key), record);
     assert.deepEqual(verifyReference(record, "order-1", [other, key]), record);
     const accepts = ({ amount }: { amount: string }) => amount === sample.amount;

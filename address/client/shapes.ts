@@ -100,7 +100,7 @@ export const provedPayment = object({
   proof: transactionProof,
 });
 
-/** A proof, and beside it what it proves: spec/proof.md, 2. */
+/** A proof and its claimed result (spec/proof.md, section 2). */
 export const addressProof: Shape<
   AddressProof & { readonly payments: readonly PaymentProof[]; readonly paymentsOmitted: number }
 > = immutable(

@@ -1,5 +1,6 @@
-// The shape of a simulation, the answer of `GET /v1/address/{address}/simulation`: what one node
-// computed at one block. Unlike a status it is no evidence, and unlike a record it proves nothing.
+// The shape of a simulation, the response of `GET /v1/address/{address}/simulation`: the result
+// that one node computed at one block. It proves nothing, unlike a record, and it is not evidence,
+// unlike a status.
 
 import {
   address,
@@ -70,8 +71,9 @@ export const simulation = object({
    */
   changes: list(balanceChange),
   /**
-   * The accounts whose balances were measured: all accounts in the run's transfers and all that the
-   * intent names, or, if the node does not return logs, only those that the intent names.
+   * The accounts whose balances were measured: all accounts in the run's transfers and all accounts
+   * that the intent names, or, if the node does not return logs, only the accounts that the intent
+   * names.
    */
   scope: orNull(among("transfers", "intent")),
   /** The number of balances that were not measured: too many, or the token did not answer. */

@@ -15,7 +15,7 @@ const type = { "Content-Type": "text/event-stream; charset=utf-8" };
 
 let server: Served;
 let seen: { url: string; lastId: string | undefined }[] = [];
-/** The next requests get these answers in order; the last of them again and again. */
+/** The next requests get these responses in order. The last one repeats. */
 let turns: ((response: ServerResponse, request: IncomingMessage) => void)[] = [];
 
 before(async () => {
@@ -56,7 +56,7 @@ const telling = (state: AddressState) => answering(statusOf(address, state), 200
 const refusing = (status: number, code: string) =>
   answering({ error: { code, message: "why", issues: [] } }, status);
 
-/** The states told, until `count` are. */
+/** Collects the reported states until they equal `count`. */
 async function states(count: number): Promise<string[]> {
   const found: string[] = [];
   for await (const { state } of client().watch(address, { pollMs: 1 })) {
@@ -67,7 +67,7 @@ async function states(count: number): Promise<string[]> {
 }
 
 describe("watch", () => {
-  test("ServiceError not_found where the service has no intent", async () => {
+  test("throws ServiceError not_found if the service has no intent", async () => {
     turns = [refusing(404, "not_found")];
     await assert.rejects(
       client().watch(address).next(),
@@ -75,7 +75,7 @@ describe("watch", () => {
     );
   });
 
-  test("UnprovenError for an event of another address, or none at all", async () => {
+  test("throws UnprovenError for an event of another address or of none", async () => {
     const other = JSON.stringify(statusOf(shop, "funded"));
     for (const data of [other, "{}", "no JSON", "null"]) {
       turns = [streaming(`event: status\ndata: ${data}\n\n`)];
@@ -83,7 +83,7 @@ describe("watch", () => {
     }
   });
 
-  test("the status, then each change but of the block alone", async () => {
+  test("yields the status, then each change except new blocks", async () => {
     const later = {
       ...statusOf(address, "unfunded"),
       block: { ...statusOf(address, "funded").block, number: 8 },
@@ -105,7 +105,7 @@ describe("watch", () => {
     );
   });
 
-  test("events cut anywhere, and lines that end by return, line feed or both", async () => {
+  test("reads events in any fragments, with lines that end in CR, LF, or CRLF", async () => {
     const both = eventOf("unfunded").replaceAll("\n", "\r\n");
     const text = `: hello\r\n\r\n${both}${eventOf("funded").replaceAll("\n", "\r")}`;
     turns = [
@@ -118,7 +118,7 @@ describe("watch", () => {
     assert.deepEqual(await states(3), ["unfunded", "funded", "executed"]);
   });
 
-  test("goes on behind the last event when the stream ends", async () => {
+  test("resumes after the last event if the stream ends", async () => {
     turns = [ending(eventOf("unfunded", "7.x")), streaming(eventOf("funded", "8.y"))];
     assert.deepEqual(await states(2), ["unfunded", "funded"]);
     assert.deepEqual(
@@ -127,7 +127,7 @@ describe("watch", () => {
     );
   });
 
-  test("asks for the status where events do not come through", async () => {
+  test("requests the status if events do not arrive", async () => {
     for (const refusal of [
       refusing(503, "service_unavailable"),
       answering({}, 200),
@@ -141,7 +141,7 @@ describe("watch", () => {
     }
   });
 
-  test("an event longer than any ends its stream, and the status is asked for", async () => {
+  test("ends the stream on an oversized event and requests the status", async () => {
     turns = [streaming(`data: ${"x".repeat(3_000_000)}`), telling("funded")];
     assert.deepEqual(await states(1), ["funded"]);
   });
@@ -157,7 +157,7 @@ describe("watch", () => {
     await assert.rejects(next, reason);
   });
 
-  test("TypeError for a time that is none", async () => {
+  test("throws TypeError for an invalid time", async () => {
     await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), {
       name: "TypeError",
       message: "pollMs: expected an integer from 1 to 86400000, found NaN",
@@ -166,7 +166,7 @@ describe("watch", () => {
 });
 
 describe("waitFor", () => {
-  test("WaitError never, with the status, where the state is ruled out", async () => {
+  test("throws WaitError never with the status if the state is impossible", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],
       ["expired", "executed"],
@@ -184,7 +184,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("WaitError timeout, with the last status, where it does not come in time", async () => {
+  test("throws WaitError timeout with the last status if the state is not reached", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const error = await client()
       .waitFor(address, "executed", { timeoutMs: 200 })
@@ -192,7 +192,7 @@ describe("waitFor", () => {
     assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
   });
 
-  test("TypeError for a state that is none", async () => {
+  test("throws TypeError for an unknown state", async () => {
     const known = addressStates.join(", ");
     for (const [wanted, found] of [
       ["paid", '["paid"]'],
@@ -206,7 +206,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("TypeError for a state that has no proof, where one is asked for", async () => {
+  test("throws TypeError if a proof is requested for a state that has none", async () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
@@ -214,7 +214,7 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
-  test("WaitError timeout, with what is claimed, where it is not proved in time", async () => {
+  test("throws WaitError timeout with the claimed status if it is not proved in time", async () => {
     turns = [
       (response, { url }) =>
         url!.endsWith("/events")
@@ -230,7 +230,7 @@ describe("waitFor", () => {
     assert.equal(error.status?.state, "executed");
   });
 
-  test("the first status of a state that is wanted", async () => {
+  test("returns the first status with a requested state", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);
     assert.equal(state, "executed");

@@ -14,7 +14,7 @@ const solc = createRequire(import.meta.url)("solc") as {
   version(): string;
 };
 
-/** Gives the `words` that the compiler refuses where `source` puts them. */
+/** Returns the `words` that the compiler refuses in the source that `source` makes. */
 function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
   const settings = { outputSelection: { "*": { "*": ["abi"] } } };
   let left = words;
@@ -28,7 +28,7 @@ function refusedBySolc(words: readonly string[], source: (word: string) => strin
     };
     const fatal = errors.filter(({ severity }) => severity === "error");
     const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
-    // A stage of the compiler that refuses one file keeps the rest from the next stage.
+    // A compiler stage that refuses one file hides errors of other files from the next stage.
     if (found.size === 0) return words.filter((word) => !left.includes(word));
     left = left.filter((word) => !found.has(word));
   }
@@ -44,11 +44,11 @@ const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 
 describe("reserved_word", () => {
   const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
 
-  test("the compiler asked is the one the contracts are made with", () => {
+  test("uses the compiler that compiles the contracts", () => {
     assert.match(solc.version(), /^0\.8\.37\+/);
   });
 
-  test("for every word that solc refuses as a function's name, and for no other", () => {
+  test("refuses every word that solc refuses as a function name, and no other", () => {
     const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "function")),
@@ -58,7 +58,7 @@ describe("reserved_word", () => {
       assert.ok(!refused.includes(allowed), allowed);
   });
 
-  test("for every word that solc refuses as a parameter's name, and for no other", () => {
+  test("refuses every word that solc refuses as a parameter name, and no other", () => {
     const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "parameter")),
@@ -67,7 +67,7 @@ describe("reserved_word", () => {
     assert.ok(refused.includes("_"));
   });
 
-  test("of a new intent alone: its terms are valid for good", () => {
+  test("applies only to new intents: existing terms stay valid", () => {
     const intent = withCall("f(bool memory)", "true");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(
@@ -81,14 +81,14 @@ describe("reserved_word", () => {
 describe("selector_clash", () => {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
 
-  test("for the selector of every well-known function, as viem has it", () => {
+  test("refuses the selector of every well-known function, as viem computes it", () => {
     for (const signature of signatures)
       assert.equal(findSelectorOwner(toFunctionSelector(`function ${signature}`)), signature);
     assert.equal(new Set(signatures).size, signatures.length);
     assert.equal(findSelectorOwner("0x00000000"), undefined);
   });
 
-  test("of a new intent alone, and not of the well-known function itself", () => {
+  test("applies only to new intents, and not to the well-known function itself", () => {
     const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);

@@ -1,4 +1,4 @@
-// What vectors cannot say: many faults at once, options, and input that is made to hurt.
+// Tests what vectors cannot express: several faults in one input, options, and malicious input.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -35,7 +35,7 @@ const codesOf = (value: unknown): string[] =>
   issuesOf(value).map(({ path, code }) => `${path.join(".")} ${code}`);
 
 describe("parseIntent refuses", () => {
-  test("every fault at once, each where it is", () => {
+  test("every fault in one error, each with its path", () => {
     const calls = [
       { ...sampleCall, target: "0x01", args: ["1e3", "no"] },
       { ...sampleCall, function: "pay(uint order)", args: [7] },
@@ -88,7 +88,7 @@ describe("parseIntent refuses", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
-  test("args that are no strings, with the string to write", () => {
+  test("arguments that are not strings, and suggests the string", () => {
     const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
     const spelled: [string, unknown, string][] = [
       ["f(uint8 a)", 7, '"7"'],
@@ -104,7 +104,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("args that are no strings, without one where none is sure or short", () => {
+  test("arguments that are not strings, without a suggestion if it is unsafe or long", () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     let wide: unknown = "1";
@@ -119,7 +119,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("values in an array that are no strings, with the string to write where it is taken", () => {
+  test("array values that are not strings, and suggests the string where it is valid", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -159,7 +159,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("a decimal point: amounts are in base units, and no number is proposed", () => {
+  test("a decimal point, without a suggestion, because amounts are in base units", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
       ...pointed.map((amount) => ({ ...sample, amount })),
@@ -172,12 +172,12 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("no more than 100 faults, however many there are", () => {
+  test("at most 100 faults, regardless of their number", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
     assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
   });
 
-  test("without quoting what is not plain and short", () => {
+  test("without quoting values that are not plain and short", () => {
     const hostile = ["\u202e0x1", "<script>\u0000", "9".repeat(81), "x".repeat(5000)];
     for (const text of hostile) {
       const issues = [
@@ -192,21 +192,21 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("not_an_integer: -0, NaN, Infinity and half a second", () => {
+  test("not_an_integer: -0, NaN, Infinity, and half a second", () => {
     for (const expirationTimestamp of [-0, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
       assert.deepEqual(codesOf({ ...sample, expirationTimestamp }), [
         "expirationTimestamp not_an_integer",
       ]);
   });
 
-  test("missing: fields that only a prototype has", () => {
+  test("missing: fields that only the prototype has", () => {
     const inherited = Object.create(sample);
     assert.equal(issuesOf(inherited).filter(({ code }) => code === "missing").length, 7);
     const { salt, ...rest } = sample;
     assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
   });
 
-  test("wrong_type: holes, boxed strings and objects with a toString", () => {
+  test("wrong_type: holes, boxed strings, and objects with a toString", () => {
     const holes = new Array(2);
     assert.deepEqual(codesOf({ ...sample, calls: holes }), [
       "calls.0 wrong_type",
@@ -217,23 +217,23 @@ describe("parseIntent refuses", () => {
     assert.deepEqual(codesOf({ ...sample, amount: 1n }), ["amount wrong_type"]);
   });
 
-  test("too_many: an array that claims four thousand million calls", () => {
+  test("too_many: an array that claims four billion calls", () => {
     const calls: unknown[] = [];
     calls.length = 4_294_967_295;
     assert.deepEqual(codesOf({ ...sample, calls }), ["calls too_many"]);
   });
 
-  test("invalid_unicode: a surrogate alone", () => {
+  test("invalid_unicode: a lone surrogate", () => {
     for (const text of ["a\ud800b", "\udc00", "\ud800"])
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
 
-  test("malformed options.factory, apart from the intent's own faults", () => {
+  test("malformed options.factory, in addition to the faults of the intent", () => {
     const [issue] = issuesOf(sample, { factory: "0x12" });
     assert.deepEqual(issue?.path, ["factory"]);
   });
 
-  test("recovery_is_factory, for the factory that was given", () => {
+  test("recovery_is_factory for the given factory", () => {
     assert.doesNotThrow(() =>
       parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
     );
@@ -241,7 +241,7 @@ describe("parseIntent refuses", () => {
     assert.equal(issue?.code, "recovery_is_factory");
   });
 
-  test("unknown_field and what is missing: the intent wrapped in another object", () => {
+  test("unknown_field and missing fields: an intent wrapped in another object", () => {
     const [first, ...others] = codesOf({ intent: sample });
     assert.equal(first, "intent unknown_field");
     assert.equal(others.length, 7);
@@ -273,7 +273,7 @@ describe("encodeNewIntent refuses", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(seen[0])), right);
   });
 
-  test("a salt of null, and draws one only where there is none", () => {
+  test("a null salt, and generates a salt only if it is absent", () => {
     const { salt, ...rest } = sample;
     assert.equal(encodeNewIntent(sample).intent.salt, salt);
     assert.throws(() => encodeNewIntent({ ...sample, salt: null }), InvalidError);
@@ -293,7 +293,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("what a new intent is refused for, each at its function, and nothing else", () => {
+  test("returns the faults of a new intent, each at its function, and no others", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
@@ -307,7 +307,7 @@ describe("findCautions", () => {
     assert.deepEqual(findCautions(sample), []);
   });
 
-  test("leaves terms valid for good: they decode, and their record verifies", () => {
+  test("does not affect valid terms: they decode, and their record verifies", () => {
     const intent = parseIntent(withCall("constructor(bool return)", "true"));
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
@@ -326,7 +326,7 @@ describe("InvalidError", () => {
     assert.fail("nothing was refused");
   };
 
-  test("tells each fault behind its path, and one of the whole input without", () => {
+  test("lists each fault after its path, or without a path if it is of the whole input", () => {
     const { token, ...rest } = sample;
     const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
     assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
@@ -364,7 +364,7 @@ describe("parseIntent, in bounded time, refuses", () => {
   };
   for (const [name, value] of Object.entries(hostile))
     test(name, () => {
-      // Of this thread alone: what else the machine does costs nothing here.
+      // Measures only this thread, so other load on the machine has no effect.
       const before = process.threadCpuUsage();
       assert.throws(() => parseIntent(value), InvalidError);
       const { user, system } = process.threadCpuUsage(before);
@@ -373,7 +373,7 @@ describe("parseIntent, in bounded time, refuses", () => {
 });
 
 describe("parseIntent", () => {
-  test("reads each field once, so a getter cannot answer twice", () => {
+  test("reads each field once, so a getter cannot return two values", () => {
     let reads = 0;
     const value = {
       ...sample,
@@ -385,7 +385,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("may be called by a getter or by options.check while it runs", () => {
+  test("can be called by a getter or by options.check while it runs", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,
@@ -401,7 +401,7 @@ describe("parseIntent", () => {
     assert.deepEqual(encodeNewIntent(value, { check }).terms, encodeTerms(sample));
   });
 
-  test("answers addresses by EIP-55 and other hex in lower case, and changes nothing else", () => {
+  test("returns addresses in EIP-55 form and other hex in lower case, and nothing else", () => {
     const spelled = {
       ...sample,
       token: usdc.toLowerCase(),
@@ -421,13 +421,13 @@ describe("parseIntent", () => {
     assert.deepEqual(parseIntent(spelled), wanted);
   });
 
-  test("gives a copy, to its depth", () => {
+  test("returns a deep copy", () => {
     const intent = parseIntent(sample);
     assert.deepEqual(intent, sample);
     assert.notEqual(intent.calls[0]?.args, sample.calls[0]?.args);
   });
 
-  test("a wrong keccak spoils nothing for those who use another", () => {
+  test("a wrong keccak does not affect callers that use another", () => {
     const keccak = () => new Uint8Array(32).fill(0xff);
     const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     const wrong = `0x${token.slice(2).toUpperCase()}`;
@@ -436,7 +436,7 @@ describe("parseIntent", () => {
     assert.equal(parseAddress(token, { keccak }), wrong);
   });
 
-  test("many different functions and addresses do not make it grow", () => {
+  test("many different functions and addresses do not increase its memory", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 30_000; i++) {

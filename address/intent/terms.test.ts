@@ -1,4 +1,5 @@
-// The bijection, and that nothing but it is accepted: random intents of all types, beside viem.
+// Tests the bijection between intents and terms with random intents of all types, compared with
+// viem, and that no other terms are accepted.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -27,7 +28,7 @@ import {
 import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
-/** As many as `npm run test:long` draws, a fifth of them in `npm test`. */
+/** As many as `npm run test:long` draws. A fifth are drawn in `npm test`. */
 const isLong = process.env.TESTS === "long";
 const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
@@ -36,7 +37,7 @@ const execute = paymentFactoryAbi.find(
 );
 
 describe("encodeTerms and decodeTerms", () => {
-  test("malformed_terms, with the place, where the layout is not the canonical one", () => {
+  test("throws malformed_terms with the place if the layout is not canonical", () => {
     const terms = encodeTerms(sample);
     const wordAt = (index: number) => 32 * index + 31;
     const cases: [string, Uint8Array, (string | number)[]][] = [
@@ -53,7 +54,7 @@ describe("encodeTerms and decodeTerms", () => {
     }
   });
 
-  test("InvalidError, never another error, for any bytes that are no terms", () => {
+  test("throws InvalidError, and no other error, for any bytes that are not terms", () => {
     const bytes = fc.uint8Array({ maxLength: 2048 });
     fc.assert(
       fc.property(bytes, (terms) => assert.throws(() => decodeTerms(terms), InvalidError)),
@@ -61,7 +62,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("InvalidError for terms with bytes changed, or else an intent with just these terms", () => {
+  test("changed bytes throw InvalidError or decode to an intent with exactly these terms", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     const changes = fc.array(change, { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -74,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("InvalidError for terms with words cut, doubled, swapped or added", () => {
+  test("throws InvalidError for terms with words cut, doubled, swapped, or added", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -90,7 +91,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("terms_too_long for a word more than 24,576 bytes, which are still decoded", () => {
+  test("throws terms_too_long above 24,576 bytes, although such terms decode", () => {
     const withBytes = (count: number): Intent => ({
       ...sample,
       calls: [{ target: shop, function: "f(bytes a)", args: [`0x${"11".repeat(count)}`] }],
@@ -103,7 +104,7 @@ describe("encodeTerms and decodeTerms", () => {
     assert.throws(() => decodeTerms(new Uint8Array(24_608)), /at most 24576 bytes, found 24608/);
   });
 
-  test("every intent comes back from its terms as it was", () => {
+  test("decodes every intent from its terms unchanged", () => {
     fc.assert(
       fc.property(intents, ({ intent }) => {
         assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
@@ -112,7 +113,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("what is remembered stands in for nothing that is like it", () => {
+  test("a cached value is never used for a similar input", () => {
     const addressOf = (first: string) => parseAddress(`0x${first.repeat(37)}abc`);
     const spellings = ["a", "b"].flatMap((first) =>
       ["order", "refund"].map(
@@ -127,7 +128,7 @@ describe("encodeTerms and decodeTerms", () => {
       assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
   });
 
-  test("terms, selectors and addresses are viem's", () => {
+  test("terms, selectors, and addresses match viem", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const { terms, address } = makeRecord(drawn.intent);
@@ -158,7 +159,7 @@ describe("encodeTerms and decodeTerms", () => {
 });
 
 describe("encodeExecution", () => {
-  test("is viem's calldata of execute(intent)", () => {
+  test("matches viem's calldata of execute(intent)", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const calldata = library.encodeExecution(drawn.intent);
@@ -203,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("not_an_execution for calldata of another function, in a batch too", () => {
+  test("throws not_an_execution for calldata of another function, also in a batch", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),
@@ -214,7 +215,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(calldata), /expected calldata that begins with/);
   });
 
-  test("InvalidError, never another error, for any bytes behind a selector", () => {
+  test("throws InvalidError, and no other error, for any bytes after a selector", () => {
     const selectors = fc.constantFrom(library.batchSelector, library.recoverSelector);
     const words = fc.array(
       fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
@@ -231,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("InvalidError for a batch with a byte changed, or just this batch of what comes out", () => {
+  test("a batch with a changed byte throws InvalidError or encodes back to the same bytes", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
@@ -256,7 +257,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("InvalidError where items or tokens overlap, are apart, cut or followed by more", () => {
+  test("throws InvalidError if items or tokens overlap, have gaps, or are cut or extended", () => {
     const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
     const [drawn] = fc.sample(intents, { numRuns: 1, seed });
     const spoilt = (calldata: Uint8Array, at: number, value: number) => {
@@ -290,7 +291,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(bytes), InvalidError, title);
   });
 
-  test("the fault of an intent stands behind its place in the batch", () => {
+  test("reports the fault of an intent after its place in the batch", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
     const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
@@ -298,7 +299,7 @@ describe("decodeExecutions", () => {
     assert.throws(() => intentsOf(batch), isPlaced);
   });
 
-  test("a bad item hides no other, and each call has its name", () => {
+  test("an invalid item hides no other, and each call has its name", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const target = `0x${"a1".repeat(20)}`;
     const args = [viemIntent(second!), target, 5n, "0x1234"] as never;
@@ -317,7 +318,7 @@ describe("decodeExecutions", () => {
     assert.deepEqual(places, [3, 4], "the factory takes no rescue in a batch");
   });
 
-  test("the intents of viem's calldata of execute, recover and batch, in order", () => {
+  test("decodes the intents of viem's execute, recover, and batch calldata, in order", () => {
     fc.assert(
       fc.property(batches, (drawn) => {
         const wanted = drawn.map(({ drawn: { intent } }) => intent);

@@ -27,10 +27,10 @@ describe("text of strangers", () => {
     ["a private-use character", "\ue000", "[U+E000]"],
   ];
   for (const [name, text, wanted] of hostile) {
-    test(`${name} is written out`, () => assert.equal(shown(text), wanted));
+    test(`${name} is escaped`, () => assert.equal(shown(text), wanted));
   }
 
-  test("letters of any script, spaces, markup and emoji stay as they are", () => {
+  test("letters of any script, spaces, markup, and emoji are unchanged", () => {
     for (const text of [
       "Grüße, 25 €",
       "支払い",

@@ -14,27 +14,27 @@ import {
 const record = makeRecord(sample);
 
 describe("the payment", () => {
-  test("as an ERC-681 link of the token's transfer", () => {
+  test("returns an ERC-681 link for the token transfer", () => {
     assert.equal(
       paymentLink(record, "25000000"),
       `ethereum:${sample.token}@${sample.chainId}/transfer?address=${record.address}&uint256=25000000`,
     );
   });
 
-  test("asks for what is missing and never for less than nothing", () => {
+  test("requests the missing amount, and never a negative one", () => {
     assert.equal(owed("25", "10"), "15");
     assert.equal(owed("25", "25"), "0");
     assert.equal(owed("25", "40"), "0");
   });
 
-  test("an address in ten groups of four, and by its ends", () => {
+  test("formats an address in ten groups of four, and by its ends", () => {
     assert.equal(`0x${addressGroups(record.address).join("")}`, record.address);
     assert.equal(addressGroups(record.address).length, 10);
     assert.match(shortAddress(record.address), /^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$/);
   });
 });
 
-describe("base units as a person writes them", () => {
+describe("formats base units as decimal numbers", () => {
   const cases: [string, number, string][] = [
     ["0", 6, "0"],
     ["1", 6, "0.000001"],
@@ -50,12 +50,12 @@ describe("base units as a person writes them", () => {
     test(`${amount} with ${decimals} decimals is ${text}`, () =>
       assert.equal(formatUnits(amount, decimals), text));
   }
-  test("without grouping where a wallet reads it", () => {
+  test("omits grouping for wallets", () => {
     assert.equal(plainUnits("1234567890123", 6), "1234567.890123");
     assert.equal(plainUnits("25000000", 6), "25");
   });
 
-  test("the largest amount keeps every digit", () => {
+  test("keeps every digit of the largest amount", () => {
     const largest = (2n ** 256n - 1n).toString();
     assert.equal(formatUnits(largest, 18).replaceAll(/[\u202f.]/g, ""), largest);
   });

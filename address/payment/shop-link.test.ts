@@ -36,7 +36,7 @@ const naming = { version: 1, name: "A Shop", accounts: [account] };
 const unsigned = { shop, order: undefined, signature: undefined };
 
 describe("a shop is not shown", () => {
-  test("where its file is none, or its name could not be shown as it is", async () => {
+  test("if its file is invalid or its name cannot be displayed unchanged", async () => {
     const claim = await claimOf(sold);
     for (const manifest of [
       ...[undefined, null, 7, "text", [], {}],
@@ -50,7 +50,7 @@ describe("a shop is not shown", () => {
       assert.equal(await proveShop(manifest, claim, sold), undefined, JSON.stringify(manifest));
   });
 
-  test("where another signed, or the link is of another address, order or shop", async () => {
+  test("if another key signed, or the link is for another address, order, or shop", async () => {
     const claim = await claimOf(sold);
     const other = recordOf(pay(thief));
     for (const [name, refuted, record] of [
@@ -65,7 +65,7 @@ describe("a shop is not shown", () => {
       assert.equal(await proveShop(signing, refuted, record), undefined, name);
   });
 
-  test("where some of the money can go to another than the one it names", async () => {
+  test("if some of the money can go to a recipient that the file does not name", async () => {
     const approve = (spender: Hex): Call => ({
       target: sample.token,
       function: "approve(address spender, uint256 amount)",
@@ -88,7 +88,7 @@ describe("a shop is not shown", () => {
   });
 });
 
-test("originOf takes no address of a network, path, user or upper case", () => {
+test("originOf refuses an address with a network, path, user, or upper case", () => {
   for (const text of [
     ...["", "shop", "10.0.0.1", "169.254.169.254", "[::1]", "shop.example/x", "a@shop.example"],
     ...[
@@ -105,7 +105,7 @@ test("originOf takes no address of a network, path, user or upper case", () => {
   assert.equal(originOf("localhost:3000"), "http://localhost:3000");
 });
 
-test("signShopLink refuses what a page would not show, and repeats no key", async () => {
+test("signShopLink refuses input that a page would not show, and repeats no key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
@@ -141,13 +141,13 @@ test("signShopLink refuses what a page would not show, and repeats no key", asyn
 });
 
 describe("a shop is shown with its domain", () => {
-  test("and its order, where one of its keys signed the link", async () => {
+  test("with its order, if one of its keys signed the link", async () => {
     const keys = [stranger.publicKey, publicKey];
     const found = await proveShop({ ...signing, keys }, await claimOf(sold), sold);
     assert.deepEqual(found, { shop, name: "A Shop", order: "77", logo: undefined });
   });
 
-  test("where its file names the address, or the party that all of the money goes to", async () => {
+  test("if its file names the address or the recipient of all the money", async () => {
     const proved = { shop, name: "A Shop", order: undefined, logo: undefined };
     assert.deepEqual(await proveShop(naming, unsigned, sold), proved);
     const itself = `eip155:${sample.chainId}:${sold.address}`;

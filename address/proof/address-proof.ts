@@ -40,7 +40,7 @@ export type ProvedAddress = Outcome & { readonly execution: ProvedExecution | nu
 /**
  * Verifies a proof and its claimed result.
  *
- * @param trusted blocks of the intent's chain: those of the outcome and of the execution
+ * @param trusted the blocks of the outcome and the execution, on the intent's chain
  * @throws {ProofError} the errors of `proveOutcome`; `invalid_proof` if the claimed result differs
  * @throws {InvalidError} with the faults of the record
  */

@@ -1,6 +1,6 @@
 // Gets proofs, statuses, and records from nodes. The nodes must agree on the hash of a block. Then
-// any of them can provide a proof, because each proof is verified. Balances have no proof, so a
-// status needs the same response from a quorum.
+// any node can provide a proof, because each proof is verified. Balances have no proof, so a status
+// needs the same response from a quorum.
 
 import { toHex } from "../abi/hex.ts";
 import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";

@@ -1,5 +1,5 @@
 // Block headers, whose keccak-256 is the block hash. The first fifteen fields have not changed
-// since Ethereum's first block. Chains and forks append fields, and the hash covers all of them.
+// since Ethereum's first block. Chains and forks append fields, and the hash covers every field.
 
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";

@@ -1,5 +1,5 @@
-// spec/header-vectors.json: blocks of other chains as JSON-RPC tells them. Their own hashes show
-// that the bytes made of them are the header.
+// Encodes the headers of other chains' blocks from their JSON-RPC form (spec/header-vectors.json).
+// The blocks' own hashes prove that the bytes are right.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const findHeader = (block: Block) =>
 
 describe("headers of other chains", () => {
   for (const { chain, block } of vectors) {
-    test(`${chain}: no header, where a hashed field is another`, () => {
+    test(`${chain}: throws if a hashed field differs`, () => {
       for (const name of ["stateRoot", "receiptsRoot", "extraData", "mixHash"]) {
         const changed = block[name]!.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
         assert.equal(findHeader({ ...block, [name]: changed }), undefined, name);
@@ -32,7 +32,7 @@ describe("headers of other chains", () => {
       }
     });
 
-    test(`${chain}: invalid_proof, where another block is trusted`, () => {
+    test(`${chain}: throws invalid_proof if another block is trusted`, () => {
       const other = `0x${"ab".repeat(32)}`;
       assert.throws(() => readTrustedHeader(findHeader(block)!, other, keccak), {
         code: "invalid_proof",
@@ -40,7 +40,7 @@ describe("headers of other chains", () => {
       });
     });
 
-    test(`${chain}: its header has its hash, and roots, number and time in their places`, () => {
+    test(`${chain}: the header has its hash, roots, number, and time`, () => {
       const bytes = findHeader(block)!;
       const header = readTrustedHeader(bytes, block.hash, keccak);
       assert.deepEqual(header, readHeader(bytes, keccak));
@@ -51,7 +51,7 @@ describe("headers of other chains", () => {
     });
   }
 
-  test("each listed chain beside Ethereum and the test networks is there", () => {
+  test("includes each listed chain, Ethereum, and the test networks", () => {
     assert.deepEqual(
       new Set(vectors.map(({ chainId }) => chainId)),
       new Set([42161, 8453, 43114, 137, 10]),

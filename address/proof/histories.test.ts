@@ -1,4 +1,4 @@
-// What a vault can have been through, on a real node, proved from its blocks.
+// Proves all possible histories of a vault from the blocks of a real node.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -45,7 +45,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await world.mineAt(past);
     };
 
-    test("wrong_chain for a record of another chain, whatever a node says", async () => {
+    test("throws wrong_chain for a record of another chain, regardless of the node", async () => {
       const record = await world.newRecord({ chainId: 10 });
       const rpcs = [world.rpcUrl];
       await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
@@ -56,7 +56,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("unproved for a transaction that is not the factory's, or that no node has", async () => {
+    test("throws unproved for an unknown transaction or one of another contract", async () => {
       const rpcs = [world.rpcUrl];
       const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
       await assert.rejects(rebuild(transactionHash, { rpcs }), {
@@ -68,7 +68,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("open while untouched, and with coin or too little of the token", async () => {
+    test("proves open for an untouched vault and one with coin or too few tokens", async () => {
       const record = await world.newRecord();
       assert.equal((await prove(record)).outcome, "open");
       await world.payNative(record.address, 5n);
@@ -77,7 +77,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.equal((await prove(record)).outcome, "open");
     });
 
-    test("never, once its expiry has passed; closed, once it was recovered", async () => {
+    test("proves never after the expiry, and closed after a recovery", async () => {
       const record = await world.newRecord();
       await world.payNative(record.address, 5n);
       await expire(record);
@@ -89,7 +89,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.deepEqual(fromHex(code), closed);
     });
 
-    test("executed, with its transaction and what was held; so too after more came", async () => {
+    test("proves executed with transaction and balance, also after later payments", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 130n);
       const { transactionHash, blockNumber } = await world.execute(record);
@@ -109,7 +109,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await check(2);
     });
 
-    test("the execution among many transactions of its block", async () => {
+    test("proves the execution among many transactions of its block", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { client } = world;
@@ -135,7 +135,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.equal(execution?.held, "100");
     });
 
-    test("what was reorganised away is open again; an old hash proves nothing", async () => {
+    test("proves open after a reorganization, and rejects the old block hash", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(3);
@@ -151,7 +151,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       );
     });
 
-    test("unproved, with the reason, where a node gives no proof or shows another", async () => {
+    test("throws unproved with the reason if a node gives no proof or a wrong one", async () => {
       const record = await world.newRecord();
       const node = httpRpc(world.rpcUrl);
       const without = (method: string, answer: unknown) => [
@@ -166,7 +166,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
     });
 
-    test("unproved of a transaction of another block, or whose bytes no node has", async () => {
+    test("throws unproved for a transaction of another block or without bytes", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { transactionHash, blockHash } = await world.execute(record);
@@ -193,7 +193,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         );
     });
 
-    test("no_quorum with the reasons, where too few nodes read a status alike", async () => {
+    test("throws no_quorum with the reasons if too few nodes report the same status", async () => {
       const record = await world.newRecord();
       const hash = (await world.client.getBlock()).hash;
       const silent: Rpc = async () => Promise.reject(new Error("is down"));

@@ -43,9 +43,9 @@ export type PaymentsUpTo = {
 
 /**
  * Returns the transactions up to `agreed` that paid `record` the most, oldest first: a payment that
- * matters is listed regardless of how many small ones follow. Every node is asked, and each payment
- * that any of them reports is proved, so a node that hides or invents payments changes nothing as
- * long as another one is honest.
+ * matters is listed regardless of how many small ones follow. Every node is asked, and each
+ * reported payment is proved, so a node that hides or invents payments changes nothing if another
+ * node is honest.
  *
  * @param since an earlier result: unless its block left the chain, only later logs are read
  * @throws {ProofError} `unproved` if no node gives its logs

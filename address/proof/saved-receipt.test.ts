@@ -1,5 +1,5 @@
-// spec/receipt-vectors.json: receipts as they are kept, true and tampered with. The library and the
-// scripts of docs/receipt, which know nothing of it, accept and refuse the same.
+// Tests saved receipts, true and tampered with (spec/receipt-vectors.json). The library and the
+// scripts of docs/receipt, which share no code with it, must accept and refuse the same receipts.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -136,12 +136,12 @@ const messageOf = (receipt: unknown) => {
 
 describe("spec/receipt-vectors.json", () => {
   for (const each of tampered)
-    test(`refused for its ${each.says}: another ${each.path.join(".")}`, () => {
+    test(`refuses another ${each.says} and shows its ${each.path.join(".")}`, () => {
       const message = messageOf(changed(each));
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
-  test("refused with what was found of its parts, and what a payment's proof shows", () => {
+  test("reports the values of its parts and the content of a payment's proof", () => {
     const [{ record, proof, payments }] = receipts as [SavedReceipt];
     const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
     const { hash, number, timestamp } = shown.block;
@@ -165,13 +165,13 @@ describe("spec/receipt-vectors.json", () => {
       assert.equal(messageOf({ ...receipts[0], ...changed }), message);
   });
 
-  test("refused with blocks that are not among those trusted", () => {
+  test("refuses blocks that are not trusted", () => {
     const [{ proof }] = receipts as [SavedReceipt];
     for (const hashes of [[], [proof.block.hash], [proof.execution!.block.hash]])
       assert.throws(() => verifyReceipt(receipts[0], hashes), { code: "invalid_proof" });
   });
 
-  test("who paid, what was moved and which blocks it rests on", () => {
+  test("returns the payers, the amounts moved, and the blocks that it depends on", () => {
     const found = verifyReceipt(receipts[0], "its own");
     assert.equal(found.outcome, "executed");
     assert.deepEqual(
@@ -186,7 +186,7 @@ describe("spec/receipt-vectors.json", () => {
     assert.equal(verifyReceipt(receipts[1], "its own").outcome, "never");
   });
 
-  test("headers from the execution's block up to a trusted one say how deep it is", () => {
+  test("headers from the execution's block to a trusted one determine its depth", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
     // The last of the headers is the outcome's block, so the execution's own need not be trusted.
@@ -198,7 +198,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("agreeOnReceipt: TypeError with what was found, of a node its place alone", async () => {
+test("agreeOnReceipt throws TypeError with the value, except for a node's URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -214,7 +214,7 @@ test("agreeOnReceipt: TypeError with what was found, of a node its place alone",
     });
 });
 
-test("refuses unknown options before it asks a node", async () => {
+test("refuses unknown options before it calls a node", async () => {
   const rpc = () => assert.fail("a node was asked");
   const options = { rpcs: [rpc], confirmation: 5 };
   const { record, proof } = receipts[0]!;
@@ -235,7 +235,7 @@ test("refuses unknown options before it asks a node", async () => {
     });
 });
 
-test("agreeOnReceipt: nodes that have other blocks, and those that have these", async () => {
+test("agreeOnReceipt refuses nodes with other blocks, and accepts the right ones", async () => {
   const world = await startWorld();
   const record = await world.newRecord();
   await world.pay(record.address, 100n);
@@ -323,7 +323,10 @@ describe("docs/receipt", () => {
     });
   };
   let imports = 0;
-  /** Does what {@link say} does, in this process: to start one with viem takes 0.3 s of CPU. */
+  /**
+   * Does the same as {@link say} in this process, because starting one with viem takes 0.3 s of
+   * CPU.
+   */
   const sayHere = async (script: string, receipt: unknown) => {
     writeFileSync(path, JSON.stringify(receipt));
     process.argv[2] = path;
@@ -334,7 +337,7 @@ describe("docs/receipt", () => {
       return { status: 1, stderr: String(error) };
     }
   };
-  /** The library refuses for the word before, and the scripts say this of the same receipt. */
+  /** The scripts' message, by the word in the library's message for the same receipt. */
   const reasons: Record<string, RegExp> = {
     format: /another format/,
     address: /(another address|the terms are another address's)/,
@@ -356,7 +359,7 @@ describe("docs/receipt", () => {
     !/^(number|transactionHash)$/.test(String(path[2])) &&
     (script === "verify.py" || path[1] !== "execution");
 
-  test("its constants are the library's", () => {
+  test("its constants match the library", () => {
     const { executed, closed } = vaultCodeHashes(factoryAddress, chooseKeccak({}));
     for (const name of ["verify.js", "verify.py"]) {
       const text = readFileSync(join(scripts, name), "utf8").toLowerCase();
@@ -370,7 +373,7 @@ describe("docs/receipt", () => {
     [process.execPath, "verify.js"],
     ["python3", "verify.py"],
   ] as const)
-    test(`${script} says the outcome of true receipts, and refuses the tampered`, {
+    test(`${script} prints the outcome of true receipts and refuses the tampered ones`, {
       skip: command === "python3" && !hasPython ? "there is no python3 here" : false,
     }, async ({ mock }) => {
       for (const receipt of receipts.slice(0, 2)) {
@@ -387,7 +390,7 @@ describe("docs/receipt", () => {
         assert.equal(status, 1, each.path.join());
         assert.match(stderr, reasons[each.says]!, each.path.join());
       }
-      // What docs/verifying.md says that they do not read.
+      // The fields that the scripts do not read, according to docs/verifying.md.
       for (const each of tampered.filter((one) => one.of < 2 && !isReadBy(script, one)))
         assert.equal((await sayOf(each)).status, 0, each.path.join());
     });

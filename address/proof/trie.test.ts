@@ -1,4 +1,4 @@
-// Our tries against those of others: @ethereumjs/mpt, on tries of any shape.
+// Compares our tries with @ethereumjs/mpt on tries of any shape.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -15,7 +15,7 @@ import { proveInTrie } from "./trie.ts";
 const isLong = process.env.TESTS === "long";
 
 describe("tries", () => {
-  test("1,000 at random: their proofs verify here, ours are theirs, absences too", async () => {
+  test("matches the other library on 1,000 random tries, including absences", async () => {
     const random = randomFrom(26);
     for (let round = 0; round < (isLong ? 1000 : 150); round++) {
       const trie = await createMPT();
@@ -41,7 +41,7 @@ describe("tries", () => {
     }
   });
 
-  test("nothing is in the empty trie", () => {
+  test("proves that the empty trie contains nothing", () => {
     const root = keccak256(Uint8Array.of(0x80));
     assert.equal(proveInTrie(root, Uint8Array.of(1), [], keccak256), undefined);
     const nodes = [Uint8Array.of(0x80)];
@@ -49,7 +49,7 @@ describe("tries", () => {
   });
 });
 
-describe("nodes that no trie has", () => {
+describe("refuses nodes that no trie contains", () => {
   const hash = new Uint8Array(32);
   const nowhere = "trie: expected an extension with a path and a child";
   const nodes: [string, Rlp, message: string][] = [
@@ -79,7 +79,7 @@ describe("nodes that no trie has", () => {
   }
 });
 
-test("invalid_proof with both hashes, where a node is another than the root says", () => {
+test("throws invalid_proof with both hashes if a node does not match the root", () => {
   const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
   assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -87,7 +87,7 @@ test("invalid_proof with both hashes, where a node is another than the root says
   });
 });
 
-test("invalid_proof with its status, of the receipt of a transaction that did not succeed", () => {
+test("throws invalid_proof with the status of a failed transaction's receipt", () => {
   for (const [status, found] of [
     [new Uint8Array(), "0x"],
     [Uint8Array.of(2), "0x02"],
@@ -101,7 +101,7 @@ test("invalid_proof with its status, of the receipt of a transaction that did no
 });
 
 describe("RLP", () => {
-  test("refused where another encoder would not have written it", () => {
+  test("refuses encodings that are not canonical", () => {
     const early = "RLP: expected more bytes, found the end";
     const behind = "RLP: expected the end, found more bytes";
     const asTwo = "RLP: expected one byte, found its encoding in two";
@@ -127,7 +127,7 @@ describe("RLP", () => {
       });
   });
 
-  test("items at random are read and written as @ethereumjs/rlp does", () => {
+  test("reads and writes random items as @ethereumjs/rlp does", () => {
     const random = randomFrom(7);
     const item = (depth: number): Rlp =>
       depth > 0 && random.below(2)
@@ -141,7 +141,7 @@ describe("RLP", () => {
     }
   });
 
-  test("100,000 texts at random: what is read is written alike", () => {
+  test("encodes 100,000 random inputs to the same bytes after decoding them", () => {
     const random = randomFrom(8);
     let accepted = 0;
     for (let i = 0; i < (isLong ? 100_000 : 20_000); i++) {

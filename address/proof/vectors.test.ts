@@ -1,5 +1,5 @@
-// spec/proof-vectors.json: proofs of each outcome as a chain gave them, for every implementation.
-// UPDATE_VECTORS makes them anew, on anvil.
+// Tests spec/proof-vectors.json: proofs of each outcome from a chain, for every implementation.
+// UPDATE_VECTORS regenerates them on anvil.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -69,7 +69,7 @@ describe("spec/proof-vectors.json", () => {
     assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
   });
 
-  test("TypeError for a trusted hash that is none, and of bytes that are no hex", () => {
+  test("throws TypeError for an invalid trusted hash, and for a hash as bytes", () => {
     const { record, trusted, proof } = vectors[1]!;
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
@@ -83,7 +83,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("invalid_proof of a transaction that is not the address's, and says which kind", () => {
+  test("throws invalid_proof, with the kind, for a transaction of another address", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);
@@ -97,7 +97,7 @@ describe("spec/proof-vectors.json", () => {
       assert.throws(() => prove(open, execution.proof, block), of(message));
   });
 
-  test("invalid_proof where the block has no transaction at that index", () => {
+  test("throws invalid_proof if the block has no transaction at that index", () => {
     const { record, proof } = vectors[0]!;
     const { execution } = proof;
     assert.ok(execution);
@@ -109,7 +109,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("invalid_proof of an index and headers that are none, with what was found", () => {
+  test("throws invalid_proof with the value for an invalid index or header", () => {
     const { record, proof } = vectors[0]!;
     const { execution } = proof;
     assert.ok(execution);
@@ -136,7 +136,7 @@ describe("spec/proof-vectors.json", () => {
     }
   });
 
-  test("invalid_proof of an execution beside another outcome, and of none beside its own", () => {
+  test("throws invalid_proof if the execution and the outcome do not match", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
       [executed, null, "found null where the outcome is executed"],
@@ -149,7 +149,7 @@ describe("spec/proof-vectors.json", () => {
       );
   });
 
-  test("invalid_proof of what it says of itself and does not prove, with both", () => {
+  test("throws invalid_proof with both values for a claim that it does not prove", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [
@@ -174,7 +174,7 @@ describe("spec/proof-vectors.json", () => {
   });
 
   for (const { record, trusted, proof } of vectors) {
-    test(`${proof.outcome}: proved with its blocks trusted, and with no other`, () => {
+    test(`${proof.outcome}: is proved only by its trusted blocks`, () => {
       const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);
       assert.deepEqual({ outcome, block }, { outcome: proof.outcome, block: proof.block });
       assert.equal(execution?.transactionHash, proof.execution?.transactionHash);

@@ -18,8 +18,8 @@ const amounts = (...values: bigint[]) =>
   );
 const bytes = (value: Hex) => encodeAbiParameters([{ type: "bytes" }], [value]);
 
-describe("decodeFactoryEvent, against viem's encoder", () => {
-  test("another event is undefined; a topic or data that is not the event's is refused", () => {
+describe("decodeFactoryEvent matches viem's encoder", () => {
+  test("returns undefined for another event, and throws for wrong topics or data", () => {
     assert.equal(decodeFactoryEvent({ topics: [`0x${"00".repeat(32)}`], data: "0x" }), undefined);
     assert.equal(decodeFactoryEvent({ topics: [], data: "0x" }), undefined);
     const executed = topicsOf("Executed", { vault, token });
@@ -45,7 +45,7 @@ describe("decodeFactoryEvent, against viem's encoder", () => {
     }
   });
 
-  test("each event with its addresses, amounts and reason", () => {
+  test("returns each event with its addresses, amounts, and reason", () => {
     const reason: Hex = `0x${"5a".repeat(37)}`;
     const cases = [
       [

@@ -1,5 +1,5 @@
-// The factory's events: their decoder, and the search for those of vaults. A node may be wrong or
-// lie, so a log with another layout, or one that was not requested, is an error.
+// Decodes the factory's events, and finds the events of vaults. A node may be wrong or lie, so a
+// log with another layout, or one that was not requested, is an error.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { topicOf } from "../abi/token.ts";

@@ -26,7 +26,7 @@ export const addressStates = [
 ] as const;
 /**
  * - `unfunded`, `partially_funded`, `funded`: open, with no balance, some, or enough to execute now
- * - `executed`: the calls were executed; permanent, whatever the vault received or returned since
+ * - `executed`: the calls were executed; permanent, regardless of later payments and recoveries
  * - `expired`: past `expirationTimestamp`, not executed, and not yet closed by a recovery
  * - `recovered`: closed by a recovery after it expired; the calls can never be executed
  */

@@ -1,5 +1,5 @@
-// What can be said without a chain. service/chain/status*.test.ts hold this reading to a real one,
-// to the service's own and to the contract, at every step of random histories.
+// Tests readings that need no chain. service/chain/status/*.test.ts compare this reading with a
+// real chain, with the service's reading, and with the contract, at every step of random histories.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -32,7 +32,7 @@ const record = makeRecord({
   chainId: 1,
 });
 
-/** A node whose HTTP answer is always this. */
+/** A node whose HTTP response is always the same. */
 async function withNode(code: number, body: string, use: (url: string) => Promise<void>) {
   const server = createServer((_, response) => response.writeHead(code).end(body));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -57,7 +57,7 @@ const answers: [string, number, string, string][] = [
   ["wrong_chain", 200, '{"result":"0x2"}', "expected a node of chain 1, found 2"],
 ];
 
-/** A node's answers of an address that holds nothing; the block is left to a test. */
+/** A node's responses for an empty address. The test sets the block. */
 const ofNothing: Record<string, () => unknown> = {
   eth_chainId: () => "0x1",
   eth_getCode: () => "0x",
@@ -67,7 +67,7 @@ const ofNothing: Record<string, () => unknown> = {
 
 describe("readStatus", () => {
   for (const [code, httpStatus, body, message] of answers) {
-    test(`${code} when the node answers HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
+    test(`throws ${code} if the node responds with HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
       withNode(httpStatus, body, (rpc) =>
         assert.rejects(readStatus(record, { rpc }), (error: status.StatusError) => {
           assert.deepEqual([error.name, error.code], ["StatusError", code]);
@@ -77,7 +77,7 @@ describe("readStatus", () => {
       ));
   }
 
-  test("reorganized where the chain changes under each of three readings", async () => {
+  test("throws reorganized if the chain changes during each of three reads", async () => {
     let blocks = 0;
     const block = () => {
       const hash = `0x${(++blocks).toString(16).padStart(64, "0")}`;
@@ -93,7 +93,7 @@ describe("readStatus", () => {
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
   });
 
-  test("token_unreadable where the token answers balanceOf with less than a word", async () => {
+  test("throws token_unreadable if balanceOf returns less than a word", async () => {
     const block = { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp: "0x1" };
     const answers: typeof ofNothing = {
       ...ofNothing,
@@ -106,7 +106,7 @@ describe("readStatus", () => {
     });
   });
 
-  test("rpc_unavailable when the node takes longer than it is given", async () => {
+  test("throws rpc_unavailable if the node exceeds the timeout", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -118,7 +118,7 @@ describe("readStatus", () => {
 });
 
 describe("httpRpc, if the node closes the connection", () => {
-  /** Closes the first connections without an answer, then answers `0x1`. */
+  /** Closes the first connections without a response, then returns `0x1`. */
   async function startClosing(closedMax: number) {
     let requests = 0;
     const server = createServer((request, response) => {
@@ -138,14 +138,14 @@ describe("httpRpc, if the node closes the connection", () => {
   }
 
   for (const method of ["eth_sendRawTransaction", "eth_sendTransaction"])
-    test(`never repeats ${method}, which may have been taken`, async () => {
+    test(`never repeats ${method}, which may have been accepted`, async () => {
       const node = await startClosing(1);
       await assert.rejects(node.rpc(method, ["0x"]));
       assert.equal(node.countRequests(), 1);
       node.stop();
     });
 
-  test("repeats a read once, and fails if that breaks off too", async () => {
+  test("repeats a read once, and throws if the second attempt breaks off", async () => {
     const [once, twice] = [await startClosing(1), await startClosing(2)];
     assert.equal(await once.rpc("eth_blockNumber", []), "0x1");
     assert.equal(once.countRequests(), 2);
@@ -157,7 +157,7 @@ describe("httpRpc, if the node closes the connection", () => {
 });
 
 describe("executable-address/status", () => {
-  test("looks for the events that the factory has", () => {
+  test("requests logs of the events that the factory has", () => {
     const abi = paymentFactoryAbi;
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Executed" })), executedTopic);
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Recovered" })), recoveredTopic);
@@ -202,7 +202,7 @@ describe("statusOf", () => {
 });
 
 describe("parseVaultEvents", () => {
-  test("rpc_inconsistent for what is no list", () => {
+  test("throws rpc_inconsistent if the response is not a list", () => {
     const search = { factory: record.factory, vaults: [record.address], from: 1, to: 2 };
     assert.throws(() => parseVaultEvents(null, search), {
       ...{ code: "rpc_inconsistent", message: "eth_getLogs: expected a list, found null" },
@@ -211,7 +211,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("evidence_unavailable with the range, where its calls do not cover it", async () => {
+  test("throws evidence_unavailable with the range if its calls do not cover it", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -239,7 +239,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("rpc_inconsistent for an execution with another token", () => {
+  test("throws rpc_inconsistent for an execution with another token", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -250,7 +250,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("rpc_inconsistent for an execution after another one, or after a recovery", () => {
+  test("throws rpc_inconsistent for an execution after another one or after a recovery", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { run } from "../cli/commands.ts";
 
-/** @returns the exit status, and what goes to stdout and to stderr */
+/** @returns the exit status, stdout, and stderr */
 export async function runCommand(
   args: string[],
   input = "",

@@ -1,10 +1,11 @@
-// Intents to records a second, beside viem doing the same: from what JSON.parse gave to checked and
-// checksummed fields, the terms and the address, both as hex. Beside each, how many times a second
-// its keccak could do the hashes of a record and nothing else: no library is faster than that.
-// "noble's keccak" is the library with the whole of noble's in place of its own sponge. Then terms
-// to intents, as a look-up decodes them, beside terms in which no address or function recurs, so
-// that what is remembered of others is of no use. Medians.
-// `npm run bench` builds it all first: nobody gets the package as types that Node strips.
+// Measures records per second from intents, compared with viem doing the same work: from the result
+// of JSON.parse to checked fields with checksums, the terms, and the address, both as hex. The
+// output also shows how often per second the library's keccak could do only the hashes of a record,
+// which is the upper bound for any library. "noble's keccak" is the library with all of noble's
+// keccak in place of its own sponge. A second benchmark decodes terms to intents, as a look-up
+// does, also for terms in which no address or function recurs, so that the caches do not help.
+// Results are medians. `npm run bench` builds the package first, because nobody receives it as
+// types that Node strips.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -58,9 +59,10 @@ const tuple = {
 } as const;
 
 /**
- * A user of viem would write it; the parameters are flat and of value types only. What viem takes
- * in several spellings is compared with the canonical one, or a record would not be its intent's
- * alone. viem refuses an address with a wrong checksum as it encodes it.
+ * Written as a user of viem would write it. The parameters are flat, and all are value types. viem
+ * accepts several spellings of some values, so each value is compared with its canonical spelling;
+ * otherwise two intents could share one record. viem refuses an address with a wrong checksum when
+ * it encodes the address.
  */
 function viemRecord(intent: Intent): unknown {
   const read = intent.calls.map((call) => {
@@ -136,8 +138,8 @@ const pool = [
 let made = 0;
 
 /**
- * Intents as a server has them: just read from JSON. Salt and recovery are new each time, so that
- * nobody has their checksums in memory; tokens and functions recur.
+ * Intents as a server receives them, just read from JSON. Salt and recovery are new each time, so
+ * their checksums are never cached. Tokens and functions recur.
  */
 function samples(calls: number): Intent[] {
   return Array.from({ length: batch }, () => {
@@ -156,8 +158,7 @@ function samples(calls: number): Intent[] {
 }
 
 /**
- * The same as {@link samples}, but each with addresses and functions of its own, which are as long
- * as those.
+ * The same as {@link samples}, but each with different addresses and functions of the same length.
  */
 function strangers(calls: number): Intent[] {
   return samples(calls).map((intent) => {
@@ -176,7 +177,7 @@ function strangers(calls: number): Intent[] {
 }
 
 type Run = (intent: Intent) => unknown;
-/** Makes a batch's pieces of work, of which the time is taken. */
+/** Splits a batch into pieces of work. Each piece is timed. */
 type Contender = (calls: number) => (() => unknown)[];
 
 const ofSamples =
@@ -192,7 +193,7 @@ const decoding =
       return () => decodeTerms(terms, { keccak: wasmKeccak });
     });
 
-/** Does the hashes that a record takes, of as many bytes, and nothing else. */
+/** Computes only the hashes of a record, with inputs of the same lengths. */
 function hashesAlone(keccak: Keccak): Run {
   const inputs = new Map<number, Uint8Array[]>();
   for (const calls of [1, 2, 5]) {
@@ -223,13 +224,16 @@ const contenders: Record<string, () => Contender> = {
   "decoding strangers'": () => decoding(strangers),
 };
 
-/** One contender in a process of its own, so that none lives with another's garbage and types. */
+/** Runs one contender in a separate process, so that garbage and types of others have no effect. */
 function contend(name: string): void {
   const contender = contenders[name]!();
   process.on("message", (calls: number) => process.send!(perSecond(contender, calls)));
 }
 
-/** By processor time, garbage collection included: what else the machine does does not count. */
+/**
+ * Measures processor time, including garbage collection, so other load on the machine does not
+ * count.
+ */
 function perSecond(contender: Contender, calls: number): number {
   let done = 0;
   let micros = 0;
@@ -247,8 +251,9 @@ function perSecond(contender: Contender, calls: number): number {
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 /**
- * Rounds by turns: whatever else the machine does then slows all alike. Several generations of
- * processes, as what V8 happens to inline differs from one to the next by a tenth of the time.
+ * Alternates between the programs, so other load on the machine slows all alike. Runs several
+ * generations of processes, because V8's inlining varies from process to process by a tenth of the
+ * time.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

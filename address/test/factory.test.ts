@@ -1,4 +1,4 @@
-// The library and the deployed contract give one address for an intent, on thousands of them.
+// Compares the addresses of the library and of the deployed contract for thousands of intents.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -18,7 +18,7 @@ const intentsCount = 2000;
 const batchSize = 100;
 const seed = 20260102;
 
-describe("PaymentFactory.addressOf, on a chain", () => {
+describe("PaymentFactory.addressOf, on a chain,", () => {
   let anvil: Anvil;
   before(async () => {
     anvil = await startAnvil();
@@ -29,7 +29,7 @@ describe("PaymentFactory.addressOf, on a chain", () => {
   });
   after(() => anvil.stop());
 
-  test("agrees with makeRecord by terms and by intent, for intents of every type", async () => {
+  test("matches makeRecord by terms and by intent, for intents of every type", async () => {
     const drawn = fc.sample(intents, { numRuns: intentsCount, seed });
     const records = drawn.map(({ intent }) => makeRecord(intent));
     for (let start = 0; start < records.length; start += batchSize) {

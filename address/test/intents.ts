@@ -1,5 +1,5 @@
-// Random intents, made beside what viem needs to encode the same: types, names and values are drawn
-// here, not by the library, so that the two can disagree.
+// Random intents, together with viem's input for the same intents. Types, names, and values are
+// drawn here and not by the library, so the two can disagree.
 
 import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";
@@ -35,7 +35,7 @@ const same = <T extends string>(values: fc.Arbitrary<T>): fc.Arbitrary<Both> =>
 const integer = (bits: number, signed: boolean): fc.Arbitrary<Both> => {
   const size = 1n << BigInt(signed ? bits - 1 : bits);
   const range = { min: signed ? -size : 0n, max: size - 1n };
-  // viem takes numbers up to 48 bits and bigints above.
+  // viem accepts numbers up to 48 bits and bigints above.
   return fc
     .oneof(fc.bigInt(range), fc.constantFrom(range.min, range.max, 0n, 1n))
     .map((value) => ({ text: String(value), plain: bits <= 48 ? Number(value) : value }));
@@ -68,7 +68,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.letrec<{ any: Drawn }>((tie) => ({
   ),
 })).any;
 
-/** A list of like values: one value, as often as the length says. */
+/** A list of equal values, repeated according to the length. */
 function list(element: Drawn): fc.Arbitrary<Drawn> {
   return fc.tuple(fc.integer({ min: 0, max: 3 }), fc.boolean()).map(([count, open]) => {
     const length = open ? count : count + 1;

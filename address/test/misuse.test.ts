@@ -1,5 +1,5 @@
-// What programs get wrong, above all with hex and bytes: a wrong address is never the answer. Where
-// bytes are wanted, hex is taken as well, everywhere; everything else is refused and named.
+// Tests common mistakes of programs, especially with hex and bytes: they never result in a wrong
+// address. Hex is accepted everywhere that bytes are. Everything else is refused by name.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,8 +8,8 @@ import * as library from "../index.ts";
 import { credentials } from "./answers.ts";
 import { sample } from "./samples.ts";
 
-// As JavaScript sees it: no type stands in the way.
-// biome-ignore lint/suspicious/noExplicitAny: what is called wrongly here is called by untyped code
+// Calls the library without types, as JavaScript does.
+// biome-ignore lint/suspicious/noExplicitAny: untyped code makes these wrong calls
 const lib = library as any;
 const record = library.makeRecord(sample);
 const terms = library.fromHex(record.terms);
@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("TypeError for a keccak that is none, and for hashing what is no bytes", () => {
+  test("throws TypeError for an invalid keccak, and for hashing values that are not bytes", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);
@@ -86,7 +86,7 @@ describe("misuse", () => {
 });
 
 describe("hex and bytes", () => {
-  test("are one, wherever bytes are wanted", () => {
+  test("accepts them everywhere that bytes are expected", () => {
     const upper = `0x${digits.toUpperCase()}`;
     for (const given of [terms, Buffer.from(terms), record.terms, upper]) {
       assert.equal(lib.formatAddress(lib.deriveAddress(given)), record.address);
@@ -96,7 +96,7 @@ describe("hex and bytes", () => {
     assert.equal(lib.formatAddress(record.address.toLowerCase()), record.address);
   });
 
-  test("bytes of another realm are bytes", () => {
+  test("accepts bytes of another realm", () => {
     const foreign = runInNewContext("new Uint8Array(bytes)", { bytes: [...terms] });
     assert.ok(!(foreign instanceof Uint8Array));
     assert.equal(lib.formatAddress(lib.deriveAddress(foreign)), record.address);

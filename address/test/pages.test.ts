@@ -1,4 +1,4 @@
-// What the pages show is what runs: README.md's example, and each word of spec/terms.md's.
+// Runs the examples of the pages: README.md's example, and each word of spec/terms.md's.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,7 @@ const readme = new URL("../README.md", import.meta.url);
 const terms = new URL("../../spec/terms.md", import.meta.url);
 const shownAddress = /(It prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
 
-/** Finds the places where the code names a code. */
+/** Finds the places where the source contains an error code. */
 const refusal =
   /(?:addFault\(\s*(?:context\.)?faults,\s*|stuck\(\s*cursor,\s*|code: |\? \[)"([a-z_]+)"/g;
 
@@ -20,7 +20,7 @@ const refusal =
 const block = (page: URL, language: string): string =>
   new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(readFileSync(page, "utf8"))![1]!;
 
-/** Gives what the page's JavaScript prints. */
+/** Returns the output of the page's JavaScript. */
 function printed(page: URL): string {
   const run = ["--input-type=module", "--eval", block(page, "js")];
   return execFileSync(process.execPath, run, {
@@ -45,19 +45,19 @@ if (process.env.UPDATE_VECTORS) {
   put(readme, (text) => text.replace(shownAddress, `$1 \`${printed(readme)}\``));
 } else {
   describe("README.md", () => {
-    test("its example prints the address it says", () => {
+    test("its example prints the documented address", () => {
       assert.equal(printed(readme), shownAddress.exec(readFileSync(readme, "utf8"))?.[2]);
     });
   });
 
   describe("spec/terms.md", () => {
     const text = readFileSync(terms, "utf8");
-    test("factory and PREFIX are the library's", () => {
+    test("factory and PREFIX match the library", () => {
       assert.ok(text.includes(`factory = ${deployment.factoryAddress}\n`));
       assert.ok(text.includes(`PREFIX  = ${deployment.initCodePrefix}\n`));
     });
 
-    test("every word of the example's terms stands where it says", () => {
+    test("every word of the example's terms is at the documented offset", () => {
       const words = [...text.matchAll(/^([0-9a-f]{3}) ([0-9a-f]{64}) .+$/gm)];
       const bytes = words.map(([, at, word], index) => {
         assert.equal(Number.parseInt(at!, 16), 32 * index);
@@ -66,7 +66,7 @@ if (process.env.UPDATE_VECTORS) {
       assert.equal(`0x${bytes.join("")}`, exampleRecord().terms);
     });
 
-    test("every code the library refuses with is in the table", () => {
+    test("the table contains every error code of the library", () => {
       const room = dirname(import.meta.dirname);
       const names = readdirSync(room, { recursive: true, encoding: "utf8" });
       const others = /^(dist|test|client|cli|status)\b|\.(bench|test)\.ts$/;
@@ -78,7 +78,7 @@ if (process.env.UPDATE_VECTORS) {
       for (const [, code] of codes) assert.ok(text.includes(`\`${code}\``), code);
     });
 
-    test("viem's terms and address, as shown, are the library's", () => {
+    test("viem's terms and address, as shown, match the library", () => {
       const shown: { terms: Hex; address: Hex } = JSON.parse(printed(terms));
       const { terms: wanted, address } = exampleRecord();
       assert.deepEqual(shown, { terms: wanted, address });

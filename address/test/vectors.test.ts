@@ -1,6 +1,6 @@
-// spec/vectors.json holds the library, the contracts and the service to the same answers.
-// `npm run vectors -w address` works terms and addresses out anew, which is right only when the
-// contracts' snapshot of the factory's address or of PREFIX has moved.
+// Tests the library, the contracts, and the service with the same vectors (spec/vectors.json). `npm
+// run vectors -w address` recomputes terms and addresses. Use it only if the factory's address or
+// PREFIX has changed in the contracts' snapshot.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ const vectors: Vectors = JSON.parse(readFileSync(file, "utf8"));
 if (process.env.UPDATE_VECTORS) update();
 
 describe("spec/vectors.json", () => {
-  test("has enough of each kind, each by a name of its own", () => {
+  test("contains enough vectors of each kind, each with a unique name", () => {
     assert.ok(vectors.refused.length >= 240);
     assert.ok(vectors.refusedTerms.length >= 60);
     assert.ok(vectors.refusedWhenNew.length >= 10);
@@ -60,7 +60,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const { path, code, ...valid } of vectors.refusedWhenNew)
-    test(`refuses when new, ${code}, and accepts for good: ${valid.name}`, () => {
+    test(`refuses as a new intent, ${code}: ${valid.name}, and accepts existing terms`, () => {
       assert.deepEqual(
         faultsOf(() => encodeNewIntent(valid.intent)),
         [{ path, code }],
@@ -69,7 +69,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const valid of vectors.accepted)
-    test(`accepts, both ways: ${valid.name}`, () => {
+    test(`accepts and decodes: ${valid.name}`, () => {
       assert.deepEqual(findCautions(valid.intent), []);
       expectValid(valid);
     });
@@ -94,7 +94,7 @@ function faultsOf(run: () => unknown): Fault[] {
   assert.fail("nothing was refused");
 }
 
-/** Where an intent or terms name the factory, they name the one of now. */
+/** If an intent or terms name the factory, they name the current one. */
 function update(): void {
   const named = <T extends { name: string }>(list: T[], name: string): T =>
     list.find((vector) => vector.name === name)!;

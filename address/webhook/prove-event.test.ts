@@ -1,5 +1,5 @@
-// Lies that are properly signed: events as the service writes them, changed in what they say, and
-// nodes of which one lies too. A fact is what the chain has, or there is none.
+// Tests signed lies: events of the service with changed content, and nodes. One node lies too. A
+// fact is something that the chain proves; otherwise there is no fact.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -116,7 +116,7 @@ describe("proveEvent", () => {
   ];
 
   for (const [name, type, wanted] of truths) {
-    test(`${type} of an address that is ${name} is a fact, its amounts proved`, async () => {
+    test(`returns a fact with proved amounts: ${type} of ${name}`, async () => {
       const record = records[name]!;
       const found = await proveEvent(await eventOf(record, type), record, options(2));
       for (const [key, value] of Object.entries(wanted))
@@ -132,9 +132,9 @@ describe("proveEvent", () => {
     });
   }
 
-  test("each type told of each address where it is not so: no fact", async () => {
+  test("returns no fact for each event type of each address that it does not match", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
-    // What is at an address now is all that reverted says, and money left over is surplus.
+    // reverted reports only the current balance, and remaining money is surplus.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {
@@ -158,7 +158,7 @@ describe("proveEvent", () => {
     assert.ok(lies >= 60, String(lies));
   });
 
-  test("a payment's amount, payer and block that are made up are not in the fact", async () => {
+  test("ignores a payment's invented amount, payer, and block", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const truth = await proveEvent(real, record, options(2));
@@ -179,7 +179,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("no fact of a payment in another block, token or transaction, or to come", async () => {
+  test("returns no fact for a payment in another block, token, or transaction", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -204,7 +204,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("a payment told without a log is a fact of what is held, or none", async () => {
+  test("returns a fact of the balance, or none, for a payment without a log", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const told = async (of: AddressRecord, change: object) => {
@@ -218,7 +218,7 @@ describe("proveEvent", () => {
     assert.equal((await told(unpaid, { token: world.token })).fact, "outdated");
   });
 
-  test("a fact names the token: a payment in another is told as that token's word", async () => {
+  test("a fact names the token; for another token it is only a claim", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await pay(record, 7n, other);
@@ -226,7 +226,7 @@ describe("proveEvent", () => {
     assert.equal("token" in fact && fact.token, other);
   });
 
-  test("notYet for a payment above the depth asked for", async () => {
+  test("returns notYet for a payment above the requested depth", async () => {
     const record = await world.newRecord();
     await pay(record, 7n);
     const event = await eventOf(record, "address.payment");
@@ -235,7 +235,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, record, options(3)), "payment");
   });
 
-  test("WebhookError for an unpaid order that is told as executed, whatever it shows", async () => {
+  test("throws WebhookError for an unpaid order that is reported as executed", async () => {
     const real = await eventOf(records.executed!, "address.executed");
     const lie = structuredClone(real);
     lie.data.address = records.unpaid!.address;
@@ -250,7 +250,7 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
-  test("TypeError for an unknown option, also of an event of a later type", async () => {
+  test("throws TypeError for an unknown option, also for an event of a later type", async () => {
     const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
     const wrong = { ...options(), quorm: 2 };
     await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
@@ -260,7 +260,7 @@ describe("proveEvent", () => {
     });
   });
 
-  test("unknown for a type that this version does not know, whatever its data", async () => {
+  test("returns unknown for a type that this version does not know", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const { address } = record;
@@ -274,7 +274,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("no type but its own gives a fact of an executed or a recovered address", async () => {
+  test("returns a fact of an executed or recovered address only for its own type", async () => {
     for (const name of ["executed", "returned", "surplus", "closed"] as const) {
       const record = records[name]!;
       const reverted = await eventOf(record, "address.reverted");
@@ -282,13 +282,13 @@ describe("proveEvent", () => {
     }
   });
 
-  test("reverted where the chain shows another state is no fact", async () => {
+  test("returns no fact for reverted if the chain shows another state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");
   });
 
-  test("amounts, hashes and blocks that the event makes up are not in the fact", async () => {
+  test("ignores amounts, hashes, and blocks that the event invents", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const truth = await proveEvent(real, record, options());
@@ -311,7 +311,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("WebhookError for what is no event, or of another chain", async () => {
+  test("throws WebhookError for malformed events and events of another chain", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
@@ -327,7 +327,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("WebhookError for an address of which look-up has no record, or another's", async () => {
+  test("throws WebhookError if look-up has no record, or one of another address", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -340,7 +340,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("ProofError unproved: a node tells of a block that others lack, or of none", async () => {
+  test("throws ProofError unproved for a block that other nodes lack, or for none", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
@@ -368,7 +368,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("an error for the record of another factory, and of another intent", async () => {
+  test("throws for the record of another factory and of another intent", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -379,7 +379,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("notYet above the depth asked for, and where the nodes are behind the event", async () => {
+  test("returns notYet above the requested depth, and if nodes are behind the event", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -393,7 +393,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("outdated what a reorganisation took back, reverted then a fact", async () => {
+  test("returns outdated after a reorganization, then a fact for reverted", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);
@@ -405,11 +405,11 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
   });
 
-  test("an old event of what has passed is outdated", async () => {
+  test("returns outdated for an old event whose state has changed", async () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("one node of three that lies, is behind or silent changes nothing", async () => {
+  test("one node of three that lies, is behind, or is silent changes nothing", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,
@@ -445,7 +445,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("ProofError where too few nodes agree, TypeError for wrong options", async () => {
+  test("throws ProofError if too few nodes agree, and TypeError for wrong options", async () => {
     const record = records.executed!;
     const event = await eventOf(record, "address.executed");
     const silent: Rpc = async () => Promise.reject(new Error("silent"));

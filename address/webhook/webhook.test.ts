@@ -7,7 +7,7 @@ const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const nowSeconds = 1_800_000_000;
 const options: WebhookOptions = { secret, now: nowSeconds * 1000 };
 
-/** The headers of a delivery of `body`, signed rightly whatever they say. */
+/** Returns the headers of a delivery of `body`, with a valid signature for any content. */
 function headersOf(body: string, id = "evt_1", timestamp: number | string = nowSeconds) {
   const hmac = createHmac("sha256", Buffer.alloc(32, 7)).update(`${id}.${timestamp}.${body}`);
   return {
@@ -59,7 +59,7 @@ describe("verifyWebhook", () => {
       assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
   }
 
-  test("TypeError: without a secret or a key, with both, with what is none", async () => {
+  test("throws TypeError without a secret or key, with both, and with an invalid one", async () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],
@@ -76,7 +76,7 @@ describe("verifyWebhook", () => {
     }
   });
 
-  test("the event, up to 300 s before and after it was signed", async () => {
+  test("returns the event up to 300 s before and after it was signed", async () => {
     for (const seconds of [-300, 0, 300]) {
       const headers = headersOf(body, "evt_1", nowSeconds + seconds);
       assert.deepEqual(await verifyWebhook(body, headers, options), { id: "evt_1" });

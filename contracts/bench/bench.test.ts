@@ -1,4 +1,5 @@
-// What executions cost is part of what we promise: a change shows here, and in the commit.
+// The gas cost of executions is part of our promise, so every change appears here and in the
+// commit.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -6,12 +7,12 @@ import committed from "../snapshots/gas.json" with { type: "json" };
 import { measure } from "./scenarios.ts";
 
 describe("gas", () => {
-  test("is what the snapshot says, to the unit", async () => {
+  test("matches the snapshot exactly", async () => {
     const { figures } = await measure();
     assert.deepEqual(figures, committed, "npm run bench -w contracts -- --write, if meant");
   });
 
-  test("of a proxied token stays within 97,000, 112,400 and 150,000", () => {
+  test("of a proxied token stays within 97,000, 112,400, and 150,000", () => {
     assert.ok(committed["one call"].proxied <= 97_000);
     assert.ok(committed["approve+pay"].proxied <= 112_400);
     assert.ok(committed["five calls"].proxied <= 150_000);

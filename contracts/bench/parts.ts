@@ -1,4 +1,4 @@
-// Where the gas of one execution goes, by a trace of its transaction.
+// Splits the gas of one execution into its parts, using a trace of its transaction.
 
 import { type Hex, hexToBytes } from "viem";
 import type { Chain } from "../testing/local-chain.ts";
@@ -6,7 +6,7 @@ import type { Chain } from "../testing/local-chain.ts";
 type Step = { op: string; depth: number; gas: number; gasCost: number };
 type Frame = "factory" | "init code" | "vault" | "token";
 
-/** Gas by part; their sum is what the receipt says. The chain has to trace steps. */
+/** Gas by part. The sum equals the receipt's gas. The chain must support traces of steps. */
 export async function partsOf(chain: Chain, hash: Hex): Promise<Record<string, number>> {
   const { input } = await chain.client.getTransaction({ hash });
   const { gasUsed } = await chain.client.getTransactionReceipt({ hash });

@@ -13,7 +13,7 @@ const count = Number(factorySalt);
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
 describe("the salt of the factory", () => {
-  test("is not looked for from what is no count", () => {
+  test("is not searched for if an argument is not a count", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
@@ -22,20 +22,20 @@ describe("the salt of the factory", () => {
     }
   });
 
-  test("gives it an address that begins with four zero bytes", () => {
+  test("gives the factory an address that begins with four zero bytes", () => {
     assert.match(factoryAddress, /^0x00000000/);
     assert.equal(create2Address(factoryCreationCode, factorySalt), factoryAddress);
     assert.equal(saltOf(count), factorySalt);
   });
 
-  test("is what a search finds that comes by, and no other near it is", async () => {
+  test("is found by a search that includes it, and no other salt near it is", async () => {
     const search = await newSearch(factoryCreationCode);
     assert.equal(search(count - 20_000, count + 20_000), count);
     assert.equal(search(count - 20_000, count), undefined);
     assert.equal(search(count + 1, count + 20_000), undefined);
   });
 
-  test("is what the program prints, started shortly before it", {
+  test("is printed by the program if it starts shortly before the salt", {
     skip: isLong ? false : "it compiles the contracts first: npm run test:long",
   }, () => {
     const args = [program, "--from", String(count - 1_000)];

@@ -16,7 +16,7 @@ const reportEveryMs = 10_000;
 if (isMainThread) await mine();
 else await work(workerData as Hex);
 
-/** A message is where to begin; the answer, what was found in the chunk from there on. */
+/** A message contains the start of a chunk. The response contains the salts found in it. */
 async function work(creationCode: Hex): Promise<void> {
   const search = await newSearch(creationCode);
   parentPort!.on("message", (from: number) => parentPort!.postMessage(search(from, from + chunk)));

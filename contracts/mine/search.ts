@@ -9,7 +9,7 @@ import { deterministicDeployer } from "../deployer.ts";
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
- * @returns the lowest count from `from` on, and below `to`, whose salt gives such an address
+ * @returns the lowest count from `from` and below `to` whose salt gives such an address
  * @param to at most 2^53
  */
 export async function newSearch(

@@ -1,5 +1,5 @@
-// The small contracts beside the factory on a real chain, as `admin chain bring` brings them: what
-// each costs an intent, and the proof of an outcome with every byte of it changed.
+// Tests the small contracts beside the factory on a real chain, as `admin chain bring` deploys
+// them: the cost of each for an intent, and the proof of an outcome with each of its bytes changed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -104,8 +104,8 @@ await mint(recovery, 1n);
 const executedVault = (await execute([transfer])).vault;
 const closedVault = await closed();
 
-describe("what a call beside the factory adds to an execution", () => {
-  test("is what the snapshot says, to the unit", async () => {
+describe("the gas that a call beside the factory adds to an execution", () => {
+  test("matches the snapshot exactly", async () => {
     const more = async (extra: CallTerms[]) => (await execute([...extra, transfer])).gas - plain;
     const plain = (await execute([transfer])).gas;
     await mint(merchant, 1n);
@@ -137,7 +137,7 @@ describe("what a call beside the factory adds to an execution", () => {
 });
 
 describe("Outcome.outcomeOf", () => {
-  test("of a cold vault takes what the snapshot says, at most 2,700 gas", async () => {
+  test("uses the gas of the snapshot for a cold vault, at most 2,700", async () => {
     const meter = await deployMeter();
     const cost = async (vault: Address, fate: number) => {
       const [found, gas] = await client.readContract({ ...meter, args: [vault] });
@@ -155,7 +155,7 @@ describe("Outcome.outcomeOf", () => {
   });
 });
 
-/** A contract that calls the library, compiled as what is deployed. */
+/** A contract that calls the library, compiled with the settings of the deployed contracts. */
 async function deployMeter() {
   const abi = parseAbi(["function outcomeOf(address) view returns (uint8, uint256)"]);
   const source = "test/periphery/OutcomeMeter.sol";
@@ -207,7 +207,7 @@ describe("OutcomeProof", () => {
   let blockNumber: bigint;
   let evidence: Evidence;
   before(async () => {
-    // So many accounts that proofs are several nodes long.
+    // Enough accounts for proofs that are several nodes long.
     await Promise.all(
       Array.from({ length: 600 }, (_, i) => {
         const address = slice(keccak256(numberToHex(i)), 12);
@@ -217,14 +217,14 @@ describe("OutcomeProof", () => {
     coin = await paid([transfer]);
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
-    // The number comes from the block itself: `getBlockNumber` answers from a cache, the number may
-    // be the one before, and anvil's proofs of that block hold the balances set after it.
+    // The number comes from the block itself: `getBlockNumber` returns a cached number, which may
+    // be the previous one, and anvil's proofs of that block contain the balances set after it.
     blockNumber = (await client.getBlock()).number;
     evidence = await evidenceOf(executedVault, blockNumber);
     await client.mine({ blocks: 3 });
   });
 
-  test("refuses a header, or a proof, in which one byte is changed", async () => {
+  test("refuses a header or a proof with one changed byte", async () => {
     assert.equal((await prove(evidence)).fate, fate.executed, "the control");
     const changed = (bytes: Hex) =>
       Array.from({ length: size(bytes) }, (_, at) => flip(bytes, at, 1 << (at % 8)));
@@ -243,7 +243,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("refuses nodes that are left out, doubled, swapped, cut or lengthened", async () => {
+  test("refuses nodes that are omitted, doubled, swapped, cut, or lengthened", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -257,13 +257,13 @@ describe("OutcomeProof", () => {
     for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }), noProof);
   });
 
-  test("refuses another vault, another hash, and an account that is not there", async () => {
+  test("refuses another vault, another hash, and an account that does not exist", async () => {
     await assert.rejects(prove({ ...evidence, vault: closedVault }), noProof);
     await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
     await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
   });
 
-  test("MalformedHeader and MalformedAccount where too few fields are proved", async () => {
+  test("throws MalformedHeader and MalformedAccount if too few fields are proved", async () => {
     const list = toRlp(["0x01", "0x02", "0x03"]);
     const short = { ...evidence, header: list, hash: keccak256(list) };
     await assert.rejects(prove(short), /MalformedHeader/);
@@ -275,7 +275,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("proves executed and closed; never, where money alone made an account", async () => {
+  test("proves executed and closed, and never if only money created the account", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -284,7 +284,7 @@ describe("OutcomeProof", () => {
     assert.equal((await of(coin.vault)).fate, fate.never);
   });
 
-  test("finds what the TypeScript proof finds, for 240 accounts and 60 absent ones", async () => {
+  test("agrees with the TypeScript proof for 240 accounts and 60 absent ones", async () => {
     const codes = await Promise.all(
       [executedVault, closedVault].map((address) => client.getCode({ address })),
     );
@@ -319,26 +319,26 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("BlockHashUnknown of a block to come, and of one that no oracle knows", async () => {
+  test("throws BlockHashUnknown for a future block and one that no oracle knows", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
 
-  test("proves by the chain's own hashes, also older than 256 blocks (EIP-2935)", async () => {
+  test("proves with the chain's own hashes, also beyond 256 blocks (EIP-2935)", async () => {
     assert.equal((await here(evidence)).fate, fate.executed);
     await client.mine({ blocks: 300 });
     assert.equal((await here(evidence)).fate, fate.executed);
   });
 
-  test("proves by an oracle's hash, which may be of another chain", async () => {
+  test("proves with an oracle's hash, which may be of another chain", async () => {
     await assert.rejects(by(await oracleOf(keccak256("0x01")), evidence), /WrongHeader/);
     const proven = await by(await oracleOf(evidence.hash), evidence);
     assert.equal(proven.fate, fate.executed);
   });
 
-  test("takes the gas that the snapshot says", async () => {
+  test("uses the gas of the snapshot", async () => {
     const { vault, header, proof, hash } = evidence;
     const data = encodeFunctionData({
       ...outcomeProof,
@@ -353,7 +353,7 @@ describe("OutcomeProof", () => {
   });
 });
 
-/** A contract that answers every call with `hash`. */
+/** A contract that returns `hash` for every call. */
 const oracleOf = (hash: Hex) =>
   chain.deploy([], concat(["0x60278060095f395ff3", "0x7f", hash, "0x5f5260205ff3"]));
 const here = ({ vault, header, proof }: Evidence) =>

@@ -127,7 +127,7 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev Bytes behind the calldata, as wallets add for attribution, belong to the address.
+    /// @dev Bytes after the calldata, as wallets add for attribution, belong to the address.
     function test_bytesBehindTheCalldata_areAnotherUnfundedAddress(bytes calldata suffix) public {
         vm.assume(suffix.length != 0);
         Intent memory intent = plainIntent();
@@ -138,7 +138,7 @@ contract AddressOfTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    /// @dev The same values, with the intent moved behind a word that nobody reads.
+    /// @dev The same values, with the intent moved after a word that is never read.
     function test_theIntentMovedInTheCalldata_isAnotherUnfundedAddress(bytes32 gap) public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

@@ -8,7 +8,8 @@ import {Vm, vm} from "./Vm.sol";
 import {Shop} from "./targets/Shop.sol";
 
 contract BatchTest is Fixture {
-    /// @dev A failing item between two good ones: its event tells why, and they are paid.
+    /// @dev A failing item between two good ones: its event contains the reason, and the others are
+    /// paid.
     function between(bytes memory bad, bytes memory reason) private {
         Intent memory first = plainIntent();
         Intent memory last = plainIntent();
@@ -150,7 +151,7 @@ contract BatchTest is Fixture {
         holds(vault, 2 * AMOUNT, AMOUNT);
     }
 
-    /// @dev An intent whose calls execute another, which is an item of its own as well.
+    /// @dev An intent whose calls execute another intent, which is also a separate item.
     function test_anExecutionDoneBefore_isDone_afterExpiryToo() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -251,7 +252,7 @@ contract BatchTest is Fixture {
         }
     }
 
-    /// @dev What a target makes of a batch of its own is told of the target.
+    /// @dev Errors of a batch that a target starts are attributed to the target.
     function test_aBatchWithinAnItem_tellsOfItsOwnCaller() public {
         Batcher batcher = new Batcher(factory);
         Intent memory intent = intentOf(plainCall(address(batcher), "spoil()", ""));
@@ -271,7 +272,7 @@ contract BatchTest is Fixture {
         return plainCall(address(factory), signature, abi.encode(intent));
     }
 
-    /// @dev How many logs of the factory there were: all of them are of this event.
+    /// @dev Counts the factory's logs. Every log must be this event.
     function count(bytes32 topic) private returns (uint256 found) {
         Vm.Log[] memory logs = vm.getRecordedLogs();
         for (uint256 i = 0; i < logs.length; ++i) {

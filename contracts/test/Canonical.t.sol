@@ -6,19 +6,21 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Money at an address whose terms are less than an intent's seven words. What the terms do
-/// not say would be whatever the caller puts behind them: a recovery of his own.
+/// @dev Money at an address whose terms are shorter than an intent's seven words. The caller could
+/// append the missing words, such as their own recovery.
 contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
 
-    /// @dev Where the arguments of recover and of rescue begin to be read: behind their heads.
+    /// @dev The place from which the arguments of recover and of rescue are read: after their
+    /// heads.
     uint256 private constant RECOVER_START = 4 + 2 * 32;
     uint256 private constant RESCUE_START = 4 + 4 * 32;
 
     function test_NotCanonical_forTermsOfNothing_whoeverRecovers() public {
         address vault = fundedCut("");
-        // The intent is read from where the tokens are: one token, and then what the thief likes.
+        // The intent is read from the place of the tokens: one token, and then words that the thief
+        // chooses.
         bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
         bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
         refused(data, RECOVER_START, RECOVER_START);
@@ -90,7 +92,7 @@ contract CanonicalTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    /// @dev An expiry of more than 64 bits is no expiry: neither executes nor recovers.
+    /// @dev An expiry of more than 64 bits is invalid: the intent neither executes nor recovers.
     function test_anExpiryBeyond64Bits_isRefused() public {
         Intent memory intent = plainIntent();
         bytes memory terms = abi.encode(intent);

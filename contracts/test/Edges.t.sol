@@ -100,8 +100,9 @@ contract EdgesTest is Fixture {
         equal(RECOVERY.balance, 40, "coin");
     }
 
-    /// @dev The calldata is that of an expired intent, whose arguments carry an open one. The
-    /// offset leads to that one. What is checked would be one intent, and what is created another.
+    /// @dev The calldata is the calldata of an expired intent, and its arguments contain an open
+    /// one. The offset points to the open one, so a faulty factory would check one
+    /// intent and create another.
     function test_anOffsetIntoTheArguments_closesNothing() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
@@ -152,7 +153,8 @@ contract EdgesTest is Fixture {
         factory.recover(intent, list(address(long)));
     }
 
-    /// @dev Only transfer, transferFrom and approve are held to true, and only their own selectors.
+    /// @dev Only transfer, transferFrom, and approve must return true, and only with their own
+    /// selectors.
     function test_falseFromTheirNeighbours_isTheirBusiness() public {
         string[8] memory signatures = [
             "increaseAllowance(address,uint256)",
@@ -183,7 +185,7 @@ contract EdgesTest is Fixture {
         equal(depositary.deposits(), 1, "a deposit of nothing");
     }
 
-    /// @dev Assumption 4: Compound v2's mint answers 13 where it did nothing.
+    /// @dev Assumption 4: Compound v2's mint returns 13 if it did nothing.
     function test_aFailureToldByANumber_countsAsRun() public {
         Intent memory intent =
             intentOf(plainCall(_answering(abi.encode(13)), "mint(uint256)", abi.encode(1)));
@@ -275,7 +277,7 @@ contract EdgesTest is Fixture {
         equal(dear.held(vault), 0, "recovered");
     }
 
-    /// @dev A 64th of the gas, which such a token leaves where it gets all, moves no other token.
+    /// @dev A 64th of the gas, which remains if such a token uses everything, moves no other token.
     function test_tokensThatBurnAllTheyGet_leaveTheNextItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {
@@ -296,7 +298,7 @@ contract EdgesTest is Fixture {
     }
 }
 
-/// @dev Answers every call so, and keeps the hash of what it was asked.
+/// @dev Returns the same bytes for every call, and stores the hash of the calldata.
 contract Answering {
     bytes32 public seen;
     bytes private answer;
@@ -322,7 +324,7 @@ contract Burner {
     }
 }
 
-/// @dev Answers two words where one is asked for, and burns `gas_` before it tells a balance.
+/// @dev Returns two words instead of one, and burns `gas_` before it returns a balance.
 contract LongToken is PlainToken {
     uint256 private immutable GAS;
 
@@ -355,7 +357,7 @@ contract LongToken is PlainToken {
     }
 }
 
-/// @dev Takes whatever it does not know for a deposit.
+/// @dev Treats any unknown call as a deposit.
 contract Depositary {
     uint256 public deposits;
 

@@ -9,7 +9,7 @@ import {Shop} from "./targets/Shop.sol";
 import {HalfToken, LyingToken} from "./tokens/OddTokens.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @notice Pays whoever calls it.
+/// @notice Pays any caller.
 contract Giver {
     function give(PlainToken token, uint256 amount) external {
         token.mint(msg.sender, amount);
@@ -59,7 +59,7 @@ contract ExecuteTest is Fixture {
         }
     }
 
-    /// @dev Nor the other way round: on a chain whose id needs more than 32 bits.
+    /// @dev The reverse is not possible either, on a chain whose ID needs more than 32 bits.
     function test_WrongChain_whereOnlyTheLow32BitsOfThisChainsAreTheIntents() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -168,7 +168,7 @@ contract ExecuteTest is Fixture {
         factory.execute{gas: 1_000_000}(intent);
     }
 
-    /// @dev It has no code, and answers: sha256 of the calldata.
+    /// @dev It has no code, but returns data: sha256 of the calldata.
     function test_aPrecompileThatAnswers_isNotNoCode() public {
         Intent memory intent =
             intentOf(list(transferCall(MERCHANT, 1), plainCall(address(2), "f()", "")));
@@ -377,7 +377,7 @@ contract ExecuteTest is Fixture {
         equal(token.balanceOf(MERCHANT), AMOUNT, "paid");
     }
 
-    /// @dev Assumption 1: a spender keeps what allowance the calls leave.
+    /// @dev Assumption 1: a spender keeps any allowance that the calls leave.
     function test_leftoverApproval_lateFundsAreTheSpendersUntilRecovered() public {
         Intent memory intent = intentOf(approveCall(address(token), STRANGER, type(uint256).max));
         address vault = funded(intent, AMOUNT);

@@ -7,8 +7,8 @@ import {PlainToken} from "./tokens/PlainToken.sol";
 import {Shop} from "./targets/Shop.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev The factory as it is deployed: its committed code, by the deterministic deployer, so that
-/// the tests are of the very bytes that hold money. Beside it a token, a shop and an intent to pay.
+/// @dev The factory as it is deployed: its committed code, by the deterministic deployer, so the
+/// tests run the same bytes that hold money. Also a token, a shop, and an intent to pay.
 abstract contract Fixture is Deployed {
     IPaymentFactory internal factory;
     PlainToken internal token;
@@ -44,7 +44,7 @@ abstract contract Fixture is Deployed {
         return IPaymentFactory(found);
     }
 
-    /// @dev An intent of these calls, with a salt of its own.
+    /// @dev An intent of these calls, with a unique salt.
     function intentOf(Call[] memory calls) internal returns (Intent memory intent) {
         intent = Intent({
             token: address(token),

@@ -7,7 +7,7 @@ import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
 import {LyingToken, SlowToken} from "./tokens/OddTokens.sol";
 
-/// @dev What a caller can do with the gas, and a target with what it is given.
+/// @dev What a caller can do with the gas limit, and a target with the gas that it receives.
 contract GasTest is Fixture {
     function test_lowGas_isAllOrNothing_atEveryStep() public {
         Call[] memory calls = list(
@@ -68,7 +68,8 @@ contract GasTest is Fixture {
         }
     }
 
-    /// @dev Whoever executes chooses the gas: never so that a balance is told that nobody saw.
+    /// @dev The executor chooses the gas limit. No limit makes the factory report an unread
+    /// balance.
     function test_lowGas_atTheSecondLook_neverReadsAsABalance() public {
         SlowToken slow = new SlowToken();
         token = slow;
@@ -124,7 +125,8 @@ contract GasTest is Fixture {
         return log.data;
     }
 
-    /// @dev All but a 64th in each of three frames, and what was spent before: no more is kept.
+    /// @dev All but a 64th in each of three frames, and the gas used before; the factory keeps no
+    /// more.
     function test_aCall_isGivenAllTheGasThereIs() public {
         GasMeter meter = new GasMeter();
         Intent memory intent = intentOf(plainCall(address(meter), "look()", ""));

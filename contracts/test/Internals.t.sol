@@ -12,7 +12,7 @@ interface Internals {
     function sweepToken(address vault, address token, address recovery) external;
 }
 
-/// @dev What the factory and its vaults say to each other is closed to everybody else.
+/// @dev Calls between the factory and its vaults are closed to everybody else.
 contract InternalsTest is Fixture {
     function test_NotVault_forTheFactoryCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));

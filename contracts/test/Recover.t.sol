@@ -39,12 +39,12 @@ contract RecoverTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
-        // Offsets 128 and 64; the tokens, one of them; then the intent, without its own offset.
+        // Offsets 128 and 64; the array of one token; then the intent, without its own offset.
         bytes memory data = bytes.concat(
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))
         );
-        // Compared by hand: Foundry takes running out of gas for any revert it expects.
+        // Compared by hand, because Foundry accepts running out of gas as any expected revert.
         (bool ok, bytes memory reason) = address(factory).call(data);
         bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (132, 68));
         check(!ok && keccak256(reason) == keccak256(wanted), "refused");
@@ -258,7 +258,7 @@ contract RecoverTest is Fixture {
 
     address private closedVault;
 
-    /// @dev How many {Closed} were told since the last look, and of which vault.
+    /// @dev Counts the {Closed} events since the last call, and stores the vault of the last one.
     function closed() private returns (uint256 found) {
         closedVault = address(0);
         Vm.Log[] memory logs = vm.getRecordedLogs();
@@ -305,7 +305,7 @@ contract RecoverTest is Fixture {
             (bool ok, bytes memory answer) = vault.call(data);
             check(ok && answer.length == 0, "nothing for strangers");
             vm.deal(address(this), 3);
-            // As much gas as Solidity's transfer() gives.
+            // The gas of Solidity's transfer().
             (ok,) = vault.call{value: 3, gas: 0}("");
             check(ok, "takes coin within the stipend of 2,300 gas");
             token.mint(vault, 5);
@@ -376,7 +376,8 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    /// @dev What a recovery answers to coin says nothing: only a token's transfer has an answer.
+    /// @dev The return data of a recovery that receives coin is ignored: only a token's transfer
+    /// has a result.
     function test_nativeCoin_isRecovered_whateverRecoveryAnswers() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(new FalseTaker());
@@ -405,7 +406,7 @@ contract RecoverTest is Fixture {
         vm.deal(vault, 1 ether);
         factory.execute(intent);
         vm.deal(address(this), 2 ether);
-        // As much gas as Solidity's transfer() gives.
+        // The gas of Solidity's transfer().
         (bool ok,) = vault.call{value: 2 ether, gas: 0}("");
         check(ok, "a vault that is over takes coin within the stipend of 2,300 gas");
         vm.expectEmit(true, true, true, true, address(factory));
@@ -466,7 +467,7 @@ contract IdleToken is PlainToken {
     }
 }
 
-/// @dev Says less each time that it is asked with less gas.
+/// @dev Returns a lower balance each time that it is called with less gas.
 contract FadingToken {
     function balanceOf(address) external view returns (uint256) {
         return gasleft();

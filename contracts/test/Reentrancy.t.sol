@@ -90,7 +90,7 @@ contract ReentrancyTest is Fixture {
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
         factory.execute(intent);
-        // A batch answers, of an item that failed.
+        // A batch returns the error of a failed item.
         equal(attacker.succeeded(), BATCH, "succeeded");
         equal(attacker.count(), 4, "attempts");
         holds(vault, AMOUNT, AMOUNT);
@@ -110,7 +110,7 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    /// @dev Asking for an address that is being created burns what gas it is given, the target's.
+    /// @dev Requesting an address that is being created burns only the gas of the target.
     function test_CreationFailed_burnsWhatTheTargetGives() public {
         Intent memory intent = attackIntent(address(attacker));
         funded(intent, AMOUNT);
@@ -162,17 +162,18 @@ contract ReentrancyTest is Fixture {
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");
         holds(vault, AMOUNT - recovered, 0);
-        // Foundry records the events of what was undone, too.
+        // Foundry also records the events of reverted calls.
         if (whenMoved) equal(recoveredInEvents(vault), recovered, "the events' sum");
         check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
     }
 
-    /// @dev The hook recovers, and the transfer in whose middle it did answers false.
+    /// @dev The hook recovers during a transfer that then returns false.
     function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersFalse_isToldOnce() public {
         equal(toldByAHookThatRecovers(new ForgivingHookToken()), AMOUNT, "the events' sum");
     }
 
-    /// @dev As the interface says: where that transfer answers true, one movement is told twice.
+    /// @dev The interface documents that if the transfer returns true, one movement is reported
+    /// twice.
     function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersTrue_isToldTwice() public {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }

@@ -22,7 +22,7 @@ contract StarvedTest is Fixture {
 
     function test_TooLittleGas_at360Limits_forNoTargetIsTheInnerWorkSwallowed() public {
         uint256[8] memory items = [uint256(1), 2, 5, 10, 20, 40, 70, 100];
-        // 360 limits; fewer where every mutant is tried.
+        // 360 limits; fewer if every mutant is tested.
         uint256 stride = vm.envOr("LADDER_STRIDE", 5_000);
         for (uint256 gas = 200_000; gas < 2_000_000; gas += stride) {
             uint256 step = gas / stride;
@@ -36,7 +36,7 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev As deep as the fraction says: 1 - (63/64)^18 is less than a quarter.
+    /// @dev The depth follows from the fraction: 1 - (63/64)^18 is less than a quarter.
     function test_TooLittleGas_coversWorkThat17FramesLieAbove() public {
         uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
         for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {
@@ -48,7 +48,7 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev Not covered, and said so in the interface.
+    /// @dev Not covered, as the interface documents.
     function test_workFarBelow_orGivenAShareOfTheGas_canStillBeStarved() public {
         for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
             _try(gas, _top(60, 20), 20);
@@ -99,7 +99,7 @@ contract StarvedTest is Fixture {
         equal(tolerant.done(), 40, "done with more");
     }
 
-    /// @dev A third more for the fraction, and two frames above the call that keep a 64th each.
+    /// @dev A third more for the fraction, and two frames above the call that each keep a 64th.
     function test_twoFifthsMoreThanTheCallsUse_areEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();

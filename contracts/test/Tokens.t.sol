@@ -130,7 +130,7 @@ contract TokensTest is Fixture {
         factory.recover(intent, list(address(token)));
     }
 
-    /// @dev Assumption 6: a token that keeps a part leaves less than was sent.
+    /// @dev Assumption 6: a token that keeps a part delivers less than the sent amount.
     function test_feeOnTransfer_belowTheAmount_isUnderfundedUntilToppedUp() public {
         FeeToken fee = new FeeToken();
         token = fee;

@@ -5,7 +5,7 @@ import {Intent} from "../src/IPaymentFactory.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev spec/vectors.json holds the library and this contract to the same answers.
+/// @dev Tests this contract with the library's vectors, spec/vectors.json.
 contract VectorsTest is Fixture {
     function test_everyAcceptedVector_decodesReencodesAndDerives() public {
         string memory json = vm.readFile("../spec/vectors.json");

@@ -16,10 +16,11 @@ export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Makes an account with its client ID and no API key: a key is made when somebody is there to whom
- * it is shown, once. Repeating it with the same id changes nothing.
- * @param accountId for a sign-up, whose user has it already
- * @returns undefined when another account has this email
+ * Creates an account with its client ID and no API key, because a key is shown only once, to a
+ * person who is present. The call is idempotent for the same id.
+ *
+ * @param accountId for a sign-up, whose user already has it
+ * @returns undefined if another account has this email
  */
 export async function createAccount(
   db: Kysely<Tables>,

@@ -1,4 +1,5 @@
-// What accounts keep, on both databases: origins, usage, the audit log, and operators' commands.
+// Tests the data of accounts on both databases: origins, usage, the audit log, and operators'
+// commands.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -50,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
     const newAccount = async () => (await createAccount(store.db, newEmail(), actor))!.accountId;
 
     describe("an account", () => {
-      test("undefined where another has the email, in any letter case", async () => {
+      test("returns undefined if another account has the email, in any letter case", async () => {
         const email = newEmail();
         assert.ok(await createAccount(store.db, email, actor));
         assert.equal(await createAccount(store.db, email.toUpperCase(), actor), undefined);
@@ -61,7 +62,7 @@ for (const [name, database] of Object.entries(databases)) {
       const origins = async (accountId: string) =>
         (await listOrigins(store.db, accountId)).map(({ origin }) => origin);
 
-      test("InvalidError and nothing changed, where one of the new list is refused", async () => {
+      test("throws InvalidError and changes nothing if an entry is refused", async () => {
         const accountId = await newAccount();
         await setOrigins(store.db, accountId, ["https://a.example"], actor);
         const list = ["https://b.example", "https://*.com", "http://c.example"];
@@ -72,7 +73,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.deepEqual(await origins(accountId), ["https://a.example"]);
       });
 
-      test("adding and removing may be repeated; the canonical form is kept", async () => {
+      test("adding and removing is idempotent, and the canonical form is stored", async () => {
         const accountId = await newAccount();
         for (let i = 0; i < 2; i++) {
           await addOrigin(store.db, accountId, "HTTPS://A.example:443/", actor);
@@ -92,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("usage", () => {
-      test("is kept and tried again when the store refuses, and told of", async () => {
+      test("is kept, logged, and retried if the store fails", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -112,7 +113,7 @@ for (const [name, database] of Object.entries(databases)) {
         });
       });
 
-      test("of two servers adds up; the later use is the last", async () => {
+      test("adds up over two servers, and keeps the later last use", async () => {
         const accountId = await newAccount();
         const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const digest = digestCredential(apiKey);
@@ -138,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("of a key that was rotated meanwhile is not the new key's", async () => {
+      test("of a rotated key does not count for the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -158,7 +159,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the audit log", () => {
-      test("refuses to be changed or shortened", async () => {
+      test("cannot be changed or shortened", async () => {
         await appendAudit(store.db, await newAccount(), "signed_in", actor);
         await assert.rejects(
           store.db.updateTable("audit").set({ ip: "x" }).execute(),
@@ -169,7 +170,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the secret of sessions", () => {
-      test("is drawn once, whoever asks first", async () => {
+      test("is generated once, even if several processes request it first", async () => {
         const asked = Array.from({ length: 5 }, () => findOrDrawSecret(store.db));
         const secrets = new Set(await Promise.all(asked));
         assert.equal(secrets.size, 1);
@@ -186,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("is refused with a sentence that says what was given", async () => {
+      test("fails with a message that contains the given value", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
@@ -208,7 +209,7 @@ for (const [name, database] of Object.entries(databases)) {
 
       // On SQLite only one transaction is open at a time: the second reads what the first wrote.
       const skip = name === "sqlite";
-      test("is refused where another did the same at the same moment", { skip }, async () => {
+      test("fails if another process made the same change simultaneously", { skip }, async () => {
         for (const [words, said] of [
           ["key create", /another key was created at the same time: try again/],
           ["key rotate", /this key has expired, or was rotated or revoked/],
@@ -249,7 +250,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
       });
 
-      test("key rotate and client-id rotate replace at once", async () => {
+      test("key rotate and client-id rotate replace immediately", async () => {
         const made = await run("account create", { email: newEmail() });
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
@@ -263,7 +264,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
-      test("key create, rotate and revoke say which is meant of two keys", async () => {
+      test("key create, rotate, and revoke identify one of two keys", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =
@@ -300,7 +301,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal((await run("client-id allow-references", { account })).mayName, true);
       });
 
-      test("origins set replaces the list; a refused entry says why", async () => {
+      test("origins set replaces the list, and explains a refused entry", async () => {
         const { accountId: account } = await run("account create", { email: newEmail() });
         const list = ["https://b.example/", "https://a.example"];
         assert.deepEqual(await run("origins set", { account }, list), {

@@ -28,7 +28,7 @@ let emails = 0;
 const newAccount = async ({ db }: Store) =>
   (await createAccount(db, `${emails++}@example.com`, actor))!.accountId;
 
-/** Two servers; on SQLite there is but one, which is asked twice. */
+/** Two servers. SQLite allows only one, which is called twice. */
 const pairs: Record<string, () => Promise<[Store, Store]>> = {
   sqlite: async () => {
     const store = await openStore({ dataDirectory: directory });
@@ -55,7 +55,7 @@ for (const [name, open] of Object.entries(pairs)) {
       await a.close();
     });
 
-    test("undefined to all but one of those who rotate a key at once", async () => {
+    test("returns undefined to all but one of several simultaneous key rotations", async () => {
       for (let round = 0; round < rounds; round++) {
         const accountId = await newAccount(a);
         let { prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
@@ -76,7 +76,7 @@ for (const [name, open] of Object.entries(pairs)) {
       }
     });
 
-    test("undefined to all but one of those who rotate a client ID at once", async () => {
+    test("returns undefined to all but one simultaneous rotation of a client ID", async () => {
       const accountId = await newAccount(a);
       const { clientId } = await findCredentials(a.db, accountId);
       await bindClientId(a.db, accountId, true, actor);
@@ -94,7 +94,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal(await holders.findClientId(digestCredential(clientId.client_id)), undefined);
     });
 
-    test("undefined and false to another account that names the key", async () => {
+    test("returns undefined and false to another account that names the key", async () => {
       const [accountId, stranger] = [await newAccount(a), await newAccount(a)];
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(await rotateApiKey(a.db, stranger, prefix, actor), undefined);
@@ -102,7 +102,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal((await holders.findApiKey(digestCredential(apiKey)))?.accountId, accountId);
     });
 
-    test("once A has rotated, B finds the old key in none of 100 look-ups at once", async () => {
+    test("after a rotation by A, B finds the old key in none of 100 look-ups", async () => {
       const accountId = await newAccount(a);
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {
@@ -120,7 +120,7 @@ for (const [name, open] of Object.entries(pairs)) {
       }
     });
 
-    test("nothing of a key but its digest and its prefix is kept", async () => {
+    test("stores only the digest and the prefix of a key", async () => {
       const accountId = await newAccount(a);
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(prefix, apiKey.slice(0, 15));

@@ -131,7 +131,9 @@ export function limitAttempts(
   };
 }
 
-/** The narrow limits come first: what they refuse does not count against the wide ones. */
+/**
+ * The narrow limits come first, so a request that they refuse does not count against the wide ones.
+ */
 async function takeEach(limiter: Limiter, limits: [policy: Policy, key: string][]) {
   for (const [policy, key] of limits) {
     const waitMs = retryMs(await take(limiter, policy, key));

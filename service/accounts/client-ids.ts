@@ -1,7 +1,7 @@
-// The client ID of an account: its rotation and its settings. A rotation
-// replaces it at once, on every server, because no server caches credentials (spec §5, rule 5). It
-// is one compare-and-swap of one row: the request names the client ID to be replaced, and of two
-// requests at once the second finds it gone.
+// The client ID of an account: its rotation and its settings. A rotation replaces it immediately on
+// every server, because no server caches credentials (spec §5, rule 5). It is one compare-and-swap
+// of one row: the request names the client ID to be replaced, so the second of two simultaneous
+// requests no longer finds it.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";

@@ -13,7 +13,7 @@ import {
 describe("credentials", () => {
   const hex = (digits: number) => "0123456789abcdef".repeat(4).slice(0, digits);
 
-  test("what is not of the form is neither an API key nor a client ID", () => {
+  test("a malformed credential is neither an API key nor a client ID", () => {
     const key = newApiKey();
     const texts = [
       "",
@@ -38,7 +38,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
-  test("bad_checksum for a digit changed, two swapped, and what is made up", () => {
+  test("returns bad_checksum for a changed digit, two swapped digits, and invented text", () => {
     for (const [kind, issued, prefix] of [
       ["apiKey", newApiKey(), "svc_sk_"],
       ["clientId", newClientId(), "svc_client_"],
@@ -68,7 +68,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newClientId()), "valid");
   });
 
-  test("an API key has 224 random bits and a client ID 96: each is as often 0 as 1", () => {
+  test("an API key has 224 random bits and a client ID 96, each evenly distributed", () => {
     const drawn = 2_000;
     for (const [make, bits] of [
       [newApiKey, 224],
@@ -86,7 +86,7 @@ describe("credentials", () => {
     }
   });
 
-  test("the last 8 digits are CRC-32 of all before: the examples of the docs", () => {
+  test("the last 8 digits are the CRC-32 of the rest, as in the examples of the docs", () => {
     // Computed with Python's zlib.crc32; the first has a leading zero.
     assert.equal(
       checkSpelling(
@@ -98,7 +98,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
   });
 
-  test("no two are alike", () => {
+  test("no two credentials are equal", () => {
     const made = Array.from({ length: 1000 }, () => [newApiKey(), newClientId(), newAccountId()]);
     assert.equal(new Set(made.flat()).size, 3000);
   });
@@ -107,7 +107,7 @@ describe("credentials", () => {
     assert.equal(apiKeyPrefix(`svc_sk_${hex(64)}`), "svc_sk_01234567");
   });
 
-  test("the digest is SHA-256 of the text", () => {
+  test("the digest is the SHA-256 of the text", () => {
     assert.equal(
       digestCredential("abc").toString("hex"),
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",

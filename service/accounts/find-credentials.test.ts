@@ -58,7 +58,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("finds a key and a client ID by digest, each among its own kind", async () => {
+    test("finds a key and a client ID by digest, each only as its own kind", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,

@@ -28,7 +28,7 @@ after(async () => {
   await postgres?.stop();
 });
 
-/** Keys are never reused: the limits of one run are not those of the next. */
+/** Keys are never reused, so the limits of one run do not affect the next. */
 let keys = 0;
 const newKey = () => `key-${keys++}`;
 
@@ -65,7 +65,7 @@ for (const { name, runs, open } of implementations) {
     describe(`a limiter ${name}, ${perSecond} a second and bursts of ${policy.burst}`, () => {
       const options = { numRuns: runs, seed: 11 };
 
-      test("one more than the burst is refused, and told when it would be admitted", async () => {
+      test("refuses one request above the burst, and says when to try again", async () => {
         let now = 5_000_000;
         const limiter = open(() => now);
         const key = newKey();
@@ -108,7 +108,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, options);
       });
 
-      test("a client that keeps to the rate is never refused", async () => {
+      test("a client that respects the rate is never refused", async () => {
         const waits = fc.array(fc.integer({ min: 0, max: policy.intervalMs }), { maxLength: 60 });
         const property = fc.asyncProperty(waits, async (extraMs) => {
           let now = 1_000_000;
@@ -142,7 +142,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, { ...options, numRuns: Math.ceil(runs / 3) });
       });
 
-      test("keys do not touch each other", async () => {
+      test("keys do not affect each other", async () => {
         const limiter = open(() => 1_000_000);
         const [spent, fresh] = [newKey(), newKey()];
         const asked = Array.from({ length: policy.burst * 2 }, () => limiter.take(spent, policy));
@@ -171,7 +171,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(admitted <= policies.apiKey.burst + elapsedMs / policies.apiKey.intervalMs + 1);
   });
 
-  test("many keys in opposite orders never wait for each other for ever", async () => {
+  test("many keys in opposite orders never deadlock", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const names = Array.from({ length: 50 }, newKey);
     for (let round = 0; round < 20; round++) {
@@ -181,7 +181,7 @@ describe("two servers on one PostgreSQL", () => {
     }
   });
 
-  test("a clock that was set back by an hour does not lock anybody out", async () => {
+  test("a clock that was set back by an hour locks nobody out", async () => {
     let now = 10_000_000_000;
     const limiter = postgresLimiter(store, () => now * 1000);
     const key = newKey();
@@ -193,7 +193,7 @@ describe("two servers on one PostgreSQL", () => {
   });
 });
 
-test("a limiter whose statement leaves a key out judges nothing by it", () => {
+test("a limiter whose statement omits a key makes no decision from it", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
     message: "the limiter's statement returned no row for a key",
@@ -201,7 +201,7 @@ test("a limiter whose statement leaves a key out judges nothing by it", () => {
 });
 
 describe("a limiter whose store is down", () => {
-  test("judges locally by the same numbers, and counts each time", async () => {
+  test("decides locally with the same limits, and counts each decision", async () => {
     let faults = 0;
     const down: Limiter = { take: () => Promise.reject(new Error("connection refused")) };
     const limiter = withLocalFallback(down, () => {

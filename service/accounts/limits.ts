@@ -10,7 +10,7 @@ import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 import type { CredentialKind } from "./credentials.ts";
 
-/** Allows one request in each `intervalMs`, and `burst` requests at once after a rest. */
+/** Allows one request in each `intervalMs`, and `burst` requests in a burst after a rest. */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /** Reads and checks by an API key have their own limit, so that they do not use up creates. */
@@ -61,8 +61,8 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 }
 
 /**
- * Returns the policy that allows `count` requests per day: all at once after a day of rest, then
- * evenly. In any 24 hours, it admits at most twice as many.
+ * Returns the policy that allows `count` requests per day: all in one burst after a day of rest,
+ * then evenly. In any 24 hours, it admits at most twice as many. /
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,

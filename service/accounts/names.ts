@@ -14,7 +14,7 @@ const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} plain characters with single spaces`;
 
-/** Whether it is at most 64 characters, none of them invisible. */
+/** Returns whether it has at most 64 characters and no invisible one. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 

@@ -15,7 +15,7 @@ export type Accounts = {
   signIn: SignIn;
   attempts: Attempts;
   signup: "open" | "closed";
-  /** Writes what was counted. The store must still be open. */
+  /** Writes the counts. The store must still be open. */
   close(): Promise<void>;
 };
 
@@ -23,7 +23,7 @@ type AccountsConfig = {
   /** Browsers reach the service there. */
   publicUrl: string;
   signup: "open" | "closed";
-  /** A network is a /24 of IPv4 or a /48 of IPv6; 0 is no bound. */
+  /** A network is a /24 of IPv4 or a /48 of IPv6; 0 means unlimited. */
   accountsPerNetworkDay?: number;
   /** Left out: drawn at the first start and kept in the store. At least 32 characters. */
   sessionSecret?: string | undefined;

@@ -28,8 +28,8 @@ declare module "../store/tables.ts" {
       seen_in_browser_at: number | null;
     };
     /**
-     * Publishable, so `client_id` is kept in full. `bound` 1: it creates only what is signed.
-     * `may_name` 0: what it creates has no reference.
+     * Publishable, so `client_id` is stored in full. `bound` 1: it creates only signed addresses.
+     * `may_name` 0: its addresses have no reference.
      */
     client_ids: {
       account_id: string;
@@ -107,7 +107,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** A migration of its own, since databases exist with the statements above. */
+/** A separate migration, because databases exist with the statements above. */
 export const clientIdStatements = (): TableStatement[] => [
   sql`alter table client_ids add column may_name int not null default 1`,
 ];
@@ -124,7 +124,7 @@ const appendOnlyPostgres = [
     for each statement execute function audit_refuse()`,
 ];
 
-/** Unlogged: no commit waits for a disk, and a crash only forgives what was spent. */
+/** Unlogged: no commit waits for a disk, and a crash only resets the limits. */
 const limits = [
   sql`create unlogged table limits (key text primary key not null, whole_at bigint not null,
       at bigint not null, admitted int not null, interval_us bigint not null, burst int not null)

@@ -21,7 +21,7 @@ export type Usage = {
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes the counts; keeps them if the store refuses. */
   flush(): Promise<void>;
-  /** Stops the timer and flushes once more. */
+  /** Stops the timer and flushes a last time. */
   close(): Promise<void>;
 };
 

@@ -41,7 +41,7 @@ describe("chain bring", () => {
     );
   });
 
-  test("refuses what is no URL, and names no secret where nothing answers", async () => {
+  test("refuses an invalid URL, and exposes no secret if no endpoint responds", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
       { message: "--rpc: expected an http or https URL, found 7 characters" },
@@ -50,14 +50,14 @@ describe("chain bring", () => {
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
   });
 
-  test("asks for a key only where something is missing", async () => {
+  test("asks for a key only if something is missing", async () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
     const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
     assert.deepEqual(missing, ["collector", "conditions", "guards", "outcomeProof", "tip"]);
   });
 
-  test("brings deployer, factory and what is beside it to a chain that has none", async () => {
+  test("deploys the deployer, the factory, and the periphery to a chain without them", async () => {
     const brought = await bring(chain.rpcUrl, () => key);
     assert.deepEqual(was(brought), ["brought", "brought", "brought"]);
     assert.equal(brought.chainId, 31337);
@@ -65,11 +65,11 @@ describe("chain bring", () => {
     assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("says that all are there, without a key", async () => {
+  test("reports that everything exists, without a key", async () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
-  test("brings the others alone where the deployer is", async () => {
+  test("deploys only the missing contracts if the deployer exists", async () => {
     assert.deepEqual(was(await bring(withDeployer.rpcUrl, () => key)), [
       "there",
       "brought",
@@ -87,7 +87,7 @@ describe("readBringKey", () => {
     rmSync(directory, { recursive: true });
   });
 
-  test("refuses where there is none, in an empty file or without the variable", () => {
+  test("refuses a missing key: an empty file or an unset variable", () => {
     writeFileSync(file, "\n");
     delete process.env.BRING_KEY;
     for (const from of [file, undefined])
@@ -96,7 +96,7 @@ describe("readBringKey", () => {
       });
   });
 
-  test("refuses what is no key, of which it tells the length alone", () => {
+  test("refuses an invalid key, and reports only its length", () => {
     writeFileSync(file, `${key}0\n`);
     process.env.BRING_KEY = "secret";
     for (const [from, message] of [
@@ -106,7 +106,7 @@ describe("readBringKey", () => {
       assert.throws(() => readBringKey(from), { message });
   });
 
-  test("reads the file before the variable, with or without 0x", () => {
+  test("prefers the file to the variable, with or without 0x", () => {
     writeFileSync(file, `${key.slice(2)}\n`);
     process.env.BRING_KEY = anvilKeys[1];
     assert.equal(readBringKey(file), key);

@@ -39,10 +39,10 @@ type Periphery = Record<keyof typeof periphery, Deployment>;
 type Deployment = { address: string; was: "there" | "brought" };
 
 /**
- * Deploys what is missing and pays with the key, which is read only then. Repeating it changes
- * nothing.
+ * Deploys the missing contracts and pays with the key, which is read only if one is missing. The
+ * call is idempotent.
  *
- * @throws an error that says what is wrong with the chain, the key or the RPC, and no secret
+ * @throws an error that names the problem with the chain, the key, or the RPC, and no secret
  */
 export async function bring(rpcUrl: string, readKey: () => Hex) {
   if (!/^https?:\/\/./.test(rpcUrl)) {
@@ -78,8 +78,8 @@ export const openReader = (request: ChainRpc["request"]): Client =>
   createClient({ transport: transportOf(request) });
 
 /**
- * Deploys what is missing by the sender that `open` makes, which is called only then. The code of
- * each contract is checked after it was sent.
+ * Deploys the missing contracts with the sender that `open` makes, which is called only if one is
+ * missing. The code of each contract is checked after the deployment.
  *
  * @throws as {@link bring}
  */
@@ -136,7 +136,7 @@ const found = (address: string, wasThere: boolean): Deployment => ({
   was: wasThere ? "there" : "brought",
 });
 
-/** @throws a sentence that shows only the length of what was found */
+/** @throws an error that shows only the length of the found text */
 export function readBringKey(file: string | undefined): Hex {
   const [text, from] = file
     ? [readFileSync(file, "utf8").trim(), `the file ${file}`]

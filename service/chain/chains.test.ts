@@ -21,7 +21,7 @@ const lookalike = {
 };
 const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
 
-describe("a file of chains is refused, saying where and why", () => {
+describe("a file of chains is refused with the place and the reason", () => {
   const refused: [string, unknown, RegExp][] = [
     ["that is no list", {}, /not a list of chains: [^:]/],
     ["that is empty", [], /not a list of chains/],
@@ -89,7 +89,7 @@ describe("a file of chains is refused, saying where and why", () => {
     });
   }
 
-  test("that is missing or not JSON", () => {
+  test("if it is missing or not JSON", () => {
     const file = join(directory, "chains.json");
     assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
     writeFileSync(file, "[");
@@ -97,10 +97,10 @@ describe("a file of chains is refused, saying where and why", () => {
   });
 });
 
-describe("the chains we ship", () => {
+describe("the chains that we ship", () => {
   const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
 
-  test("hold USDC with 6 decimals on each, at an EIP-55 address as viem has it", () => {
+  test("list USDC with 6 decimals on each, at the EIP-55 address that viem computes", () => {
     assert.ok(shipped.length >= 5);
     for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
@@ -110,7 +110,7 @@ describe("the chains we ship", () => {
     }
   });
 
-  test("list a bridged USDC as a look-alike of USDC where one circulates", () => {
+  test("list a bridged USDC as a look-alike of USDC if one circulates", () => {
     for (const chainId of [10, 137, 8453, 42_161]) {
       const { lookalikes } = shipped.find((each) => each.chainId === chainId)!;
       const bridged = lookalikes.find(({ name }) => name === "Bridged USDC");
@@ -118,14 +118,14 @@ describe("the chains we ship", () => {
     }
   });
 
-  test("say in their name that they are for testing, where they are", () => {
+  test("have a name that says whether they are for testing", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name } of shipped)
       assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
     for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));
   });
 
-  test("name an explorer and reach two providers of RPC, by https alone", () => {
+  test("name an explorer and at least two RPC providers, and use only https", () => {
     for (const { name, explorer, rpcUrls } of shipped) {
       assert.ok(new Set(rpcUrls.map((url) => new URL(url).hostname)).size >= 2, name);
       for (const url of [explorer, ...rpcUrls]) assert.match(url ?? "", /^https:/, name);

@@ -47,13 +47,13 @@ const lookalikeSchema = z.strictObject({
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
-  /** Tried in order; a second is asked when the first fails. */
+  /** Tried in order. The second is called if the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
   /** Transactions go to these, such as private relays, and to none of `rpcUrls`. */
   sendUrls: z.array(httpUrl).max(8).default([]),
   /** Blocks after which one that is not mined goes to `rpcUrls` too; absent: never. */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
-  /** By URL of `rpcUrls` or `sendUrls`: at most so many calls per second are sent to it. */
+  /** By URL of `rpcUrls` or `sendUrls`: the maximum number of calls per second. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
   /** They only end the executor's wait for a new block, which it then reads by HTTP. */
   wsUrls: z.array(wsUrl).max(4).default([]),
@@ -91,9 +91,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Chains whose CREATE2 derives other addresses, so that a payment there could not be moved. The
- * list has those that are known; on any other the factory has no code at its address, so that chain
- * is not listed either.
+ * Chains whose CREATE2 derives other addresses, so a payment there could not be moved. The list
+ * contains the known ones. On any other such chain the factory has no code at its address, so that
+ * chain is not listed either.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],
@@ -116,14 +116,14 @@ const refusedChains = new Map([
   [3448148188, "Tron Nile"],
 ]);
 
-/** The file is not what it should be; the message is one sentence for the operator. */
+/** The file is invalid. The message is one sentence for the operator. */
 export class ChainsError extends Error {
   override name = "ChainsError";
 }
 
 /**
  * @param file JSON: an array of chains
- * @throws {ChainsError} naming every fault and where it stands
+ * @throws {ChainsError} naming every fault and its place
  */
 export function readChains(file: string): Chain[] {
   let value: unknown;

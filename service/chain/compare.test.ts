@@ -31,7 +31,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
 const factory = `0x${"fa".repeat(20)}` as const;
 
 describe("compareEndpoints", () => {
-  test("of three, names the one with another block, and not one that lags", async () => {
+  test("of three, names the endpoint with another block, and not one that lags", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
     const told = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
@@ -48,7 +48,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("of two that contradict each other, names both", async () => {
+  test("names both of two that contradict each other", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
     const told = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
@@ -57,7 +57,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("reports nothing about one that does not answer", async () => {
+  test("reports nothing about an endpoint that does not respond", async () => {
     const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
     const [, gone] = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {

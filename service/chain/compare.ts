@@ -40,7 +40,11 @@ const timeoutMs = 10_000;
 /** The common block lies so far below the lowest head that each endpoint has it. */
 const depth = 5;
 
-/** One for each URL, in order. @param factory what is read of it has to be alike */
+/**
+ * Reports one result per URL, in order.
+ *
+ * @param factory the contract whose data must be the same on every endpoint
+ */
 export async function compareEndpoints(
   { rpcUrls: urls, tokens, ...chain }: Compared,
   factory: Hex,
@@ -79,7 +83,7 @@ export async function compareEndpoints(
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // If two contradict each other, it is not known which of them is wrong.
+    // If two contradict each other, it is not known which is wrong.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
@@ -137,7 +141,7 @@ async function readLogBlocks(
   return null;
 }
 
-/** Logs are compared by what is read of them, as blocks are. */
+/** Logs are compared by the fields that are used, as blocks are. */
 function comparable(method: string, answer: Answer): string | undefined {
   if (method !== "eth_getLogs" || !("result" in answer)) return comparableText(method, answer);
   try {
@@ -150,9 +154,7 @@ function comparable(method: string, answer: Answer): string | undefined {
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
   readAnswers([answers], place, blockOf)[0];
 
-/**
- * Calls beyond those that every node answers, for proofs, statuses of the past, and simulations.
- */
+/** Calls that not every node supports, for proofs, past statuses, and simulations. */
 type Abilities = {
   /** The greatest of the tried depths at which it shows state, or null if it shows none. */
   archiveBlocks: number | null;
@@ -162,7 +164,7 @@ type Abilities = {
   overrides: boolean;
 };
 
-/** Nodes without an archive keep 128 blocks, or about a day of them. */
+/** Nodes without an archive keep 128 blocks, or about a day of blocks. */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 
 /** Returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */

@@ -25,8 +25,8 @@ const dependentFactor = 1.5;
 
 /**
  * Returns whether the work depends on the gas limit: with plenty of gas, the calls use much more
- * than with the least sufficient limit. Such calls tolerate that a part of them ran out of gas, or
- * read the remaining gas.
+ * than with the least sufficient limit. Such calls tolerate that a part ran out of gas, or read the
+ * remaining gas.
  *
  * @param estimate the least limit with which the execution succeeds
  * @param gasUsed by the execution with plenty of gas

@@ -25,7 +25,8 @@ before(async () => {
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;
-  // Any code will do for the factory's: what is checked is that it is the code that was named.
+  // Any code can represent the factory's, because the test only compares it with the configured
+  // one.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });
 after(() => Promise.all([anvil.stop(), shanghai.stop()]));

@@ -1,4 +1,4 @@
-// Keeps the list of listed chains: every known chain except those that contradict the file.
+// Keeps the list of listed chains: every known chain, except chains that contradict the file.
 //
 // A chain whose endpoint does not answer stays listed. Deriving an address needs no chain, so an
 // endpoint that is down must not stop creates. The registry asks it again until it answers.

@@ -1,6 +1,6 @@
 // The responses of the dashboard's API. Its pages import the types and no values; answers.test.ts
-// checks every route against its shape. Times are ISO 8601. The operations of /webhooks are those
-// of the public API.
+// checks every route against its shape. Times are ISO 8601. The operations of /webhooks are shared
+// with the public API.
 
 import {
   address,
@@ -194,7 +194,7 @@ export type Depth = TypeOf<typeof depth>;
 
 const madeKey = object({ apiKey: text, prefix: text });
 
-/** The answer of each route below /dashboard/api, except those of the public API's operations. */
+/** The response of each route below /dashboard/api, except the public API's operations. */
 export const answers = {
   "GET /config": config,
   "GET /session": signedIn,

@@ -1,4 +1,4 @@
-// What is true of every answer, the framework's and the parser's own included.
+// Tests properties of every response, including responses of the framework and of the parser.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

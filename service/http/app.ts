@@ -64,7 +64,8 @@ export function buildApp(parts: Parts): FastifyInstance {
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError,
   });
-  // The router must know every method, so that a path answers 405 to those that it does not accept.
+  // The router must know every method, so that a path returns 405 for methods that it does not
+  // accept.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
@@ -93,7 +94,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   const routes = openRoutes(parts, work);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // A GET looks up what is not an address.
+    // A GET looks up paths that are not an address.
     const other = found.every(([, { body }]) => body === "intent") && { GET: routes.lookUpAddress };
     const own = found.map(([id, operation]) => {
       const { whenRead = [], ...route } = routes[id];

@@ -131,7 +131,7 @@ const membersMax = 200;
 
 /**
  * The most commas and opening brackets of a whole body. Terms of 24,576 bytes contain at most 768
- * arguments. More of them take time to parse and to name, as fields do.
+ * arguments. More arguments take time to parse and to name, as fields do.
  */
 const marksMax = 2_000;
 

@@ -1,4 +1,4 @@
-// The parts from which routes are built. Each route requests only those that it uses.
+// The parts from which routes are built. Each route requests only the parts that it uses.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -59,7 +59,7 @@ type ExecutorDesk = {
    * the status shows money that the executor does not know of, notifies it first.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Reads what was returned from an address on other chains than its intent's. */
+  /** Reads recoveries from an address on chains other than its intent's chain. */
   findReturns(asked: AddressOf): Promise<ReturnsElsewhere>;
   /** Reads the gas spent for an account by chain and day, the newest 31 rows first. */
   readGasSpent(accountId: string): Promise<GasDay[]>;

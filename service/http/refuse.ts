@@ -44,7 +44,7 @@ function kindOfError(error: unknown): string {
   return messageKind(`${error.name} ${error.message}`);
 }
 
-/** How much of a refused body is still read. */
+/** The part of a refused body that is still read. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
@@ -116,7 +116,7 @@ const socketHeaders = {
   ...corsHeaders,
 };
 
-/** How long a client can take to read a last response and to close. */
+/** The time that a client has to read a last response and to close. */
 const lingerMs = 1000;
 
 /** Answers requests that Node's HTTP parser refuses, for which there is no request object. */

@@ -16,7 +16,7 @@ import type { Metrics } from "./metrics.ts";
 
 /**
  * `before` runs before the body is read, in order, and `whenRead` after it. HEAD comes with GET.
- * `handler` returns what is sent: Fastify would wait for a returned reply, which is thenable.
+ * `handler` returns the response: Fastify would wait for a returned reply, which is thenable.
  */
 export type Route = {
   before?: onRequestHookHandler[];

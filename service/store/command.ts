@@ -17,15 +17,15 @@ type Words = {
   repeatable?: string[];
   /** Names of options without a value, such as `dry-run`. */
   flags?: string[];
-  /** Names what follows the options, such as `ORIGIN...`; without it nothing may. */
+  /** Names the arguments after the options, such as `ORIGIN...`. Without it, there must be none. */
   rest?: string;
   /** It makes the SQLite database if there is none; any other command is refused then. */
   makesDatabase?: true;
 };
 
 /**
- * `run` gives what is printed, as JSON; pieces of text from an async iterable as they are. It
- * throws an error whose message is one sentence for the operator.
+ * `run` returns the output, which is printed as JSON; pieces of text from an async iterable are
+ * printed unchanged. It throws an error whose message is one sentence for the operator.
  */
 type OnStore = {
   opensNoStore?: never;
@@ -54,7 +54,7 @@ export type Given = {
   rest: string[];
 };
 
-/** @throws an error that is the usage, of one command where it is known */
+/** @throws an error that contains the usage, of one command if it is known */
 export function findCommand(
   commands: readonly Command[],
   words: string[],

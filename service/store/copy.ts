@@ -35,7 +35,7 @@ export async function copyToPostgres(
     const terms = source.prepare<[Uint8Array], Buffer>(termsByAddress.sqlite).pluck();
     await eachAddress(source, async (address) => prove(address, terms.get(address)!));
     const rows: Record<string, number> = {};
-    // biome-ignore lint/suspicious/noExplicitAny: whatever tables there are
+    // biome-ignore lint/suspicious/noExplicitAny: the tables are not known
     const db = target.db as unknown as Kysely<any>;
     await db.transaction().execute(async (transaction) => {
       for (const table of tablesOf(source)) {
@@ -87,7 +87,7 @@ function tablesOf(source: Database.Database): string[] {
 
 type CopiedRow = Record<string, unknown>;
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever tables there are
+// biome-ignore lint/suspicious/noExplicitAny: the tables are not known
 async function copyTable(source: Database.Database, db: Kysely<any>, table: string) {
   const { rows: columns } = await sql<{ name: string; type: string; counted: string | null }>`
     select column_name as name, data_type as type,

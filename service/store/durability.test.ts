@@ -1,5 +1,5 @@
-// What an acknowledgement is worth: what becomes of it when the process dies, the disk is full, or
-// PostgreSQL gives up on its standby.
+// Tests acknowledgments: what happens to an acknowledged create if the process dies, the disk is
+// full, or PostgreSQL abandons its standby.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -28,7 +28,7 @@ after(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** A record that can be told from its number alone. */
+/** A record that is identified by its number. */
 function rowOf(number: number) {
   const terms = Buffer.concat([
     Buffer.alloc(256),
@@ -72,7 +72,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`every create acknowledged before kill -9 is there after it, on ${dialect}`, async () => {
+  test(`every create acknowledged before kill -9 survives it, on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;
@@ -91,7 +91,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-test("the directory made for SQLite and the files in it are their owner's alone", async () => {
+test("only the owner can access the SQLite directory and its files", async () => {
   const dataDirectory = join(directory, "made");
   const umask = process.umask(0);
   const store = await openStore({ dataDirectory });
@@ -109,7 +109,7 @@ test("the directory made for SQLite and the files in it are their owner's alone"
   await store.close();
 });
 
-test("the backup of docs/self-hosting.md ends while creates go on, and is whole", async () => {
+test("the backup of docs/self-hosting.md ends during creates, and is complete", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
   assert.ok(docs.includes("npm run --silent admin -- backup --to backup.db"));
   const dataDirectory = mkdtempSync(join(directory, "backed-up-"));
@@ -133,8 +133,8 @@ test("the backup of docs/self-hosting.md ends while creates go on, and is whole"
   await restored.close();
 });
 
-describe("UnavailableError, and nothing is acknowledged", () => {
-  test("on SQLite after a write has failed, until a restart reads the file anew", async () => {
+describe("throws UnavailableError and acknowledges nothing", () => {
+  test("on SQLite after a failed write, until a restart reads the file again", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
       import { createHash } from "node:crypto";
@@ -165,8 +165,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) lines.push(line);
     const failures = JSON.parse(lines.pop()!) as string[];
-    // Those of one commit fail together; what was already on its way behind it, and what is asked
-    // later, learns that nothing is acknowledged any more.
+    // All writes of a commit fail together. Queued and later writes are then refused.
     assert.ok(failures.length >= 4);
     for (const failure of failures) assert.match(failure, /^UnavailableError: /);
     const [first, last] = [failures[0]!, failures.at(-1)!];
@@ -196,7 +195,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("on SQLite while another process holds the lock too long; then they pass", async () => {
+  test("on SQLite while another process holds the lock too long, then recovers", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });
     const other = new Database(join(dataDirectory, "service.db"));
@@ -212,7 +211,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("on PostgreSQL while it is away, whichever way it is asked", async () => {
+  test("on PostgreSQL while it is down, for each kind of call", async () => {
     const own = await startPostgres();
     const store = await openStore({ dataDirectory: directory, databaseUrl: own.url });
     await own.stop();
@@ -230,7 +229,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("on PostgreSQL when the wait for a synchronous standby is cancelled", async () => {
+  test("on PostgreSQL if the wait for a synchronous standby is canceled", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -242,7 +241,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
       (await operator.query(`select pg_cancel_backend(pid) ${waiting}`)).rowCount ?? 0;
     let tried = 0;
     let cancelled = 0;
-    // The first creates may be durable before the server's processes have read that.
+    // The first creates may be durable before the server's processes have read the setting.
     while (cancelled === 0) {
       let isSettled = false;
       const settle = () => {
@@ -261,7 +260,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("on PostgreSQL when its connections break; then they pass", async () => {
+  test("on PostgreSQL if its connections break, then recovers", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -280,7 +279,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("on PostgreSQL when a transaction's connection breaks between statements", async () => {
+  test("on PostgreSQL if a transaction's connection breaks between statements", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const broken = store.db.transaction().execute(async (transaction) => {
@@ -288,7 +287,8 @@ describe("UnavailableError, and nothing is acknowledged", () => {
         transaction,
       );
       await sql`select pg_terminate_backend(${rows[0]!.pid})`.execute(store.db);
-      // The news of its end comes while nothing is asked: unheard, it would end the process.
+      // The connection ends while no statement runs. An unhandled error event would end the
+      // process.
       await sql`select pg_sleep(0.1)`.execute(store.db);
       await transaction.selectFrom("accounts").selectAll().execute();
     });
@@ -297,7 +297,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("a PostgreSQL that does not wait for its disk is refused at start", async () => {
+  test("refuses a PostgreSQL without synchronous commits at start", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

@@ -14,7 +14,7 @@ import { statements, type Tables } from "./tables.ts";
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each file that has not run, the store's own before those of `rooms`, each in its own
+ * Runs each file that has not run, the store's own before the files of `rooms`, each in its own
  * transaction. The insert of its name is the lock: a second server waits until the first has
  * committed, and then finds it done.
  *

@@ -72,7 +72,7 @@ export type CreatedBy = "api_key" | "client_id";
 
 /**
  * An account's reference of an address: `reference` if an API key set it, `claimedReference` if a
- * client ID claims it. At most one of them is not null.
+ * client ID claims it. At most one is not null.
  */
 export type Named = {
   reference: string | null;

@@ -56,7 +56,7 @@ function row(accountId = "acc_1"): NewRecord {
   return { address: randomBytes(20), terms, accountId, createdAtMs: 1_790_000_000_123 };
 }
 
-/** Until so many statements of this database wait for a lock, or `isOver`. */
+/** Waits until this number of statements of this database wait for a lock, or until `isOver`. */
 async function waiting({ db }: Store, count: number, isOver = () => false): Promise<void> {
   while (!isOver()) {
     const { rows } = await sql<{ count: number }>`select count(*) as count from pg_stat_activity
@@ -82,7 +82,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .orderBy("account_id")
         .execute();
 
-    test("CorruptError, for that row alone, where its address has other terms", async () => {
+    test("throws CorruptError only for the row whose address has other terms", async () => {
       const first = row();
       const forged = { ...row("acc_2"), address: first.address };
       const beside = row();
@@ -100,7 +100,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("CorruptError, for that record alone, where its terms derive another one", async () => {
+    test("throws CorruptError only for the record whose terms derive another address", async () => {
       const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
       const [first, forged, last] = records.map((record) => ({
         ...row(),
@@ -122,12 +122,12 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("undefined for what is not held", async () => {
+    test("returns undefined for an unknown address", async () => {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
       assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
 
-    test("whether the first create came by a client ID is kept", async () => {
+    test("stores whether the first create used a client ID", async () => {
       const [byKey, byClient] = [row(), row()];
       await store.saveRecord(byKey);
       await store.saveRecord({ ...byClient, isClientId: true });
@@ -140,7 +140,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kindOf(byClient.address), [1]);
     });
 
-    test("a saved record is found, byte for byte, and owned by its account", async () => {
+    test("finds a saved record, byte for byte, with its account", async () => {
       const saved = row();
       await store.saveRecord(saved);
       assert.deepEqual(Buffer.from((await store.findTerms(saved.address))!), saved.terms);
@@ -149,7 +149,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("saving again changes nothing: the first row and the first time stay", async () => {
+    test("saving again changes nothing: the first row and time remain", async () => {
       const saved = row();
       await store.saveRecord(saved);
       await store.saveRecord({ ...saved, createdAtMs: saved.createdAtMs + 1000 });
@@ -171,7 +171,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("a later owner's repeats change nothing either", async () => {
+    test("a later owner's repetitions change nothing", async () => {
       const saved = row();
       const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
       await store.saveRecord(saved);
@@ -193,7 +193,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       return rows.map((each) => Object.values(each));
     };
 
-    test("saves a reference with the record; a repeat changes nothing", async () => {
+    test("saves a reference with the record, and a repetition changes nothing", async () => {
       const saved = { ...row(), reference: "Order 1" };
       for (let time = 0; time < 2; time++) assert.equal(await store.saveRecord(saved), "saved");
       const name = ["acc_1", "Order 1", saved.createdAtMs, 0, 0];
@@ -204,7 +204,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("heldBy, and nothing is saved, if another address has the reference", async () => {
+    test("returns heldBy and saves nothing if another address has the reference", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
@@ -219,7 +219,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("heldBy if the reference of an address is changed to that of another", async () => {
+    test("returns heldBy if an address would get the reference of another one", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -229,7 +229,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });
 
-    test("exists if a client ID names an address that the account made before", async () => {
+    test("returns exists if a client ID names an earlier address of the account", async () => {
       for (const reference of [undefined, "order-6"]) {
         const saved = row();
         await store.saveRecord({ ...saved, reference });
@@ -240,7 +240,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("an API key replaces what a client ID called the address", async () => {
+    test("an API key replaces the reference of a client ID", async () => {
       const saved = row();
       await store.saveRecord({ ...saved, isClientId: true, reference: "claim-7" });
       assert.equal(await store.saveRecord({ ...saved, reference: "order-7" }), "saved");
@@ -248,7 +248,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("3,000 creates at once, more than a group, are each answered and found", async () => {
+    test("3,000 simultaneous creates, more than a group, each resolve and are found", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -257,7 +257,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("a look-up that begins after a save has resolved sees it", async () => {
+    test("a look-up that begins after a save has resolved finds its record", async () => {
       for (let round = 0; round < 100; round++) {
         const saved = row();
         await store.saveRecord(saved);
@@ -265,7 +265,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("creates go on while a transaction of Kysely's stays open", async () => {
+    test("creates continue while a transaction of Kysely is open", async () => {
       const saved = row();
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
@@ -280,7 +280,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
-    test("a transaction that has read can still write, whatever is saved meanwhile", async () => {
+    test("a transaction that has read can still write after other saves", async () => {
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
@@ -294,7 +294,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("a reader gives each key its own rows, none where there are none, in order", async () => {
+    test("a reader returns the rows of each key in order, or none", async () => {
       const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
         name: "test-owners",
         sqlite: `select account_id, created_at from owners where address = ?
@@ -313,7 +313,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal(Number(first?.created_at), two.createdAtMs);
     });
 
-    test("a second server sees what the first has saved", async () => {
+    test("a second server sees the writes of the first", async () => {
       const other = await open();
       const saved = row();
       await store.saveRecord(saved);
@@ -321,7 +321,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await other.close();
     });
 
-    test("four processes that start at once on nothing make the tables once", async () => {
+    test("four processes that start simultaneously create the tables once", async () => {
       const config = JSON.stringify(await emptyDatabase[name]());
       const script = `import { openStore } from "${import.meta.resolve("../roles/open-store.ts")}";
         const store = await openStore(${config}, false);
@@ -338,7 +338,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("opens a database that an earlier version made", async () => {
+    test("opens a database of an earlier version", async () => {
       const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
         ({ name }) => name,
       );
@@ -348,7 +348,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("a database of another version is refused by name", async () => {
+    test("refuses a database of another version and names the version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })
@@ -360,7 +360,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("what lists read of a record is taken from its terms, mended ones too", async () => {
+    test("lists read a record's fields from its terms, also after a repair", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
@@ -387,7 +387,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual({ ...(await readColumns()) }, expected);
     });
 
-    test("close answers what was begun", async () => {
+    test("close resolves pending calls", async () => {
       const other = await open();
       const saved = row();
       const isSaved = other.saveRecord(saved);
@@ -398,7 +398,7 @@ for (const name of ["sqlite", "postgres"] as const) {
   });
 }
 
-test("on PostgreSQL a reader that goes on from a number misses none committed later", async () => {
+test("on PostgreSQL a reader with a cursor misses no later commit", async () => {
   const [one, other] = [
     await openPostgres(postgres.url, rooms),
     await openPostgres(postgres.url, rooms),
@@ -406,7 +406,7 @@ test("on PostgreSQL a reader that goes on from a number misses none committed la
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // One insert takes a number for `first`, then waits for this transaction to give up `held`.
+  // One insert takes a number for `first`, then waits until this transaction releases `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

@@ -22,7 +22,7 @@ export type NewRecord = {
 };
 
 /**
- * Says whether a create was saved. If not, nothing of it is kept:
+ * Says whether a create was saved. If not, no part is stored:
  *
  * - `heldBy`: another address of the account, 20 bytes, has the reference, by the same kind of
  *   credential
@@ -35,10 +35,10 @@ export type Store = {
   dialect: Dialect;
 
   /**
-   * Saves the record, its owner, and its reference. Resolves once all three are durable, and never
-   * before: rows that arrive together share one commit, and a commit that fails fails each of them.
-   * Repeating it changes nothing: an address has one intent, for good, and an account owns it since
-   * its first create. An API key replaces an earlier reference of the address.
+   * Saves the record, its owner, and its reference. Resolves after all three are durable, and never
+   * before. Rows that arrive together share one commit, and if it fails, each call fails. The call
+   * is idempotent: an address has one intent, for good, and an account owns it since its first
+   * create. An API key replaces an earlier reference of the address.
    * @throws {UnavailableError} if the commit is not known to be durable
    * @throws {CorruptError} if the database has other terms for this address
    */

@@ -1,4 +1,5 @@
-// PostgreSQL is stuck: a table is locked, or the server accepts statements and answers none.
+// Tests a stuck PostgreSQL: a table is locked, or the server accepts statements and does not
+// respond.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -12,7 +13,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
-/** Less than this, the time for an answer, is 5 s and what a busy machine adds. */
+/** The response time limit is 5 s, plus the delay of a busy machine. */
 const answerMsMax = 7_000;
 
 let postgres: TestPostgres;
@@ -40,7 +41,7 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
 
-/** Creates and look-ups, of which some wait for the group before theirs. */
+/** Creates and look-ups. Some wait for the group before them. */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
   const first = assertRefused(store.saveRecord(newRow(1)));
@@ -51,7 +52,7 @@ async function assertAllRefused(store: Store): Promise<void> {
 }
 
 describe("503 within seconds", { concurrency: true }, () => {
-  test("while a table is locked; nothing of a canceled create is kept", async (t) => {
+  test("while a table is locked; a canceled create leaves nothing", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -67,7 +68,7 @@ describe("503 within seconds", { concurrency: true }, () => {
     assert.deepEqual(await store.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("while the server answers nothing; a repeated create is kept once", async (t) => {
+  test("while the server does not respond; a repeated create is stored once", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -126,7 +127,7 @@ describe("503 within seconds", { concurrency: true }, () => {
       await Promise.all(creates);
     }
     await refused;
-    // Each would take seconds if it waited for that lock, or for the create that does.
+    // Each would take seconds if it waited for that lock, or for the create that waits for it.
     assert.ok(saved > 5, `${saved} creates while another waited`);
     await operator.query("rollback");
     assert.equal(await store.findTerms(named.address), undefined);

@@ -1,4 +1,4 @@
-// A receiver of webhooks with its shop, as try-receiver asks it: over HTTP, on a free port.
+// A receiver of webhooks with its shop, for try-receiver: over HTTP, on a free port.
 
 import type { Hex } from "executable-address";
 import { serve } from "../../address/test/serve.ts";
@@ -25,7 +25,7 @@ const orderIntent = () => ({
   expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
 });
 
-/** @param open is given the settings that try-receiver prints for `port` */
+/** @param open receives the settings that try-receiver prints for `port` */
 export async function serveReceiver(open: (settings: Record<string, string>) => Receiver) {
   const port = await freePort();
   const receiver = open({ ...settingsAt(port) });

@@ -34,7 +34,7 @@ import {
 import type { Payment } from "executable-address/webhook";
 
 type Account = { readonly code: Uint8Array; readonly balance: bigint };
-/** By address in lower case, as they are behind a block. */
+/** By address in lower case, in the state after a block. */
 type State = ReadonlyMap<string, Account>;
 type Block = {
   readonly json: Json & { hash: Hex };
@@ -55,7 +55,7 @@ export function openTryChain(chainId: number) {
   let forks = 0;
   const trouble = { heldUntil: Promise.resolve(), isSilent: false };
 
-  /** @param transaction what it does: one at most in a block */
+  /** @param transaction its effect; a block contains at most one */
   function mine(state = blocks.at(-1)!.state, transaction?: Transaction, notBefore = 0): void {
     const place = { number: blocks.length, fork: forks, parent: blocks.at(-1) };
     blocks.push(makeBlock({ ...place, state, transaction, notBefore }));
@@ -96,7 +96,7 @@ export function openTryChain(chainId: number) {
       const input = toHex(executeCalldata(record.terms));
       mine(change(record, { code, balance: left }), { input, log });
     },
-    /** Sends back what it holds, after its expiry, without running its calls. */
+    /** Sends the balance back after the expiry, without running the calls. */
     recover(record: AddressRecord): void {
       const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
       const code = vaultCodes(record.factory).closed;
@@ -110,7 +110,7 @@ export function openTryChain(chainId: number) {
       const afterExpiry = record.intent.expirationTimestamp + 1;
       mine(change(record, { code, balance: 0n }), { input, log }, afterExpiry);
     },
-    /** The newest `count` blocks never were; what is mined from now on is another chain. */
+    /** Discards the newest `count` blocks. Blocks mined from now on are another chain. */
     takeBack(count: number): void {
       blocks.splice(-count);
       forks += 1;

@@ -19,14 +19,14 @@ import { tryReceiver } from "./try-receiver.ts";
 
 type Order = { readonly reference: string; readonly record: AddressRecord };
 
-/** What a receiver does in each of its steps. */
+/** The code of a receiver in each of its steps. */
 type Steps = {
   verify(body: string, headers: Headers): Promise<ServiceEvent>;
-  /** Called before the answer: what it throws is answered with 400. */
+  /** Called before the response. If it throws, the response is 400. */
   accept(event: ServiceEvent): unknown;
   find(event: ServiceEvent): Order | undefined;
   prove(event: ServiceEvent, order: Order): Promise<ProvedEvent>;
-  /** Whether goods leave for the proved fact. */
+  /** Returns whether the goods are delivered for the proved fact. */
   isPaid(fact: ProvedEvent, event: ServiceEvent): boolean;
   deliver(order: Order, fact: ProvedEvent, event: ServiceEvent): unknown;
 };
@@ -38,7 +38,7 @@ type Tools = {
   readonly client: ReturnType<typeof createClient>;
   /** Counts goods without asking whether they have left before. */
   send(order: Order): void;
-  /** Whether `key` is given for the first time. */
+  /** Returns whether `key` is passed for the first time. */
   isNew(key: string): boolean;
   /** Works on an event; throws if it has to be done again. */
   handle(event: ServiceEvent): Promise<void>;
@@ -46,7 +46,7 @@ type Tools = {
 
 const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-/** A correct receiver in memory, with the steps of `flaw` in place of its own. */
+/** A correct receiver in memory, with some steps replaced by the steps in `flaw`. */
 function openReceiver(settings: Record<string, string>, flaw: Flaw): Receiver {
   const { BASE: baseUrl = "", API_KEY: apiKey = "", WEBHOOK_SECRET: secret = "" } = settings;
   const orders: Order[] = [];
@@ -315,22 +315,22 @@ async function tryAll(
 
 describe("try-receiver", { concurrency: true }, () => {
   for (const [name, { fails, flaw, failsPlain }] of Object.entries(mutants))
-    test(`finds one that ${name}`, async () => {
+    test(`finds a receiver that ${name}`, async () => {
       const only = [...new Set([plain, fails])];
       const failed = await tryAll((settings) => openReceiver(settings, flaw), only);
       assert.deepEqual(failed, failsPlain ? [plain, fails] : [fails]);
     });
 
-  test("passes the receiver that the flaws are put into", async () => {
+  test("accepts the receiver that the flaws are put into", async () => {
     const failed = await tryAll((settings) => openReceiver(settings, () => ({})));
     assert.deepEqual(failed, []);
   });
 
-  test("passes the receiver of docs/webhooks.md, as it is printed there", async () => {
+  test("accepts the receiver that docs/webhooks.md prints", async () => {
     assert.deepEqual(await tryAll(openDocumented), []);
   });
 
-  test("has at least 15 receivers to find, and none shares its check with another", () => {
+  test("has at least 15 faulty receivers, and each fails a different check", () => {
     const checks = Object.values(mutants).map(({ fails }) => fails);
     assert.ok(checks.length >= 15);
     assert.equal(new Set(checks).size, checks.length);

@@ -29,7 +29,7 @@ async function scoreOf(open: (settings: Record<string, string>) => Receiver) {
 }
 
 describe("executable-address-shop try-receiver", { concurrency: true }, () => {
-  test("100 % and 0 for a receiver that is built on the kit", async () => {
+  test("exits with 0 and reports 100 % for a receiver that uses the kit", async () => {
     const { status, score, told } = await scoreOf((settings) => {
       const { BASE: baseUrl = "", API_KEY: apiKey = "", REFERENCE_KEY = "" } = settings;
       const goods = new Map<string, number>();
@@ -56,7 +56,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     assert.deepEqual([score.percent, status], [100, 0], told);
   });
 
-  test("1, with the number of failures, for one that takes whatever comes", async () => {
+  test("exits with 1 and the number of failures for a receiver that accepts anything", async () => {
     const { url, port, close } = await serveReceiver(() => ({
       order: async () => {},
       receive: async () => {},
@@ -70,7 +70,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     assert.match(err, new RegExp(`${tried - 1} of ${tried} failed`));
   });
 
-  test("2 and the usage for another command, no URL, no port, and an unknown option", async () => {
+  test("exits with 2 and the usage for an invalid command, URL, port, or option", async () => {
     for (const [args, message] of [
       [[], /expected the command try-receiver/],
       [["try-receiver"], /expected the http or https URL of the receiver/],
@@ -87,7 +87,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
   });
 });
 
-test("-32601 for a method of JSON-RPC that receivers do not ask", async () => {
+test("responds -32601 to a JSON-RPC method that receivers do not use", async () => {
   await assert.rejects(openTryChain(1).call("eth_mining", []), {
     rpcCode: -32601,
     message: "eth_mining is not supported",

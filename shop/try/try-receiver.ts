@@ -17,7 +17,7 @@ export type TryOptions = {
   /** The shop takes an order at this URL, by a POST of `form`. */
   readonly order: string | undefined;
   readonly form: string;
-  /** This URL answers with a number: how many times `{address}` was delivered. */
+  /** This URL returns a number: the deliveries of `{address}`. */
   readonly goods: string | undefined;
   /** The names of the checks to run; all by default. */
   readonly only?: readonly string[];
@@ -30,7 +30,7 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** How long a receiver has to make a mistake. */
+/** The time that a receiver has to make a mistake. */
 const settleMs = 1500;
 
 /** The receiver must be started with these settings. They are not secret. */

@@ -1,5 +1,5 @@
-// What every runtime has to do: derive, verify, and speak to a service on `origin`. Gives what came
-// out, for the test to compare with Node's.
+// Runs on every runtime: derives, verifies, and calls a service on `origin`. Prints the results,
+// which the test compares with Node's.
 
 import {
   decodeTerms,

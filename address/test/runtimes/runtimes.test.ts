@@ -1,6 +1,6 @@
-// The packed library on Bun, Deno and Cloudflare Workers: the same answers as on Node. They are
-// some 350 MB, so `npm run test:runtimes -w address` installs them first; without them nothing is
-// tried.
+// Compares the packed library on Bun, Deno, and Cloudflare Workers with Node. The runtimes take
+// some 350 MB, so `npm run test:runtimes -w address` installs them first. Without them the test is
+// skipped.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -70,7 +70,7 @@ after(async () => {
 
 const args = () => JSON.stringify([server.origin, sample, { apiKey: credentials.apiKey }]);
 
-/** Runs a file that tries all by `command`, and gives what it prints. */
+/** Runs a file that tries everything on `command`, and returns its output. */
 async function printed(command: string, ...options: string[]): Promise<unknown> {
   const file = join(project, "main.js");
   const code = `import { tryAll } from "./program.js";
@@ -90,7 +90,7 @@ function programOf(scope: "@deno" | "@oven"): string {
   return join(here, "node_modules", scope, inner[scope]);
 }
 
-describe("the packed library gives on every runtime what it gives on Node", { skip }, () => {
+describe("the packed library returns the same results on every runtime", { skip }, () => {
   test("Node", async () => assert.deepEqual(await printed(process.execPath), wanted));
 
   test("Bun", async () => assert.deepEqual(await printed(programOf("@oven"), "run"), wanted));

@@ -1,6 +1,7 @@
-// What a few bytes do, proved for every caller, calldata, answer and gas: the code that stays at a
-// vault, read off a chain, and PREFIX, which creates it. Then each byte is changed to each other
-// value: what breaks no law is listed below, so no byte is free where it matters.
+// Proves the behavior of a few bytes for every caller, calldata, answer, and gas: the code that
+// remains at a vault, read from a chain, and PREFIX, which creates it. Then each byte is changed to
+// each other value. Changes that break no law are listed below, so no byte that matters can change
+// unnoticed.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -28,13 +29,13 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * A byte could be changed to these opcodes, by offset, without any difference: zero said in
- * another way before there was an answer, a word said again that lies on the stack, and SUB (03),
- * which tells two words apart as XOR does.
+ * A byte at these offsets can change to these opcodes without any difference: another way to push
+ * zero before there was a result, another way to duplicate a word on the stack, and SUB (03), which
+ * distinguishes two words as XOR does.
  */
 type Free = Record<number, string>;
 
-/** 8 and 9 say where the answer goes before RETURNDATACOPY writes it over everything. */
+/** 8 and 9 set the place of the result before RETURNDATACOPY overwrites everything. */
 const freeInStub: Free = {
   0: "03",
   5: "3d",
@@ -44,7 +45,7 @@ const freeInStub: Free = {
   11: "3d 81 82",
   17: "80",
 };
-/** The last byte is for readers of the code: it may be any that ends, looks or pushes. */
+/** The last byte is for readers of the code: it can be any opcode that ends, reads, or pushes. */
 const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))
   .map((opcode) => opcode.toString(16))
@@ -69,7 +70,7 @@ describe("the code at a vault that was closed without a call", () => {
   const free = { ...freeInStub, 23: looksAndPushes };
   holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
 
-  test("is that of one whose calls ran, and a STOP", () => {
+  test("returns the hash of an executed vault's code, and a STOP", () => {
     assert.equal(vaults.closed, `${vaults.executed}00`);
   });
 });
@@ -77,13 +78,13 @@ describe("the code at a vault that was closed without a call", () => {
 describe("PREFIX, which creates a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
-  test("has the factory asked for the constructor of a vault, with the terms behind", () => {
+  test("has the factory request the constructor of a vault, followed by the terms", () => {
     const selector = hexToBytes(toFunctionSelector(`onCreation(${intentTuple})`));
     assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
   });
 });
 
-/** @param codeBytes how long all code is, where that is known: with terms behind it it is not */
+/** @param codeBytes the length of the whole code if it is known; it is not with terms after it */
 function holds(
   code: Uint8Array,
   laws: Laws,
@@ -100,7 +101,7 @@ function holds(
     });
   }
 
-  test("some byte breaks each law, and each byte some law but for those listed", async () => {
+  test("some byte breaks each law, and each byte breaks a law unless it is listed", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {

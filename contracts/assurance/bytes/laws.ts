@@ -36,7 +36,7 @@ const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
 
 const addressMask = (1n << 160n) - 1n;
 
-/** `bytes` of memory from `at` on are those of `wanted`. */
+/** `bytes` of memory from `at` equal the bytes of `wanted`. */
 const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
   implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
 

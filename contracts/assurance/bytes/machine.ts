@@ -36,14 +36,14 @@ export type World = {
   gas: Word;
   callDataBytes: Word;
   callData: Memory;
-  /** Bytes of the whole code, including bytes after those that are run. */
+  /** Bytes of the whole code, including bytes after the executed ones. */
   codeBytes: Word;
   code: Memory;
   /** The result of a DELEGATECALL. */
   succeeds: Bool;
   answerBytes: Word;
   answer: Memory;
-  /** Whether there can be enough gas for memory up to this byte. */
+  /** Returns whether there can be enough gas for memory up to this byte. */
   affordable(bytes: Word): Bool;
 };
 

@@ -1,6 +1,6 @@
-// solc's model checker (CHC with the z3 that is compiled into it) on Life.sol. It answers one of:
-// safe, for any number of steps; violated, with the steps; or neither, which fails here as well.
-// It takes most of a minute, so `npm run test:long` alone asks it.
+// Runs solc's model checker (CHC with its built-in z3) on Life.sol. The result is safe for any
+// number of steps, violated with the steps, or unknown, which fails here as well. The check takes
+// most of a minute, so only `npm run test:long` runs it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
     contracts: { "Life.sol": [contract] },
     showProvedSafe: true,
     showUnproved: true,
-    // None. With its default it gives up.
+    // None. With its default, the solver returns unknown.
     timeout: 0,
   };
   const sources = { "Life.sol": { content } };
@@ -32,7 +32,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
   return errors.map(({ errorCode, message }) => ({ code: errorCode, message }));
 }
 
-/** The same model without one line that keeps it sound. */
+/** The same model without one line that makes it sound. */
 function without(line: string): string {
   assert.equal(source.split(line).length, 2, `Life.sol has it once: ${line}`);
   return source.replace(line, "");
@@ -55,7 +55,7 @@ const isViolated = (found: ReturnType<typeof check>, steps: RegExp) => {
 };
 
 describe("the life of a vault", { skip }, () => {
-  test("executes once, in time and in full, or is closed, and stays so", () => {
+  test("executes once, in time and in full, or is closed, and never changes again", () => {
     isSafe(check("Life", source));
   });
 
@@ -66,11 +66,11 @@ describe("the life of a vault", { skip }, () => {
 });
 
 describe("the money of a vault", { skip }, () => {
-  test("leaves by its calls or to its recovery, and only when it is over", () => {
+  test("leaves by its calls or to its recovery, and only after the end", () => {
     isSafe(check("Money", source));
   });
 
-  test("control: a recovery that takes nothing from the balance is found", () => {
+  test("control: finds a recovery that takes nothing from the balance", () => {
     const found = check("Money", without("balance -= sent;"));
     isViolated(found, /Money\.recover\(/);
   });

@@ -45,7 +45,7 @@ function narrowEvent(node: Node, where: Surroundings): Change[] {
   }));
 }
 
-/** Lists conditions that are true in some cases only, made of what is in scope at a place. */
+/** Lists conditions that are true only in some cases, made from the names in scope at a place. */
 function kindsAt({ parents, variables, text }: Surroundings, guard: string): string[] {
   const kinds: string[] = [];
   const loop = parents.findLast((parent) => parent.nodeType === "ForStatement");

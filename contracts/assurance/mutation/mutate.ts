@@ -1,15 +1,15 @@
-// Changes the contracts in some hundred ways, one at a time, and runs the forge tests against each:
+// Changes the contracts in several hundred ways, one at a time, and runs the forge tests for each:
 // `npm run mutate -w contracts --`, with
 //
-//     --jobs N       threads, each with a compiler and forge: the number of cores when absent
-//     --minutes N    ends then. The order is that of a hash of the mutants' names, so that what was
-//                    tried is a fair sample; the next run goes on from there
-//     --fresh        forgets what earlier runs found on the same creation code
+//     --jobs N       threads, each with a compiler and forge; by default the number of cores
+//     --minutes N    stops after N minutes. The order is a hash of the mutants' names, so tested
+//                    mutants are a fair sample; the next run continues from there
+//     --fresh        discards the results of earlier runs for the same creation code
 //     --of KIND      tries only operators, guards, or byHand
-//     --only TEXT    mutants whose name contains it
-//     --write        writes the kinds that were tried to report.json, and keeps the reasons there
+//     --only TEXT    mutants whose name contains TEXT
+//     --write        writes the tested kinds to report.json, and keeps the reasons there
 //
-// What survived is tried again each time: a new test may kill it.
+// Survivors are tested again in each run, because a new test may kill them.
 
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -27,7 +27,7 @@ test("a run starts, and kills a mutant", () => {
 });
 
 describe("report.json", () => {
-  test("is of the committed creation code and of what the operators make of the sources", () => {
+  test("matches the committed creation code and the operators' results for the sources", () => {
     assert.equal(report.creationCodeHash, keccak256(factoryCreationCode));
     assert.equal(report.changes + report.guards.changes + report.byHand.changes, names.size);
     assert.deepEqual(
@@ -36,27 +36,27 @@ describe("report.json", () => {
     );
   });
 
-  test("is a fair sample of at least 150, of which 95 of 100 are killed", () => {
+  test("is a fair sample of at least 150 mutants and at least 95 % are killed", () => {
     const { changes, tried, compiled, killed, survivors } = report;
     assert.ok(compiled >= 150 && compiled <= tried && tried <= changes);
     assert.equal(killed + survivors.length, compiled);
     assert.ok(killed >= 0.95 * compiled, `${killed} of ${compiled}`);
   });
 
-  test("counts those by hand apart: at least 25, and each was killed", () => {
+  test("counts handwritten mutants separately: at least 25, and all were killed", () => {
     const { changes, compiled, killed } = report.byHand;
     assert.ok(changes >= 25);
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("counts weakened guards separately, and contains every one of them", () => {
+  test("counts weakened guards separately, and contains every one", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
     assert.equal(tried, changes);
     assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("gives a reason for each survivor, of which the sources still have the place", () => {
+  test("gives a reason for each survivor, whose place is still in the sources", () => {
     for (const { name, reason } of [report, report.guards].flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);
       assert.ok(reason.length >= 20, `no reason for: ${name}`);

@@ -1,4 +1,4 @@
-// What a mutation does to one node of the tree: the texts that can replace it.
+// Returns the texts that can replace one node of the syntax tree.
 
 import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 
@@ -8,7 +8,7 @@ export type Change = { operator: string; start: number; end: number; to: string 
 /** The surroundings of a node: its parents, and the variables that its function sets. */
 export type Surroundings = {
   text: (node: Node) => string;
-  /** The text of a statement, with its semicolon where it has one. */
+  /** The text of a statement, including its semicolon if it has one. */
   statement: (node: Node) => Statement;
   parents: Node[];
   variables: { name: string; type: string }[];
@@ -166,7 +166,7 @@ const yul: Record<string, Operator> = {
   YulLiteral(node, { parents }) {
     const caller = parents.at(-1)!;
     const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
-    // A call is told where its answer goes, or that it goes nowhere: a byte more is never read.
+    // A call names the memory for its return data, or none: an additional byte is never read.
     if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
     return replace("constant", node, next(String(node.value)));
   },

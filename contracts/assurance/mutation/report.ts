@@ -1,4 +1,4 @@
-// What the last complete mutation run found: report.json, with a reason for each survivor.
+// The result of the last complete mutation run: report.json, with a reason for each survivor.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export type Report = Tally & {
 };
 
 export type Tally = {
-  /** All that the operators make of the sources, and how many of them were tried. */
+  /** All mutants that the operators make from the sources, and the number of tested ones. */
   changes: number;
   tried: number;
   /** Mutants with code of their own. */

@@ -1,4 +1,4 @@
-// Solidity as solc's syntax tree gives it, with the text of each node.
+// Solidity as the syntax tree of solc, with the text of each node.
 
 import { compile, type Sources, standardInput } from "../published/standard-input.ts";
 
@@ -24,7 +24,7 @@ export const below = (node: Node): Node[] =>
     .filter(isNode)
     .sort((a, b) => place(a).start - place(b).start);
 
-/** Gives the node at `property` of `node`. */
+/** Returns the node at `property` of `node`. */
 export const at = (node: Node, property: string) => node[property] as Node;
 export const list = (node: Node, property: string) => (node[property] ?? []) as Node[];
 

@@ -1,5 +1,5 @@
-// The forge tests against one mutant. Its creation code is put where the tests find the factory's,
-// so that the tests themselves are compiled once for all mutants.
+// Runs the forge tests against one mutant. The tests find its creation code in the place of the
+// factory's, so the tests are compiled once for all mutants.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ export type Outcome =
   | { is: "survived" | "no change of the code" | "not compiled" };
 
 /**
- * Vectors kill by the address alone, the canary always fails, and the periphery and the demo have
+ * Vectors kill only by the address, the canary always fails, and the periphery and the demo have
  * other code.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];

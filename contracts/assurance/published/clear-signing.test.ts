@@ -1,5 +1,5 @@
-// calldata-PaymentFactory.json (ERC-7730): valid by its schema, true to the ABI, and what it has a
-// signer read. The schema is that of the ERC's registry (CC0), as it stood there in version 2.
+// Tests calldata-PaymentFactory.json (ERC-7730): valid by its schema, consistent with the ABI, and
+// the text that it shows to a signer. The schema is version 2 from the ERC's registry (CC0).
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -95,13 +95,13 @@ describe("the descriptor", () => {
     assert.equal(validate(JSON.parse(wrong)), false);
   });
 
-  test("is of the factory's address", () => {
+  test("names the factory's address", () => {
     const { deployments } = descriptor.context.contract;
     assert.ok(deployments.length > 0);
     for (const { address } of deployments) assert.equal(address, factoryAddress);
   });
 
-  test("describes each function that changes anything, by the ABI's selectors", () => {
+  test("describes each function that changes state, by the ABI's selectors", () => {
     const changing = abi.filter(
       (item): item is AbiFunction => item.type === "function" && item.stateMutability !== "view",
     );
@@ -113,7 +113,7 @@ describe("the descriptor", () => {
     );
   });
 
-  test("names every parameter of every function, shown or hidden on purpose", () => {
+  test("names every parameter of every function, shown or deliberately hidden", () => {
     for (const [key, { fields }] of Object.entries(formats)) {
       const named = fields.flatMap(({ path, fields: inner }) =>
         inner ? inner.map((field) => `${path}.${field.path}`) : [path!],
@@ -123,7 +123,7 @@ describe("the descriptor", () => {
   });
 });
 
-/** The paths of what has no parts. */
+/** The paths of values without components. */
 function leaves(parameter: AbiParameter): string[] {
   const path = parameter.type.endsWith("[]") ? `${parameter.name}.[]` : parameter.name!;
   if (!("components" in parameter)) return [path];
@@ -131,15 +131,15 @@ function leaves(parameter: AbiParameter): string[] {
 }
 
 describe("a signer reads", () => {
-  test("of execute: amount, each call, expiry, recovery and chain", () => {
+  test("execute shows amount, each call, expiry, recovery, and chain", () => {
     assert.deepEqual(signs(call("execute", [intent])), executing);
   });
 
-  test("of recover: where everything goes, and which tokens", () => {
+  test("recover shows the recipients and the tokens", () => {
     assert.deepEqual(signs(call("recover", [intent, [token, zeroAddress]])), recovering);
   });
 
-  test("of batch: each item as if it were alone", () => {
+  test("batch shows each item as it does for a single call", () => {
     const items = [call("execute", [intent]), call("recover", [intent, [token, zeroAddress]])];
     assert.deepEqual(signs(call("batch", [items])), [
       "Execute or recover several addresses, each by itself",
@@ -150,7 +150,7 @@ describe("a signer reads", () => {
     ]);
   });
 
-  test("of rescue: the call and the coin sent along", () => {
+  test("rescue shows the call and the native coin that is sent with it", () => {
     const lines = signs(call("rescue", [intent, shop, 10n ** 18n, "0x12345678"]));
     assert.deepEqual(lines.slice(0, 6), [
       "Make a call from an ended address, as its recovery",
@@ -162,7 +162,7 @@ describe("a signer reads", () => {
     ]);
   });
 
-  test("nothing but bytes where the call is of another contract", () => {
+  test("shows only bytes if the call is of another contract", () => {
     const data = call("execute", [intent]);
     assert.deepEqual(read(wallet, shop, data), [`Shop: ${data}`]);
   });

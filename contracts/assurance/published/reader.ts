@@ -1,6 +1,6 @@
-// What a signer reads of a call, by an ERC-7730 descriptor: the formats, paths and rules that the
-// descriptor of PaymentFactory uses. Names of addresses and tokens come from the wallet; here they
-// are those it is given.
+// Renders a call as a signer sees it, with an ERC-7730 descriptor. Supports the formats, paths, and
+// rules that the descriptor of PaymentFactory uses. In a wallet, names of addresses and tokens come
+// from the wallet; here the caller passes them.
 
 import {
   type Abi,

@@ -1,5 +1,5 @@
-// Anybody can show that the factory is made of these sources: snapshots/standard-input.json goes to
-// solc, Sourcify or an explorer as it is. snapshot.test.ts holds it to the sources.
+// Checks that anybody can reproduce the factory from its sources: snapshots/standard-input.json is
+// valid input for solc, Sourcify, or an explorer. snapshot.test.ts compares it with the sources.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { compile, contractsRoot } from "./standard-input.ts";
 
 const input = JSON.parse(readFileSync(`${contractsRoot}/snapshots/standard-input.json`, "utf8"));
 
-describe("the standard JSON input, as solc alone compiles it", () => {
+describe("the standard JSON input, compiled with only solc,", () => {
   const { evm } = compile(input).contracts!["src/PaymentFactory.sol"]!.PaymentFactory!;
 
-  test("gives the creation code that the deployer is sent", () => {
+  test("matches the creation code that the deployer receives", () => {
     assert.equal(`0x${evm.bytecode.object}`, factoryCreationCode);
   });
 
-  test("gives the code at the factory's address, its one immutable being that address", () => {
+  test("matches the code at the factory's address, whose one immutable is that address", () => {
     const code = Buffer.from(evm.deployedBytecode.object, "hex");
     const places = Object.values(evm.deployedBytecode.immutableReferences);
     assert.equal(places.length, 1);
@@ -27,7 +27,7 @@ describe("the standard JSON input, as solc alone compiles it", () => {
     assert.equal(keccak256(`0x${code.toString("hex")}` as Hex), factoryCodeHash);
   });
 
-  test("leaves nothing to guess: no metadata, no library, no constructor argument", () => {
+  test("contains no metadata, no library, and no constructor argument", () => {
     assert.deepEqual(input.settings.metadata, { bytecodeHash: "none", appendCBOR: false });
     assert.equal(evm.deployedBytecode.object.includes("__$"), false);
   });

@@ -1,5 +1,6 @@
-// The question to solc whose answer is the factory: what foundry.toml says, in the form in which
-// explorers and Sourcify take sources. snapshot.ts writes it to snapshots/standard-input.json.
+// The input to solc that reproduces the factory: the settings of foundry.toml, in the format in
+// which explorers and Sourcify accept sources. snapshot.ts writes it to
+// snapshots/standard-input.json.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -6,7 +6,7 @@ import {Errors} from "../Errors.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @notice Uses a share of the gas that it is given, whatever its calldata, and answers `size`
+/// @notice Uses a share of the gas that it receives, regardless of the calldata, and returns `size`
 /// bytes that begin with `word`.
 contract Burner {
     uint256 private immutable PERCENT;

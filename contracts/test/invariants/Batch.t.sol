@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Intent} from "../../src/IPaymentFactory.sol";
 import {World} from "./World.sol";
 
-/// @dev A batch is each of its items alone: a bad one, or the same one twice, changes no other.
+/// @dev A batch equals its items executed separately: an invalid or repeated item changes no other.
 contract BatchInvariants is World {
     function fund(uint256 seed, uint256 amount) external {
         _fund(seed, amount);
@@ -14,7 +14,7 @@ contract BatchInvariants is World {
         _wait(seed);
     }
 
-    /// @dev A bit of `recovering` says what the item asks for.
+    /// @dev A bit of `recovering` selects the request of the item.
     function batch(uint256 seed, uint256 count, uint8 recovering) external {
         count = bounded(count, 1, 6);
         bytes[] memory items = new bytes[](count);
@@ -36,7 +36,7 @@ contract BatchInvariants is World {
         return (recovering >> i) % 2 == 1;
     }
 
-    /// @dev Done, too, where an earlier item or batch did it.
+    /// @dev Also done if an earlier item or batch did it.
     function _modelExecution(Life storage life) private returns (bool) {
         if (_shouldExecute(life)) life.state = State.Executed;
         return life.state == State.Executed;

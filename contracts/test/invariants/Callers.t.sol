@@ -5,8 +5,8 @@ import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 import {World} from "./World.sol";
 
-/// @dev Anybody, at any gas price, with any gas, value and calldata: no choice of the caller's
-/// changes where money goes.
+/// @dev Any caller, with any gas price, gas, value, and calldata: no choice of the caller changes
+/// the recipients of money.
 contract CallerInvariants is World {
     Undo private undo = new Undo();
 
@@ -18,7 +18,7 @@ contract CallerInvariants is World {
         _wait(seed);
     }
 
-    /// @dev With too little gas it may fail where it should succeed, but never the other way round.
+    /// @dev With too little gas it may fail instead of succeeding, but never the reverse.
     function execute(uint256 seed, address caller, uint64 price, uint256 gas) external {
         Life storage life = _pick(seed);
         bool should = _shouldExecute(life);
@@ -41,13 +41,13 @@ contract CallerInvariants is World {
         (bool ok,) = address(factory).call{value: value}(
             abi.encodeCall(factory.execute, (_intent(_pick(seed))))
         );
-        // The caller may be one of the vaults.
+        // The caller can be one of the vaults.
         vm.deal(caller, before);
         check(!ok, "takes no coin");
     }
 
-    /// @dev Calldata with one word replaced. What it does to other vaults the model does not know,
-    /// so {Undo} does it, looks whether this vault paid anybody else, and undoes it.
+    /// @dev Calldata with one word replaced. The model does not know its effect on other vaults, so
+    /// {Undo} executes it, checks whether this vault paid anybody else, and reverts it.
     function spoil(uint256 seed, uint256 index, uint256 word, bool toRecover) external {
         Life storage life = _pick(seed);
         bytes memory data = toRecover

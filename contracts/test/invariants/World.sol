@@ -6,11 +6,11 @@ import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 
-/// @dev Some intents, and a model of what has to become of them. A suite offers some of the moves
-/// below to the fuzzer; after each move the model is compared with the chain.
+/// @dev Some intents, and a model of their expected states. A suite offers some of the moves below
+/// to the fuzzer. After each move the model is compared with the chain.
 ///
-/// Each intent pays a merchant of its own and is refunded to a recovery of its own, so that every
-/// unit tells where it came from.
+/// Each intent pays a merchant of its own and is refunded to a recovery address of its own, so the
+/// origin of every unit is known.
 abstract contract World is Fixture {
     enum State {
         Open,
@@ -51,7 +51,7 @@ abstract contract World is Fixture {
         }
     }
 
-    /// @dev Foundry asks which functions to call, in this form.
+    /// @dev Foundry reads the functions to call in this form.
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;
@@ -106,7 +106,7 @@ abstract contract World is Fixture {
         return life.state == State.Open && life.chainId == chain && now_ <= life.expiry;
     }
 
-    /// @dev What is in the vault, by the model.
+    /// @dev The balance of the vault in the model.
     function _held(Life storage life) internal view returns (uint256) {
         uint256 spent = life.state == State.Executed ? AMOUNT : 0;
         return life.fundedTotal - spent - life.recoveredTotal;
@@ -176,7 +176,7 @@ abstract contract World is Fixture {
         equal(life.recovery.balance, life.coinTotal, "the coin");
     }
 
-    /// @dev The laws that hold after every move, for every intent.
+    /// @dev The laws that apply after every move, for every intent.
     function _checkAll() internal view {
         uint256 total;
         for (uint256 i = 0; i < LIVES; ++i) {

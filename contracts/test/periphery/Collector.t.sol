@@ -183,7 +183,7 @@ contract CollectorTest is Fixture {
     }
 }
 
-/// @dev Has plenty for everyone, and answers transferFrom with some bytes of its own.
+/// @dev Has a sufficient balance for everyone, and returns configured bytes from transferFrom.
 contract OddAnswer {
     bytes private answer;
     uint256 private size;

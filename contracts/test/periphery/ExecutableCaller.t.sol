@@ -14,7 +14,7 @@ contract ExecutableCallerTest is Fixture {
 
     uint256 private constant ORDER = 42;
     bytes32 private constant SALT = bytes32(uint256(7));
-    /// @dev Each run of the fuzzer tries so many callers: the long form's 256 runs are 102,400.
+    /// @dev Callers per run of the fuzzer: the 256 runs of the long form make 102,400.
     uint256 private constant FORGED_PER_RUN = 400;
 
     function setUp() public override {
@@ -44,7 +44,7 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev The intent that arguments name is the one that those arguments are part of.
+    /// @dev The intent that the arguments name is the intent that contains these arguments.
     function test_pays_fromTheVaultOfItsOrderAlone() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
@@ -90,7 +90,7 @@ contract ExecutableCallerTest is Fixture {
         return factory.addressOf(demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT));
     }
 
-    /// @dev `caller` asks the demo shop to note the order as paid, which is for `wanted` to ask.
+    /// @dev Checks that the demo shop refuses `caller`: only `wanted` may record the payment.
     function notVaultOfIntent(address wanted, address caller) private {
         vm.prank(caller);
         (bool ok, bytes memory found) = address(demo).call(payData(ORDER, RECOVERY));
@@ -128,7 +128,7 @@ contract ExecutableCallerTest is Fixture {
     }
 }
 
-/// @dev A target that asks only who calls, and not whether it is within an execution.
+/// @dev A target that checks only the caller, and not whether it is within an execution.
 contract Gullible {
     address private expected;
     uint256 public delivered;

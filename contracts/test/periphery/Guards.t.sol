@@ -21,7 +21,7 @@ contract GuardsTest is Fixture {
         guards.requireGas{gas: 100_000}(wanted);
     }
 
-    /// @dev An intent in front of a target that does less where gas is short.
+    /// @dev An intent before a target that does less if gas is short.
     function test_requireGas_keepsAnIntentFromRunningOnLess() public {
         Thrifty target = new Thrifty();
         Call[] memory calls = list(
@@ -71,7 +71,7 @@ contract GuardsTest is Fixture {
     }
 }
 
-/// @dev Does its work only where there is gas for it, and fails in neither case.
+/// @dev Does its work only if there is enough gas, and never fails.
 contract Thrifty {
     uint256 public done;
 

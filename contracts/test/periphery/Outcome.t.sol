@@ -26,7 +26,7 @@ contract OutcomeTest is Fixture {
         check(Outcome.outcomeOf(address(factory)) == Fate.Never, "the factory");
     }
 
-    /// @dev Each run of the fuzzer tries so many times five codes: the long form's 256 are 102,400.
+    /// @dev Repetitions of five codes per run of the fuzzer: the long form's 256 runs make 102,400.
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_never_ofAnyOtherCode(bytes calldata code, uint256 seed) public {
@@ -96,7 +96,7 @@ contract OutcomeTest is Fixture {
         conditions.requireClosed(vault);
     }
 
-    /// @dev B runs only after A; C only where A never will.
+    /// @dev B runs only after A; C runs only if A never will.
     function test_anIntent_waitsForAnother() public {
         Intent memory a = plainIntent();
         address vaultA = funded(a, AMOUNT);

@@ -41,7 +41,7 @@ contract TipTest is Fixture {
         refused(address(new Answering(answer)), "less than a word");
     }
 
-    /// @dev An approval of one vault is of no use to anybody else.
+    /// @dev An approval of one vault cannot be used by anybody else.
     function test_TipFailed_whereAnotherApproved() public {
         token.mint(MERCHANT, TIP);
         vm.prank(MERCHANT);

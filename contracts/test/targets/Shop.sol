@@ -3,7 +3,8 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "../tokens/PlainToken.sol";
 
-/// @notice What an intent may call: takes payments, and fails in the ways targets fail.
+/// @notice A typical target of an intent: accepts payments, and fails in the ways that targets
+/// fail.
 contract Shop {
     uint256 public visits;
     address public lastPayer;

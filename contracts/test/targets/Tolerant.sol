@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice A target that goes on where its inner work failed, as multicalls, bridges, hooks and
-/// aggregators do. The work lies `depth` calls below it, and writes a new slot an item.
+/// @notice A target that continues if its inner work fails, as multicalls, bridges, hooks, and
+/// aggregators do. The work is `depth` calls deeper, and writes a new slot per item.
 contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;
 
-    /// @notice Tolerates a failure here alone: the frames between hand it up.
+    /// @notice Tolerates a failure only in this frame; the frames between pass it up.
     function tryWork(uint256 depth, uint256 items) external {
         visits++;
         try this.work(depth - 1, items) {} catch {}
@@ -19,7 +19,7 @@ contract Tolerant {
         try this.tryWorkEverywhere(depth - 1, items) {} catch {}
     }
 
-    /// @notice Looks at its gas itself, and gives half of it to the work.
+    /// @notice Checks its own gas, and gives half of the gas to the work.
     function tryWorkWithHalf(uint256 items) external {
         try this.work{gas: gasleft() / 2}(0, items) {} catch {}
     }

@@ -18,7 +18,7 @@ contract Worker {
     }
 }
 
-/// @notice Targets that take a payment and go on where their inner work failed, in five ways.
+/// @notice Targets that accept a payment and continue if their inner work fails, in five ways.
 abstract contract Tolerating {
     Worker public immutable worker = new Worker();
 
@@ -48,7 +48,7 @@ contract Multicall is Tolerating {
     }
 }
 
-/// @notice Delivers a message, or says that it can be delivered again.
+/// @notice Delivers a message, or reports that it can be delivered again.
 contract Bridge is Tolerating {
     event Undelivered(address receiver, uint256 amount);
 
@@ -59,7 +59,7 @@ contract Bridge is Tolerating {
     }
 }
 
-/// @notice A deposit stands whatever becomes of the hook that runs behind it, a call further down.
+/// @notice A deposit stays valid if the hook that runs after it, one call deeper, fails.
 contract Hooked is Tolerating {
     function deposit(PlainToken token, uint256 amount) external {
         _take(token, amount);
@@ -71,8 +71,8 @@ contract Hooked is Tolerating {
     }
 }
 
-/// @notice Tries one venue after the other, of which the first fails always, and keeps what none
-/// takes.
+/// @notice Tries one venue after the other. The first always fails. Keeps the rest if none accepts
+/// it.
 contract Aggregator is Tolerating {
     event Unfilled(uint256 amount);
 

@@ -25,7 +25,7 @@ contract Nft {
         ownerOf[id] = to;
     }
 
-    /// @dev As ERC-721 does, in the place where recover asks an ERC-20.
+    /// @dev Like ERC-721, at the selector that recover calls on an ERC-20.
     function balanceOf(address) external pure returns (uint256) {
         return 1;
     }

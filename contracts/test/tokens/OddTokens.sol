@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "./PlainToken.sol";
 
-/// @notice As USDT: no return values, and no allowance goes from non-zero to non-zero.
+/// @notice Like USDT: no return values, and no change of an allowance from non-zero to non-zero.
 contract SilentToken {
     mapping(address account => uint256) public balanceOf;
     mapping(address account => mapping(address spender => uint256)) public allowance;
@@ -32,7 +32,7 @@ contract SilentToken {
     }
 }
 
-/// @notice Answers false where others revert, and here always.
+/// @notice Always returns false instead of reverting.
 contract FalseToken is PlainToken {
     function approve(address, uint256) public pure override returns (bool) {
         return false;
@@ -55,7 +55,7 @@ contract FeeToken is PlainToken {
     }
 }
 
-/// @notice Logs a thousand times what it moves, and once more what it does not move.
+/// @notice Logs a thousand times the moved amount, and a second transfer that does not happen.
 contract BoastingToken is PlainToken {
     address private constant STRANGER = 0x5555555555555555555555555555555555555555;
 
@@ -91,7 +91,7 @@ contract NoZeroApproveToken is PlainToken {
     }
 }
 
-/// @notice As ERC-777: tells `hook` before and after each movement, in the middle of the transfer.
+/// @notice Like ERC-777: calls `hook` before and after each movement, during the transfer.
 contract HookToken is PlainToken {
     address public hook;
 
@@ -110,14 +110,14 @@ interface IHook {
     function onMove(address from, address to, uint256 amount, bool moved) external;
 }
 
-/// @notice Moves half of what it is asked to, rounded up.
+/// @notice Moves half of the requested amount, rounded up.
 contract HalfToken is PlainToken {
     function _move(address from, address to, uint256 amount) internal virtual override {
         super._move(from, to, amount - amount / 2);
     }
 }
 
-/// @notice As {HalfToken}, and to tell a balance takes some 300,000 gas.
+/// @notice Like {HalfToken}, but reading a balance uses some 300,000 gas.
 contract SlowToken is HalfToken {
     function balanceOf(address account) public view override returns (uint256) {
         bytes32 word;
@@ -127,7 +127,7 @@ contract SlowToken is HalfToken {
         return word == 0 ? 0 : slots[account];
     }
 
-    /// @notice The balance, told at once.
+    /// @notice Returns the balance without using that gas.
     function slotOf(address account) external view returns (uint256) {
         return slots[account];
     }
@@ -138,7 +138,7 @@ contract SlowToken is HalfToken {
     }
 }
 
-/// @notice Tells `hook` before it moves, and answers false where there is too little then.
+/// @notice Calls `hook` before it moves, and returns false if the balance is then too low.
 contract ForgivingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);
@@ -149,7 +149,8 @@ contract ForgivingHookToken is HookToken {
     }
 }
 
-/// @notice Tells `hook` before it moves, then moves what there is of `amount` and answers true.
+/// @notice Calls `hook` before it moves, then moves at most the balance of `amount` and returns
+/// true.
 contract ObligingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);
@@ -160,7 +161,7 @@ contract ObligingHookToken is HookToken {
     }
 }
 
-/// @notice Burns all the gas it is given: to tell a balance, or to move.
+/// @notice Burns all gas that it receives, to read a balance or to move.
 contract BurningToken is PlainToken {
     bool private immutable WHEN_ASKED;
 
@@ -184,7 +185,7 @@ contract BurningToken is PlainToken {
     }
 }
 
-/// @notice Says whatever it is told to of balances, in `size` bytes, and moves nothing.
+/// @notice Returns configured balances, in `size` bytes, and moves nothing.
 contract LyingToken {
     uint256 public claimed;
     uint256 public size;

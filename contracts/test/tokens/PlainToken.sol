@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice ERC-20 as most tokens are, and the base of those that differ.
+/// @notice ERC-20 like most tokens, and the base of the tokens that differ.
 contract PlainToken {
     mapping(address account => uint256) internal slots;
     mapping(address account => mapping(address spender => uint256)) public allowance;

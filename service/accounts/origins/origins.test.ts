@@ -134,7 +134,7 @@ const refused: [entry: unknown, code: string][] = [
   ["http://localhost:", "port"],
 ];
 
-/** Entries that are accepted, with the form they are kept in. */
+/** Accepted entries, with their stored form. */
 const accepted: [entry: string, canonical: string][] = [
   ["https://app.example.com", "https://app.example.com"],
   ["https://app.example.com/", "https://app.example.com"],

@@ -102,7 +102,7 @@ function doors(
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // If two sign up at once, the second fails without a reason.
+        // If two sign-ups are simultaneous, the second fails without a reason.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
       });

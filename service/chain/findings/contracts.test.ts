@@ -1,4 +1,4 @@
-// Notes are of what somebody can change, and no doubts about the intent.
+// Notes describe possible changes by other parties. They are not findings about the intent.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -60,7 +60,7 @@ describe("code", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
-    // CALL as pushed data is no call.
+    // CALL as pushed data does not count as a call.
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 

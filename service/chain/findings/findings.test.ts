@@ -1,5 +1,5 @@
-// Every kind of finding, on a chain: an intent that has the trap, and one that looks like it and
-// has not. What looks like it must also execute, paid as payers pay.
+// Tests every kind of finding on a chain: an intent with the trap, and a similar one without it.
+// The similar intent must also execute if it is paid in the usual way.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -42,7 +42,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-/** The service lists it, and the payer has a million of it. */
+/** The service lists it, and the payer has a million units. */
 async function list(token: Hex): Promise<Hex> {
   tokens.push({ symbol: "DMO", address: token, decimals: 6 });
   await world.pay(payer, 1_000_000_000_000n, token);
@@ -63,7 +63,7 @@ const transfer = (token: Hex, to = shop, of = amount): Call => ({
   args: [to, of],
 });
 
-/** Pays `amount` to the shop unless told otherwise. */
+/** Pays `amount` to the shop by default. */
 const record = (change: Partial<Intent> = {}) =>
   world.newRecord({
     ...{ amount, calls: [transfer(change.token ?? world.token, shop, change.amount ?? amount)] },
@@ -238,7 +238,7 @@ const pairs: Pair[] = [
     code: "recovery_is_token",
     at: "recovery",
     trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
-    // Answers every question with 31 bytes, takes coin, and could run other code.
+    // Returns 31 bytes for every call, accepts coin, and could run other code.
     twin: async () => record({ recovery: await world.withCode("0x601f5ff3f4") }),
   },
   {
@@ -313,7 +313,7 @@ const pairs: Pair[] = [
   {
     code: "depends_on_executor",
     at: "calls",
-    // ORIGIN, and nothing of what follows unless it is zero, as in a simulation without a sender.
+    // ORIGIN; the code after it runs only if it is zero, as in a simulation without a sender.
     trap: async () => visiting(await world.withCode("0x32600557005b5f5ffd")),
     twin: async () => visiting(await world.withCode("0x3250")),
   },
@@ -321,7 +321,7 @@ const pairs: Pair[] = [
 
 const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(target)] });
 
-/** Calls what works for so many seconds; the intent is open for an hour. */
+/** Calls a target that works for this many seconds. The intent is open for an hour. */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
   // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, and there a revert.
@@ -362,9 +362,9 @@ async function blocked(
 }
 
 describe("findings", () => {
-  test("there is a trap for every kind", () => {
-    // http/create/check.test.ts tests the one that needs the store.
-    // recovery.test.ts tests those that need another chain or many transactions.
+  test("every kind of finding has a trap", () => {
+    // http/create/check.test.ts tests the kind that needs the store. recovery.test.ts tests the
+    // kinds that need another chain or many transactions.
     const apart = [
       "condition_of_other_chain",
       "recovery_without_code_on",
@@ -375,28 +375,28 @@ describe("findings", () => {
   });
 
   for (const { code, at, trap, twin } of pairs) {
-    test(`${code}: the trap is found where it is, with a cure`, async () => {
+    test(`${code}: the trap is found at its place, with a remedy`, async () => {
       const findings = await check(await trap());
       assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
       assert.equal(placeOf(findings, code), at);
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`${code}: what looks like it has no finding, and executes`, async () => {
+    test(`${code}: a similar intent has no finding, and executes`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);
     });
   }
 
-  test("an approval of the Collector is no finding: only the address can use it", async () => {
+  test("allows an approval of the Collector, because only the address can use it", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
     assert.deepEqual(await check(await record(parts)), []);
   });
 
-  test("target_may_change where a target can pause, which is no finding", async () => {
+  test("reports target_may_change as a note if a target can pause", async () => {
     const pausing = await fiat();
     const to = (target: Hex) =>
       record({ calls: [transfer(world.token), transfer(target, shop, "0")] });
@@ -409,13 +409,13 @@ describe("findings", () => {
     assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
   });
 
-  test("amounts written for more decimals than the token has", async () => {
+  test("finds amounts written for more decimals than the token has", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
     assert.equal(found?.cure, "for 25 DMO write 25000000");
   });
 
-  test("a node without eth_simulateV1 finds the same, but for fees and allowances", async () => {
+  test("a node without eth_simulateV1 finds the same, except fees and allowances", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

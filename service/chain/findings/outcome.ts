@@ -1,5 +1,5 @@
-// Finds where the calls fail, and what they leave behind: money at the address, and allowances
-// whose spender can take what comes to the address later, before it goes to recovery.
+// Finds failing calls and their leftovers: money at the address, and allowances whose spender can
+// take money that arrives at the address later, before it is recovered.
 
 import {
   collectorAddress,
@@ -48,7 +48,7 @@ export function findFailure(
   return [{ path, code: "call_reverts", message: `it fails: ${reason}`, cure }];
 }
 
-/** Finds what is left of the intent's own token, and of any other that the calls bring. */
+/** Finds the remainders of the intent's own token and of any other token that the calls bring. */
 export function findLeftOver(
   simulation: Simulation,
   { address, intent }: StatusSubject,
@@ -105,7 +105,7 @@ function givenIn({ intent }: StatusSubject): Given[] {
   return [...found.values()];
 }
 
-/** None where the node has no eth_simulateV1: an allowance is asked for after the calls ran. */
+/** Empty if the node has no eth_simulateV1, because an allowance is read after the calls ran. */
 export async function findAllowances(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,

@@ -71,14 +71,14 @@ describe("recovery_without_code_on", () => {
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("is no finding but a note if the other chain does not answer", async () => {
+  test("is only a note if the other chain does not respond", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);
     assert.match(notes[0]!.message, /^Silent did not answer/);
   });
 
-  test("is no finding but a note if the other chain takes longer than 2 s", async () => {
+  test("is only a note if the other chain takes longer than 2 s", async () => {
     const recovery = await world.withCode(walletCode);
     const slow = async (method: string, params: unknown[], ask: Ask) => {
       if (method === "eth_getCode") await sleep(4000);

@@ -21,14 +21,14 @@ const chainsMax = 16;
 /** A chain that takes longer is reported as unmeasured. */
 const waitMs = 2000;
 /**
- * A wallet that a person uses rarely sends so many transactions. An exchange's hot wallet sends
- * them within days.
+ * A personal wallet rarely sends this many transactions. An exchange's hot wallet sends them within
+ * days.
  */
 const noncesMin = 10_000;
 
 /**
  * @param code of `recovery` on the chain of the intent
- * @param others chains to compare with, at most 16 of which are read
+ * @param others chains to compare with; at most 16 are read
  */
 export async function findRecoveryDoubts(
   { rpc, others = [] }: { rpc: ChainRpc; others?: readonly OtherChain[] | undefined },

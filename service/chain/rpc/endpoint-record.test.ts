@@ -7,7 +7,7 @@ import { openNetwork } from "./network.ts";
 const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
-test("reports an endpoint that others contradict, with the reason, and asks it last", async () => {
+test("reports an endpoint that others contradict, with the reason, and reads it last", async () => {
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
   let nowMs = 0;

@@ -1,6 +1,6 @@
-// One record per endpoint: its health, its head, its score, and what it refuses. Only this module
-// writes to a record; the networks, the chain loop, and the executor's jobs read it and report to
-// it. The rate that the provider allows is in pace.ts, which an endpoint's requests use.
+// One record per endpoint: its health, head, score, and refused requests. Only this module writes
+// to a record; the networks, the chain loop, and the executor's jobs read it and report to it. The
+// rate that the provider allows is in pace.ts, which an endpoint's requests use.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -46,7 +46,7 @@ type Mutable = {
   estimates: Estimates;
 };
 
-/** What an endpoint refuses of log queries. Turns are those of the chain loop. */
+/** The log queries that an endpoint refuses. Turns are the turns of the chain loop. */
 type LogLimits = {
   /** Blocks per query. */
   rangeBlocks: number;

@@ -32,7 +32,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
 
-  // Only silence waits for the timeout; the other answers come however slow the machine is.
+  // Only silence waits for the timeout. The other responses arrive on the slowest machine.
   for (const [what, given, message, timeoutMs] of [
     ["an error status", 500, "one answered 500", 60_000],
     ["a limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
@@ -54,7 +54,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
-  test("a response without end is cut at 32 MB, and is the endpoint's failure", async () => {
+  test("an endless response is cut at 32 MB, and counts as the endpoint's failure", async () => {
     let sent = 0;
     server.removeAllListeners("request");
     server.on("request", (request, response) => {
@@ -73,7 +73,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
   });
 
-  test("user and password of the URL are sent, percent-encoded or not", async () => {
+  test("sends user and password of the URL, percent-encoded or not", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];
     server.prependListener("request", ({ headers }) => sent.push(headers.authorization));
@@ -84,7 +84,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
   });
 
-  test("a missing answer is asked for again; missing for good, that is a failure", async () => {
+  test("requests a missing answer again, and fails if it remains missing", async () => {
     const asked: string[] = [];
     answer = (body) => {
       const batch = [body].flat();
@@ -112,7 +112,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
-  test("ChainUnavailable for an answer of more than 32 MiB", async () => {
+  test("throws ChainUnavailable for a response of more than 32 MiB", async () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
@@ -120,7 +120,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   });
 
-  test("an error of one call is that call's answer", async () => {
+  test("an error of one call affects only that call", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>
       (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
@@ -128,13 +128,13 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
   });
 
-  test("answers in any order are put in the order of their calls", async () => {
+  test("puts answers in the order of their calls", async () => {
     answer = (batch) => (batch as Call[]).map(echo).reverse();
     const answers = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);
     assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
   });
 
-  test("one that refuses batches is asked call by call from then on", async () => {
+  test("an endpoint that refuses batches is then called without batches", async () => {
     let batches = 0;
     answer = (body) => {
       if (!Array.isArray(body)) return echo(body);
@@ -152,7 +152,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
 
 type Answering = (calls: readonly { method: string }[]) => Partial<Response> | Answer[];
 
-/** An endpoint on a clock of its own, above the transport: time passes only when it sleeps. */
+/** An endpoint with its own clock, above the transport: time passes only while it sleeps. */
 function onVirtualClock(answer: Answering, callsPerSecond?: number) {
   const clock = { ms: 0, sleeps: [] as number[] };
   const requests: { atMs: number; methods: string[] }[] = [];
@@ -176,14 +176,14 @@ function onVirtualClock(answer: Answering, callsPerSecond?: number) {
   return { ask: endpoint.ask, clock, pace, requests };
 }
 
-describe("what a provider allows", () => {
+describe("the rate limits of a provider", () => {
   const call = (method: string) => ({ method, params: [] });
   const many = (count: number, method = "eth_call") =>
     Array.from({ length: count }, () => call(method));
   const fine: Answering = (calls) => calls.map(({ method }) => ({ result: method }));
 
   for (const reason of ["429 Too Many Requests", "rate limit exceeded", "internal error"]) {
-    test(`a revert with the reason "${reason}" is an answer and slows nothing`, async () => {
+    test(`a revert with the reason "${reason}" is a result and slows nothing`, async () => {
       const message = `execution reverted: ${reason}`;
       const data = "0x08c379a0";
       const { ask, clock, requests } = onVirtualClock((calls) =>
@@ -202,7 +202,7 @@ describe("what a provider allows", () => {
     });
   }
 
-  test("one refusal when nothing else was sent leaves 25 calls per second", async () => {
+  test("one refusal without other requests leaves 25 calls per second", async () => {
     let isLimited = true;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -216,7 +216,7 @@ describe("what a provider allows", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("the rate after a refusal comes from ten seconds, and grows by addition", async () => {
+  test("the rate after a refusal depends on ten seconds, and grows linearly", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -236,7 +236,7 @@ describe("what a provider allows", () => {
   });
 
   for (const retryAfter of ["86400", "Fri, 01 Jan 2099 00:00:00 GMT"]) {
-    test(`after "Retry-After: ${retryAfter}" it is asked again within a minute`, async () => {
+    test(`after "Retry-After: ${retryAfter}" it is used again within a minute`, async () => {
       let isLimited = true;
       const date = "Thu, 26 Nov 2026 00:00:00 GMT";
       const { ask, clock, pace, requests } = onVirtualClock((calls) =>
@@ -254,14 +254,14 @@ describe("what a provider allows", () => {
     });
   }
 
-  test("an operator's limit is kept, and growth does not exceed it", async () => {
+  test("growth never exceeds an operator's limit", async () => {
     const { ask, clock, pace } = onVirtualClock(fine, 5);
     for (let index = 0; index < 26; index++) await ask([call("eth_call")]);
     assert.ok(clock.ms >= 5000, `${clock.ms} ms for 26 calls`);
     assert.equal(pace.read().callsPerSecond, 5);
   });
 
-  test("a log query is refused at the first failure, and slows no other method", async () => {
+  test("a log query fails at its first failure, and slows no other method", async () => {
     const error = { code: -32000, message: "too many requests" };
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.map(({ method }) => (method === "eth_getLogs" ? { error } : { result: method })),
@@ -273,7 +273,7 @@ describe("what a provider allows", () => {
     assert.equal(clock.ms, 41 * 3);
   });
 
-  test("IDs that come back as strings are the IDs", async () => {
+  test("accepts IDs that return as strings", async () => {
     const { ask } = onVirtualClock((calls) => ({
       body: calls.map(({ method }, id) => ({ id: String(id), result: method })),
     }));
@@ -281,7 +281,7 @@ describe("what a provider allows", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("header not found, as by one backend of several, is asked again", async () => {
+  test("retries a missing header, as from one of several backends", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

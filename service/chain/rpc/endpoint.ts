@@ -120,7 +120,7 @@ function unavailable(name: string, error: unknown): ChainUnavailable {
   return new ChainUnavailable(`${name}: ${message}`, { isReached });
 }
 
-/** An endpoint's name for logs, how it is reached, and what it allows. */
+/** An endpoint's name for logs, its connection, and its limits. */
 type Provider = { name: string; transport: Transport; pace: Pace };
 
 /** A call without an answer; `index` is its position among the answers. */
@@ -128,7 +128,7 @@ type OpenCall = { call: Call; index: number; attempts: number };
 
 /** Attempts of one call before a fault of the node or a limit becomes its answer. */
 const attemptsMax = 4;
-/** Their callers request less after the first failure, whatever its text. */
+/** Their callers request less after the first failure, regardless of its text. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
 /**
@@ -165,7 +165,9 @@ async function sendBatch(
   return readBatch(provider, batch, body, answers);
 }
 
-/** Reads answers to a batch in any order, to some of its calls, or one error for all of them. */
+/**
+ * Reads responses to a batch in any order, to some of its calls, or one error for the whole batch.
+ */
 function readBatch(
   provider: Provider,
   batch: OpenCall[],

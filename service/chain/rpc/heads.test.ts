@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** A node with one block, counting how often it is asked; each block is a second older. */
+/** A node with one block, which counts its requests. Each block is a second older. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -28,7 +28,7 @@ function node() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Lets so much time go by, and whatever it sets off come to rest. */
+/** Advances the time, and waits until everything that it triggers is complete. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i += 50) {
     mock.timers.tick(50);
@@ -36,7 +36,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Follows the chain until `stop`, as event streams do; `told` is what it read. */
+/** Follows the chain until `stop`, as event streams do. `told` contains the readings. */
 function follower({ heads }: ReturnType<typeof node>) {
   const told: number[] = [];
   const loop = openChainLoop(heads, 1_000);
@@ -47,7 +47,7 @@ function follower({ heads }: ReturnType<typeof node>) {
 }
 
 describe("the newest block of a chain", () => {
-  test("ChainUnavailable if the node has none", () =>
+  test("throws ChainUnavailable if the node has none", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
       message: "the node has no block",

@@ -29,9 +29,9 @@ export type Heads = {
   note(block: BlockReference): void;
 };
 
-/** How long a head is used: ten reads a second at most, however many ask. */
+/** The lifetime of a head: at most ten reads per second, regardless of the number of readers. */
 export const headMsMax = 100;
-/** By how much the expected time of the next block may be off. */
+/** The tolerance of the expected time of the next block. */
 const paceMs = 1_000;
 
 /** @param now milliseconds, by a clock that does not go back */
@@ -51,7 +51,8 @@ export function openHeads(request: Request, now: () => number): Heads {
   };
   const read = (ageMsMax = headMsMax) => {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
-    // However many ask, a node that fails is asked no more often than one that answers.
+    // A failing node receives no more requests than a working one, regardless of the number of
+    // readers.
     if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.asked;
     seen.atMs = Number.POSITIVE_INFINITY;
     const asked = readHead(request);
@@ -91,10 +92,10 @@ export function openHeads(request: Request, now: () => number): Heads {
 const attemptsMax = 3;
 
 /**
- * Gives what `read` finds at the newest block. A reorganisation may cause any error, so where one
- * is thrown and another block is the newest by then, it is read at that one.
+ * Returns the result of `read` at the newest block. A reorganization can cause any error, so if it
+ * throws and another block is the newest by then, it is called again for that block.
  *
- * @param newest the newest block, or what was read at it
+ * @param newest the newest block, or the result there
  */
 export async function readAtNewest<Newest, Found>(
   newest: (isAgain: boolean) => Promise<Newest>,
@@ -121,7 +122,7 @@ async function readHead(request: Request): Promise<BlockReference> {
   return head;
 }
 
-/** The block of that number in the chain as it is now; undefined where there is none. */
+/** Returns the block of that number in the current chain, or undefined if there is none. */
 export async function findBlockAt(
   { request }: { request: Request },
   number: number | "latest",
@@ -136,20 +137,20 @@ export async function findBlockAt(
 type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 
 export type BlockPace = {
-  /** A head as it was seen; the same one again changes nothing. */
+  /** Records a head. The same head again changes nothing. */
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
-  /** From when on a new block may be there. */
+  /** Returns the time from which a new block can be expected. */
   expectedMs(): number;
-  /** The least timestamp that the next block may have, in seconds; 0 where no block was seen. */
+  /** Returns the least timestamp of the next block in seconds, or 0 if no block was seen. */
   nextSeconds(): number;
 };
 
 /** Spacings by which a chain is judged, and how much the longest may exceed the shortest. */
 const spacingsMax = 8;
 const unevenMax = 3;
-/** Blocks that come more often than in so many polls are looked for at each poll. */
+/** If blocks are more frequent than this number of polls, each poll looks for one. */
 const pollsMin = 3;
-/** It looks so much of a poll earlier each time, so that a block is seen soon after it came. */
+/** The fraction of a poll by which it looks earlier each time, so a new block is seen soon. */
 const earlier = 0.1;
 
 export function openBlockPace(pollMs: number): BlockPace {
@@ -160,7 +161,7 @@ export function openBlockPace(pollMs: number): BlockPace {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // By the chain's clock and by this host's: whichever is shorter.
+        // Uses the shorter of the spacings by the chain's clock and by this host's clock.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);

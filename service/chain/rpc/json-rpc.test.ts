@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { blockOf, hexData, quantity } from "./json-rpc.ts";
 
-describe("what a node answers", () => {
+describe("the responses of a node", () => {
   const hash = `0x${"ab".repeat(32)}`;
   const block = { number: "0x1", hash, parentHash: hash, timestamp: "0x2" };
   const refusals: [name: string, read: () => unknown, message: string][] = [

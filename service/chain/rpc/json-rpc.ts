@@ -137,7 +137,7 @@ export function blockCall(number: number | "latest" | "finalized"): Call {
 }
 
 /**
- * Converts any error of a read to the one that readers expect. @throws {ChainUnavailable} always
+ * Converts any error of a read to the error that readers expect. @throws {ChainUnavailable} always
  */
 export function unread(error: unknown): never {
   if (error instanceof ChainUnavailable) throw error;

@@ -1,10 +1,10 @@
-// Reads from a provider's error how many blocks it allows in one log query. The number is a hint
-// for the next query, so a false one costs speed and never a payment: it is used only if it is
-// smaller than what was refused, and longer queries are tried again later (endpoint-record.ts).
+// Reads the number of blocks that a provider allows in one log query from its error. The number is
+// a hint for the next query, so a wrong one costs speed but never a payment: it is used only if it
+// is smaller than the refused range, and longer queries are tried again later (endpoint-record.ts).
 
 import type { CallError } from "./json-rpc.ts";
 
-/** Numbers of more digits are no range of blocks that a provider states. */
+/** Numbers with more digits are not a range of blocks that a provider states. */
 const digitsMax = 9;
 /** Errors can quote a revert reason or a whole request, so only their beginning is searched. */
 const charactersMax = 500;

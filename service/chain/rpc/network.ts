@@ -1,5 +1,5 @@
-// Several endpoints of one chain, none of which is trusted on its own. A view is the chain as one
-// pass sees it: the head that enough endpoints show, and reads that enough endpoints answer alike.
+// Several endpoints of one chain. No single endpoint is trusted. A view is the chain as one pass
+// sees it: the head that enough endpoints show, and reads that enough endpoints answer alike.
 //
 // Two endpoints are never worse than one. The head is the newest block that enough endpoints show,
 // so an endpoint that claims later blocks changes nothing. An endpoint whose head does not move
@@ -200,8 +200,9 @@ async function blockOfEach(
 }
 
 /**
- * Orders the endpoints for reads at `head`: those that showed it, then those beyond it, then those
- * that may not have it yet. Endpoints with bad scores come last, the worst at the end.
+ * Orders the endpoints for reads at `head`: first endpoints that showed it, then endpoints beyond
+ * it, then endpoints that may not have it yet. Endpoints with bad scores come last, the worst at
+ * the end.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
@@ -236,8 +237,8 @@ export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
 
 /**
- * Opens relays. All of them are called simultaneously, and one that accepts a transaction is
- * sufficient, so a silent relay delays no transaction. A relay that failed is skipped for some
+ * Opens relays. All are called simultaneously, and a transaction needs only one relay that accepts
+ * it, so a silent relay delays no transaction. A relay that failed is skipped for some
  * transactions, more with each failure.
  */
 export function openRelays(

@@ -47,14 +47,14 @@ async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) 
 }
 
 describe("waits that follow a chain's new heads", () => {
-  test("without a socket that tells of blocks they are plain", async () => {
+  test("without a socket that reports blocks, a wait ends after its own time", async () => {
     const { signal } = new AbortController();
     const heads = followHeads(["ws://127.0.0.1:1"], { stopping: signal, quietMs: long });
     await heads.wait(5);
     await followHeads([], { stopping: signal, quietMs: long }).wait(5);
   });
 
-  test("while blocks are told of, a wait lasts until the next one", async (context) => {
+  test("while a socket reports blocks, a wait lasts until the next block", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const waiting = world.heads.wait(1);
@@ -63,7 +63,7 @@ describe("waits that follow a chain's new heads", () => {
     await waiting;
   });
 
-  test("a socket that drops ends nothing: plain again, and then opened anew", async (context) => {
+  test("after a socket drops, waits end after their own time until it is open", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();
@@ -81,7 +81,7 @@ describe("waits that follow a chain's new heads", () => {
   });
 });
 
-/** Whether a wait goes on beyond its own time now. Ends it by a block. */
+/** Returns whether a wait now outlasts its own time. Ends it by mining a block. */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
   const waiting = heads.wait(1);
@@ -91,7 +91,7 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
   return found;
 }
 
-/** Whether a wait of 1 ms, begun already, goes on when several that began after it are over. */
+/** Returns whether a started wait of 1 ms outlasts several waits that start later. */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;
   void waiting.then(() => {

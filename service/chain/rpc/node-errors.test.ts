@@ -5,7 +5,7 @@ import { classifyError, type ErrorKind } from "./node-errors.ts";
 
 const send = "eth_sendRawTransaction";
 
-/** What clients answer, as their sources and public bug reports have it. */
+/** Responses of clients, from their sources and public bug reports. */
 const samples: readonly [kind: ErrorKind, method: string, code: number, message: string][] = [
   ["rate_limited", "eth_call", 429, "Your app has exceeded its compute units per second capacity"],
   ["rate_limited", "eth_call", -32005, "daily request count exceeded, request rate limited"],
@@ -83,7 +83,7 @@ describe("classifies errors of nodes", () => {
 
 describe("ignores the words of a contract's revert reason", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
-  /** How each client quotes the reason of a revert. */
+  /** The revert reason as each client quotes it. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
     [
       "geth",
@@ -110,7 +110,7 @@ describe("ignores the words of a contract's revert reason", () => {
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`as ${client} quotes it, whatever error it imitates`, () => {
+    test(`as ${client} quotes it, regardless of the error that it imitates`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));

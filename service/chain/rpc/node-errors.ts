@@ -1,6 +1,7 @@
-// Decides what a node's error means. Nodes share few error codes, so most of it is in the words of
-// the message, which differ by client software. Words are read last: a contract chooses the text of
-// its revert reason, and nodes quote it, so an error that may be a revert is never read for words.
+// Decides what a node's error means. Nodes share few error codes, so the meaning is mostly in the
+// words of the message, which differ by client software. Words are read last: a contract chooses
+// the text of its revert reason, and nodes quote it, so an error that may be a revert is never read
+// for words.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
@@ -163,7 +164,7 @@ const rowsOfAll: readonly Row[] = [
   { said: "gateways", kind: "transient", text: /service unavailable|no (available|healthy) / },
 ];
 
-/** What an error of `method` means. Never throws. */
+/** Returns the meaning of an error of `method`. Never throws. */
 export function classifyError(method: string, error: CallError): ErrorKind {
   if (isRevert(error)) return "reverted";
   const rows = [

@@ -142,7 +142,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   };
 }
 
-/** What was sent in the last ten seconds. */
+/** The requests of the last ten seconds. */
 function openWindow(now: () => number) {
   const sent: { atMs: number; method: string; calls: number }[] = [];
   const within = (ms: number, method: string | undefined) => {

@@ -60,7 +60,7 @@ export type View = {
 export type Asker = {
   /** For logs and metrics. */
   name: string;
-  /** What is known about the endpoint, such as the least duration of its calls. */
+  /** The endpoint's record, such as the least duration of its calls. */
   record: EndpointRecord;
   /** The endpoint has shown the head or a later block. */
   hasHead: boolean;

@@ -14,11 +14,11 @@ after(() => world?.stop());
 
 const at = (digit: string) => getAddress(`0x${digit.repeat(40)}`);
 const namespace = "52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00";
-// PUSH1 04 CALLDATALOAD: whose balance. SLOAD PUSH0 MSTORE PUSH1 20 PUSH0 RETURN: the answer.
+// PUSH1 04 CALLDATALOAD: the account. SLOAD PUSH0 MSTORE PUSH1 20 PUSH0 RETURN: the result.
 const whose = "600435";
 const loaded = "545f5260205ff3";
 
-/** The code of a token that answers balanceOf, whatever it is asked, out of its layout. */
+/** The code of a token that returns balanceOf from its layout, and ignores the selector. */
 const known: [string, Hex][] = [
   ["Solidity, slot 9", `0x${whose}5f52600960205260405f20${loaded}`],
   ["Solidity, slot 51", `0x${whose}5f52603360205260405f20${loaded}`],

@@ -27,7 +27,8 @@ describe("many simulations", () => {
   test("are unavailable if no place becomes free in time", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
-    // Eight ask the node at once; by then the time of the ninth, which waits for them, is over.
+    // Eight call the node simultaneously. When they end, the timeout of the waiting ninth has
+    // passed.
     const late: Manner = async (method, params, ask) => {
       if (method === "eth_call") nowMs = 60_001;
       return ask(method, params);

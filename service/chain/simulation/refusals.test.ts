@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => world?.stop());
 
-describe("what cannot be simulated is not guessed", () => {
-  test("unavailable where no node answers, or another chain's does", async () => {
+describe("a simulation that is not possible is not guessed", () => {
+  test("is unavailable if no node responds, or one of another chain does", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
@@ -30,7 +30,7 @@ describe("what cannot be simulated is not guessed", () => {
     await other.stop();
   });
 
-  test("unavailable where the meter's answer is none, or of another chain or time", async () => {
+  test("is unavailable if the meter's result is missing, or of another chain or time", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
       [() => "0x1234", /^wanted balances of \d+ pairs of the meter, found 0x1234$/],
@@ -51,12 +51,12 @@ describe("what cannot be simulated is not guessed", () => {
     }
   });
 
-  test("unknown where the node takes no call that creates", async () => {
+  test("is unknown if the node accepts no call that creates a contract", async () => {
     const record = await world.paid();
     let calls = 0;
     await world.through(
       async (method, params, ask) => {
-        // The first is the probe, which says what the address holds.
+        // The first call is the probe, which returns the balance of the address.
         if (method === "eth_call" && ++calls > 1) throw new NodeError(-32000, "out of gas");
         return ask(method, params);
       },
@@ -67,7 +67,7 @@ describe("what cannot be simulated is not guessed", () => {
     );
   });
 
-  test("unknown where the node gives too little gas to tell whose fault it is", async () => {
+  test("is unknown if the node gives too little gas to identify the cause", async () => {
     const record = await world.paid([world.onShop("burnGas()")]);
     await world.through(
       (method, params, ask) => {
@@ -84,7 +84,7 @@ describe("what cannot be simulated is not guessed", () => {
     );
   });
 
-  test("unknown where an unpaid token computes its balances in its own way", async () => {
+  test("is unknown if an unpaid token computes its balances in its own way", async () => {
     const token = await world.deployOdd("LyingToken");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const abi = [
@@ -102,8 +102,8 @@ describe("what cannot be simulated is not guessed", () => {
     assert.deepEqual([outcome, reason], ["unknown", "the token cannot be assumed paid"]);
   });
 
-  test("unknown where what an unpaid token answers is not what was assumed for it", async () => {
-    // One more than is stored: the mark it answers is that of another layout.
+  test("is unknown if an unpaid token's response differs from the assumption", async () => {
+    // Returns one more than the stored value, so the marker belongs to another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);
@@ -111,7 +111,7 @@ describe("what cannot be simulated is not guessed", () => {
     assert.equal(fundingAssumed, false);
   });
 
-  test("impossible once it executed, expired or was returned", async () => {
+  test("is impossible after an execution, an expiry, or a recovery", async () => {
     const executed = await world.paid();
     await world.execute(executed);
     const done = await world.simulate(executed);
@@ -132,7 +132,7 @@ describe("what cannot be simulated is not guessed", () => {
   });
 });
 
-describe("an execution that would revert says so, with the call and its reason", () => {
+describe("a reverting execution is reported with the call and its reason", () => {
   const failures: [string, () => Call[], number, RegExp][] = [
     [
       "a call that reverts",
@@ -170,7 +170,7 @@ describe("an execution that would revert says so, with the call and its reason",
     });
   }
 
-  test("a token that answers false", async () => {
+  test("fails for a token that returns false", async () => {
     const token = await world.deployOdd("FalseToken");
     const { outcome, failedCall, reason } = await world.simulate(
       await world.paid([transfer(token)], { token }),

@@ -19,16 +19,16 @@ const callFailed = (answer: Hex) =>
   });
 
 describe("explainRevert", () => {
-  test("a text chosen by a contract cannot move the cursor or reverse a line", () => {
+  test("text from a contract cannot move the cursor or reverse a line", () => {
     assert.equal(explainRevert(reason), "shop?[2J closed?");
   });
 
-  test("the factory's error with its values, and the inner reason in words", () => {
+  test("shows the factory's error with its values, and the inner reason in words", () => {
     const found = explainRevert(callFailed(reason));
     assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
   });
 
-  test("a token's own error for an insufficient amount, with its values", () => {
+  test("shows a token's own error for an insufficient amount, with its values", () => {
     const data = encodeErrorResult({
       abi: parseAbi(["error ERC20InsufficientBalance(address a, uint256 b, uint256 c)"]),
       args: [target, 5n, 7n],
@@ -36,14 +36,14 @@ describe("explainRevert", () => {
     assert.equal(explainRevert(data), `ERC20InsufficientBalance(${target}, 5, 7)`);
   });
 
-  test("the selector of an unknown error; says if there is no data", () => {
+  test("shows the selector of an unknown error, or that there is no data", () => {
     assert.equal(explainRevert("0xdeadbeef01"), "reverted with 0xdeadbeef");
     assert.equal(explainRevert("0x"), "no reason given");
   });
 });
 
 describe("failureOf", () => {
-  test("the failing call and its reason", () => {
+  test("shows the failing call and its reason", () => {
     assert.deepEqual(explainFailure(callFailed(reason)), { call: 1, reason: "shop?[2J closed?" });
     assert.deepEqual(explainFailure(callFailed("0x")), { call: 1, reason: "no reason given" });
     assert.deepEqual(explainFailure(callFailed(pad("0x00"))), {
@@ -61,7 +61,7 @@ describe("failureOf", () => {
     assert.deepEqual(explainFailure(data), { call: 2, reason: "no contract is there" });
   });
 
-  test("an error that names no call is reported unchanged", () => {
+  test("reports an error that names no call unchanged", () => {
     assert.deepEqual(explainFailure("0x"), { call: null, reason: "no reason given" });
     assert.deepEqual(explainFailure("0xdeadbeef"), {
       call: null,

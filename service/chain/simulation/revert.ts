@@ -36,7 +36,7 @@ export function explainFailure(data: Hex): Failure {
 
 const isFalse = (answer: Hex) => size(answer) === 32 && BigInt(answer) === 0n;
 
-/** The factory's errors, and those of tokens for common faults (ERC-6093). */
+/** The factory's errors, and tokens' errors for common faults (ERC-6093). */
 const known = [
   ...paymentFactoryAbi,
   ...parseAbi([

@@ -81,7 +81,7 @@ const overReasons: Partial<Record<Simulation["state"], string>> = {
 
 type Run = { pairs: ReadPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
 
-/** Undefined where the node answers that it cannot: out of gas, too long, or no such call. */
+/** Undefined if the node reports that it cannot: out of gas, too long, or no such call. */
 async function measure(
   chain: SimulatedChain,
   block: BlockReference,
@@ -112,7 +112,7 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
   const { measured, pairs, leftOut, gasUsed } = run;
   const { answer, gas, succeeded } = measured;
   if (!succeeded) {
-    // A call is given all but a 64th of what is left (EIP-150).
+    // A call receives all but a 64th of the remaining gas (EIP-150).
     const hadGas = gas - gas / 64n > BigInt(callGas);
     if (!hadGas) return { reason: "the node gives too little gas to run it" };
     const { call, reason } = explainFailure(answer);
@@ -146,7 +146,7 @@ const isVault = (answer: Hex, vault: Hex) =>
  */
 export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
-/** An address and a block; a dropped one is made again when it is asked for again. */
+/** An address and a block. A dropped simulation runs again for the next request. */
 const answersMax = 10_000;
 
 const runningMax = 8;
@@ -208,7 +208,7 @@ function choosePairs(
   const unique = new Map<string, ReadPair>();
   for (const pair of [...wanted, ...guesses]) {
     const key = `${pair.account}${pair.token}`;
-    // Tokens are minted from and burnt to the zero address, which has no balance of them.
+    // Tokens are minted from and burned to the zero address, which has no balance.
     if (!unique.has(key) && pair.account !== zeroAddress) unique.set(key, pair);
   }
   const pairs = [...unique.values()].slice(0, pairsMax);

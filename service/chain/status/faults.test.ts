@@ -1,4 +1,4 @@
-// What a node may do to a reader, done to both of them: the service's and the library's.
+// Tests a node's possible faults against both readers: the service's and the library's.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -58,7 +58,7 @@ async function closed() {
 const logless: Manner = async (method, params, ask) =>
   method === "eth_getLogs" ? [] : ask(method, params);
 
-/** A Recovered log, told as an execution that held and left as much. */
+/** A Recovered log, changed to an execution with equal balances before and after. */
 const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
   ...log,
   topics: [executedTopic, ...log.topics!.slice(1)],
@@ -75,7 +75,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     }
   };
 
-  describe(`${name} reading tells nothing when the node`, () => {
+  describe(`${name} reading throws if the node`, () => {
     test("does not answer", async () => {
       const record = await world.newRecord();
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
@@ -106,7 +106,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("made up an execution of what was closed: never executed", async () => {
+    test("invents an execution of a closed vault: never executed", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -115,14 +115,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /an Executed event/);
     });
 
-    test("finds code that the factory never leaves, whatever the logs", async () => {
+    test("has code that the factory never deploys, regardless of the logs", async () => {
       const record = await executed();
       await world.client.setCode({ address: record.address, bytecode: "0x00" });
       await assert.rejects(readFrom(record, plain), /code/);
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("answers with another vault's logs", async () => {
+    test("responds with another vault's logs", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
@@ -141,12 +141,12 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs of the search/);
     });
 
-    test("answers balanceOf with nothing: a token that is none", async () => {
+    test("responds to balanceOf with no data: an invalid token", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
 
-    test("changes its chain under every attempt", async () => {
+    test("changes its chain during every attempt", async () => {
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -158,35 +158,35 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     });
   });
 
-  describe(`${name} reading tells all of it from a node that`, () => {
+  describe(`${name} reading returns the complete status from a node that`, () => {
     test("does not know blocks by hash", async () => {
       const record = await executed();
       const { status } = await readFrom(record, unhashed);
       assert.equal(status.state, "executed");
     });
 
-    test("answers for 10 blocks of logs at a time, and remembers old state", async () => {
+    test("returns 10 blocks of logs per query and keeps old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("answers for 40 blocks of logs at a time, and forgets old state", async () => {
+    test("returns 40 blocks of logs per query and discards old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("has lost the logs of what was closed: recovered, without evidence", async () => {
+    test("has lost the logs of a closed vault: recovered, without evidence", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("changes its chain before any one of the calls", async () => {
+    test("changes its chain before any call", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {
@@ -198,7 +198,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // While a node changes its chain, its head may be any block of the one that stands then.
+        // While a node changes its chain, its head can be any block of the current chain.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);
@@ -236,7 +236,7 @@ describe("the service's reading", () => {
     ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
   ];
   for (const [name, manner, message] of faults) {
-    test(`ChainUnavailable for an answer ${name}`, async () => {
+    test(`throws ChainUnavailable for a response ${name}`, async () => {
       const record = await executed();
       const node = await startNode(world.rpcUrl, manner);
       await assert.rejects(theServices(record, node.rpcUrl), { name: "ChainUnavailable", message });
@@ -244,7 +244,7 @@ describe("the service's reading", () => {
     });
   }
 
-  test("goes on where it ended when a node gives too little for one read", async () => {
+  test("resumes if a node's limits allow only a part of a read", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
@@ -262,7 +262,7 @@ describe("the service's reading", () => {
 });
 
 describe("the service's memory", () => {
-  test("keeps nothing of a node without logs, and tells all once it has them", async () => {
+  test("caches nothing of a node without logs, and reports all when logs return", async () => {
     const record = await executed();
     await world.mine(200);
     let isLogless = true;
@@ -276,14 +276,14 @@ describe("the service's memory", () => {
 });
 
 describe("the library's reading", () => {
-  test("rpc_inconsistent where an earlier answer left out an execution", async () => {
+  test("throws rpc_inconsistent if an earlier response omitted an execution", async () => {
     const record = await executed();
     const previous = await readStatus(record, { rpc: world.rpcUrl });
     const options = { rpc: world.rpcUrl, previous: { ...previous, execution: null } };
     await assert.rejects(readStatus(record, options), { code: "rpc_inconsistent" });
   });
 
-  test("asks only for what followed an earlier answer", async () => {
+  test("requests only the logs after an earlier response", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, narrow(5));
     const previous = await readStatus(record, { rpc: world.rpcUrl });
@@ -294,7 +294,7 @@ describe("the library's reading", () => {
     await node.stop();
   });
 
-  test("reads at a block that somebody names, if it is in the chain", async () => {
+  test("reads at a given block if it is in the chain", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     const then = await readStatus(record, { rpc: world.rpcUrl });
@@ -308,7 +308,7 @@ describe("the library's reading", () => {
     });
   });
 
-  test("gives up, typed, when a node gives too little", async () => {
+  test("throws a typed error if a node's limits are too low", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {

@@ -1,6 +1,6 @@
-// Random histories on a real chain, reorganisations included: at every step the library's reading,
-// the service's, a second rule and what the contract would really do say the same. HISTORIES and
-// SEED choose more and others; a failure names its seed.
+// Runs random histories on a real chain, including reorganizations. At every step the library's
+// reading, the service's reading, a second rule, and the contract's actual behavior must agree.
+// HISTORIES and SEED select more or other histories. A failure names its seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -27,7 +27,10 @@ afterEach(() => world.stop());
 
 type Dice = { below(n: number): number; pick<T>(items: readonly T[]): T };
 
-/** Everything that can happen to an address or under it. What the contract refuses is no event. */
+/**
+ * All possible events at an address or below it. An action that the contract refuses is not an
+ * event.
+ */
 const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<unknown>> = {
   pay: ({ address }, dice) => world.pay(address, BigInt(dice.pick([1, 40, 99, 100, 101, 250]))),
   payAgain: ({ address }, dice) => world.pay(address, BigInt(1 + dice.below(150))),
@@ -51,7 +54,7 @@ const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<
     }),
 };
 
-/** Gives the transfers of one token into an address, by the token's own events. */
+/** Returns the transfers of one token to an address, from the token's own events. */
 async function received(record: AddressRecord, toBlock: bigint): Promise<bigint> {
   const logs = await world.client.getLogs({
     address: world.token,
@@ -97,7 +100,7 @@ describe("random histories", () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // As much as all steps could take back: below stand the contracts.
+      // The most that all steps could return. The contracts follow below it.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));

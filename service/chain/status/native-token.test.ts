@@ -6,7 +6,7 @@ import { startWorld, type World } from "../../testing/chain/world.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
 
-/** Answers the native balance of whom it is asked about: as Celo's token does. */
+/** Returns the native balance of the requested account, as Celo's token does. */
 const coin: Hex = "0x600435315f5260205ff3";
 /** The same by 10^12: as Arc's does, with 6 decimals of 18. */
 const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-/** An expired record in `token`, whose address holds `wei`. */
+/** An expired record in `token` whose address has a balance of `wei`. */
 async function expiredWith(token: Hex, wei: bigint) {
   const { factory, intent } = await world.newRecord();
   const expirationTimestamp = Number((await world.client.getBlock()).timestamp) - 1;

@@ -1,7 +1,7 @@
 // Reads statuses of one chain's addresses. A process has one reader for each chain: the status
-// route, the streams, the pages and the observer share its readings and what it knows of the past.
+// route, the streams, the pages, and the observer share its readings and its cache of the past.
 //
-// The facts are read here; the rule that makes a status of them is the library's
+// The facts are read here. The library has the rule that derives a status from them
 // (address/status/rule.ts).
 
 import { type Hex, zeroAddress } from "executable-address";
@@ -109,9 +109,9 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 }
 
 /**
- * Reads the statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150 of them,
- * and the calls for the past of those with code. An error takes the place of a status that cannot
- * be read.
+ * Reads the statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150
+ * addresses, and the calls for the past of addresses with code. An error takes the place of a
+ * status that cannot be read.
  *
  * @throws {ChainUnavailable} if the chain cannot be read or left `block` meanwhile
  */

@@ -11,7 +11,7 @@ let world: World;
 let clock = 0;
 let reader: StatusReader;
 
-/** Gives what both implementations say, which must be one thing. */
+/** Returns the result of both implementations, which must be equal. */
 async function statusOf(record: AddressRecord): Promise<AddressStatus> {
   clock += 1000;
   const ours = await reader.read(record);

@@ -87,7 +87,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const each of bounded) await each.close();
   });
 
-  test("counts one network's guesses at an account, and its new accounts, over both", async () => {
+  test("limits one network's guesses at an account, and its new accounts, over both", async () => {
     const config = {
       publicUrl: a.parts.publicUrl,
       signup: "open",
@@ -113,7 +113,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("200 while the limiter's table is missing: judged locally, counted, never 500", async () => {
+  test("200 while the limiter's table is missing: decides locally, and counts it", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(

@@ -45,7 +45,7 @@ async function send(headers: Headers, to = service): Promise<Answer> {
 
 const origin = "https://shop.example.com";
 
-/** A fresh account that allows `origin`: nobody's limit is in the way. */
+/** A new account that allows `origin`, so no other test uses up its limit. */
 async function newAccount(to = service) {
   const { accountId, apiKey } = await to.newKey();
   const { db } = to.parts.store;
@@ -178,7 +178,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("4. 401 unauthorized, the store not asked: a wrong checksum, and what to do", async () => {
+  test("4. 401 unauthorized for a wrong checksum, with advice, without a query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -280,7 +280,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("200 with the key alone, the scheme in any letter case", async () => {
+  test("200 with only the key, with the scheme in any letter case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
@@ -300,7 +300,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
 });
 
 describe("a credential", () => {
-  test("is refused at once when it was rotated, and the new one passes at once", async () => {
+  test("is refused immediately after a rotation, when the new key is accepted", async () => {
     const { accountId, apiKey, bearer } = await newAccount();
     assert.equal((await send([["Authorization", bearer]])).status, 200);
     const { db } = service.parts.store;
@@ -310,7 +310,7 @@ describe("a credential", () => {
     assert.equal((await send([["Authorization", `Bearer ${rotated!.apiKey}`]])).status, 200);
   });
 
-  test("loses an origin at once when it was removed", async () => {
+  test("loses an origin immediately after its removal", async () => {
     const { accountId, clientId } = await newAccount();
     const headers: Headers = [
       ["X-Client-Id", clientId],
@@ -321,7 +321,7 @@ describe("a credential", () => {
     await refuses(403, "origin_not_allowed", headers);
   });
 
-  test("spends nothing of its limit when it is refused before", async () => {
+  test("uses none of its limit for an earlier refusal", async () => {
     const { bearer, clientId } = await newAccount();
     for (let i = 0; i < 30; i++) {
       await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
@@ -339,7 +339,7 @@ describe("a credential", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("that is a key with an Origin is remembered; an unknown one is not", async () => {
+  test("a key with an Origin is stored if it is known", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [
@@ -360,7 +360,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("is counted with its account's hour and its last use, by a flush", async () => {
+  test("is counted by hour and last use of its account, in a flush", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();
@@ -387,7 +387,7 @@ describe("a credential", () => {
     assert.ok(lastUsedAt! >= firstAnsweredAt && lastUsedAt! <= Date.now());
   });
 
-  test("never appears in the log, nor in a refusal", async () => {
+  test("never appears in the log or in a refusal", async () => {
     const { apiKey, bearer, clientId } = await newAccount();
     const answers = [
       await send([["Authorization", `${bearer}x`]]),
@@ -403,7 +403,7 @@ describe("a credential", () => {
   });
 });
 
-describe("when a store does not answer", () => {
+describe("when a store does not respond", () => {
   const down = () => Promise.reject(new Error("connection refused"));
 
   test("503 with Retry-After, never 500: the credentials", async () => {
@@ -436,7 +436,7 @@ describe("when a store does not answer", () => {
 });
 
 describe("GET routes", () => {
-  test("ignore credentials altogether: good, bad, both, repeated, with any Origin", async () => {
+  test("ignore credentials: good, bad, both, repeated, and with any Origin", async () => {
     const { bearer, clientId } = await newAccount();
     const credentials = [
       {},

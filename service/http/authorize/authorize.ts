@@ -1,6 +1,6 @@
 // Authenticates a request and applies its limit: spec/service.md §5. Nothing here is cached: each
-// request reads the primary store, so that a rotated credential or a removed origin is refused at
-// once everywhere.
+// request reads the primary store, so a rotated credential or a removed origin is refused
+// immediately everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import {
@@ -41,26 +41,27 @@ const uses = {
 type Use = keyof typeof uses;
 
 /**
- * The account that a request's one credential belongs to. In this order, over the headers as they
- * came, where present means present, be it empty:
+ * Returns the account of a request's one credential. Applies these rules in order. A header that is
+ * present but empty counts as present.
  *
- * 1. `Authorization` and `X-Client-Id` both, or either of them twice: 400 `invalid_request`
+ * 1. both `Authorization` and `X-Client-Id`, or one of the two twice: 400 `invalid_request`
  * 2. neither: 401 `unauthorized`
- * 3. `Authorization: Bearer` and any `Origin`, `null` and empty included: 403 `api_key_in_browser`,
- *    before the key is looked up, so that the answer tells nothing of the key
- * 4. another scheme, a credential not spelled as issued (checksum included), an unknown or expired
- *    one: 401 `unauthorized`; the database is asked only about the last of these
+ * 3. `Authorization: Bearer` and any `Origin`, including `null` and an empty one: 403
+ *    `api_key_in_browser`. The key is not looked up first, so the response reveals nothing about
+ *    it.
+ * 4. another scheme, a malformed credential (including its checksum), or an unknown or expired one:
+ *    401 `unauthorized`. Only an unknown or expired credential costs a database query.
  * 5. an API key without the scope that `use` needs: 403 `scope_required`; a client ID without
  *    `Origin`: 403 `origin_required`
  * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
  * 7. over the credential's limit: 429 `rate_limited`
  *
- * A known key that is refused at 3 is remembered, for the dashboard to say so. What is refused from
- * 5 on is counted as the account's usage; what is refused before 7 spends nothing of its limit.
+ * A known key that is refused by rule 3 is recorded, so the dashboard can report it. Refusals from
+ * rule 5 on count as the account's usage. A refusal before rule 7 uses nothing of the limit.
  *
- * @param use all but `create` make no address: the time of their use is kept, and no count
+ * @param use every use but `create` makes no address: its time is stored, but it is not counted
  * @throws {Refusal} as above
- * @throws {UnavailableError} when the store of credentials does not answer
+ * @throws {UnavailableError} if the store of credentials does not respond
  */
 export async function authorize(
   request: FastifyRequest,
@@ -198,7 +199,7 @@ function assertSpelled(kind: CredentialKind, text: string): void {
   }
 }
 
-/** Whatever the store fails with, the caller is unknown: 503, never 500 and never let in. */
+/** Any failure of the store leaves the caller unknown: 503, never 500, and never admitted. */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
     return await found;

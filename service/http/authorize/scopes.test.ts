@@ -35,7 +35,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** A key of `accountId`, and what it is answered. */
+    /** Creates a key of `accountId`, and returns its response. */
     async function keyOf(accountId: string, scopes: Scope[], expiresAtMs: number | null = null) {
       const key = { name: "test", scopes, expiresAtMs };
       const made = (await addApiKey(service.parts.store.db, accountId, key, actor))!;
@@ -64,7 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ),
     ] as const;
 
-    test("403 scope_required that names the scope, on each route, to every other", async () => {
+    test("403 scope_required with the scope, on each route, for every other scope", async () => {
       const { accountId } = await service.newKey();
       for (const has of ["create", "read", "webhooks"] as const) {
         const { ask } = await keyOf(accountId, [has]);
@@ -84,7 +84,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("401 from the millisecond at which a key expires, and no rotation of it", async () => {
+    test("401 from the millisecond at which a key expires, and it cannot be rotated", async () => {
       const { accountId } = await service.newKey();
       const expiresAtMs = nowMs + 60_000;
       const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);
@@ -98,7 +98,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await rotateApiKey(db, accountId, prefix, { atMs: nowMs }), undefined);
     });
 
-    test("a second key is the overlap: the first may be rotated or revoked beside it", async () => {
+    test("a second key allows overlap: the first can be rotated or revoked meanwhile", async () => {
       const { accountId } = await service.newKey();
       const { db } = service.parts.store;
       const [old, next] = [await keyOf(accountId, ["read"]), await keyOf(accountId, ["read"])];
@@ -116,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([held?.prefix, held?.scopes], [rotated.prefix, ["read"]]);
     });
 
-    test("a flood with one key slows no other of the account; a rotation resets none", async () => {
+    test("a flood with one key slows no other key, and a rotation resets no limit", async () => {
       const { accountId } = await service.newKey();
       const calm = await keyOf(accountId, ["read"]);
       let busy = await keyOf(accountId, ["read"]);
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(rotated < whole, `${rotated} of ${whole} left after a flood and a rotation`);
     });
 
-    test("a stream that is open asks for no key, so it goes on when one is revoked", async () => {
+    test("an open stream needs no key, so it continues after a revocation", async () => {
       const { accountId } = await service.newKey();
       const { ask, prefix, apiKey } = await keyOf(accountId, ["create"]);
       const { address } = (await ask("POST", "/address/create", newIntent())).json();
@@ -196,7 +196,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const addressOf = (intent: object): Hex => makeRecord(intent as never).address;
 
-    test("403 not_signed to a page that changes anything of what was signed", async () => {
+    test("403 not_signed to a page that changes any signed field", async () => {
       const { page, referenceKey } = await shop();
       const intent = newIntent();
       const signature = signatureFor(addressOf(intent), referenceKey, "order-1");
@@ -232,7 +232,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("403 not_signed by another account's key, and by a key that was rotated", async () => {
+    test("403 not_signed for another account's key and for a rotated key", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(mine.page, intent, by(next.referenceKey)), "created");
     });
 
-    test("a server needs no signature; a wrong one is refused from anybody", async () => {
+    test("a server needs no signature, but a wrong one is always refused", async () => {
       const { server, page, accountId, referenceKey } = await shop();
       assert.equal(await create(server, newIntent()), "created");
       const wrong = { signature: signatureFor(addressOf(newIntent()), referenceKey) };

@@ -1,4 +1,5 @@
-// POST /v1/address/check, and the dashboard's: the record is create's, and nothing is kept.
+// Tests POST /v1/address/check, and the dashboard's check: the record is create's, and nothing is
+// stored.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -74,7 +75,7 @@ describe("POST /v1/address/check", () => {
     assert.equal(checked.headers["cache-control"], "no-store");
     const { record, simulation, findings } = checked.json();
     assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
-    // Of this token there is none yet.
+    // No such token exists yet.
     assert.deepEqual(
       findings.map(({ code }: { code: string }) => code),
       ["amount_beyond_supply"],

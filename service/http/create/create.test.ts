@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => service.close());
 
-/** Each with a key of its own: nobody's limit is in the way. */
+/** Each test has its own key, so no other test uses up its limit. */
 async function post(body: unknown, headers: Record<string, string> = {}, to = service) {
   ({ apiKey } = await to.newKey());
   return to.app.inject({

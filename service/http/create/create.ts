@@ -108,7 +108,7 @@ export function parseNewIntent(body: unknown, parts: IntentParts) {
   });
 }
 
-/** spec §4.3: the chain must be listed, and the token among those of that chain. */
+/** spec §4.3: the chain must be listed, and the token must be one of the chain's tokens. */
 function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
   if (chainId === undefined) return [];
   const chain = chains.isListed(chainId) ? chains.find(chainId) : undefined;
@@ -151,7 +151,7 @@ function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: Inten
 export type Creator = {
   accountId: string;
   isClientId: boolean;
-  /** A bound client ID creates only what is signed. */
+  /** A bound client ID creates only signed addresses. */
   isBound: boolean;
   /** The account takes references from its client ID. */
   mayName: boolean;

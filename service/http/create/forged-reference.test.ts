@@ -1,5 +1,5 @@
-// A stranger who says that a cheap address of their own is a shop's dear order, on both databases:
-// from the create to the webhook as it is signed, and what handlers of a shop make of it.
+// Tests a stranger who claims that their own cheap address is a shop's expensive order, on both
+// databases: from the create to the signed webhook, and the results of a shop's handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -73,7 +73,7 @@ async function openScene(databaseUrl: string | undefined) {
     return service.app.inject({ method, url, headers, ...(payload && { payload }) });
   };
 
-  /** Pays and executes; the observer says it, and the webhook comes as it is signed. */
+  /** Pays and executes, until the observer reports it. Returns the signed webhook. */
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
     await world.execute(record);
@@ -127,8 +127,8 @@ function openShopOf(
 }
 
 /**
- * Says what leaves for a delivery: by a handler that believes the reference of what is signed, by
- * one that finds its order by the proved address, and by the kit.
+ * Returns the goods delivered by three handlers: one that trusts the signed reference, one that
+ * finds its order by the proved address, and the kit.
  */
 async function handle(
   { body, headers }: Delivery,
@@ -180,7 +180,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         scene,
       );
       assert.deepEqual(heard(event), [null, "order-1", "client_id"]);
-      // A handler that believes `reference` finds no order, because the claim is not there.
+      // A handler that trusts `reference` finds no order, because the claim is in another field.
       assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
 
       const listed = await scene.ask("GET", `/v1/events/${event.id}`, false);
@@ -200,7 +200,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(heard(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // The control: the row that a re-posted public intent left before references stood apart.
+      // The control: a row that a re-posted public intent left before claims had their own field.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

@@ -17,10 +17,10 @@ import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
-/** Creates at the same moment: a client ID is limited to 20 of them. */
+/** Simultaneous creates. A client ID is limited to 20. */
 const parallel = { server: 99, page: 20 };
 const kills = process.env.TESTS === "long" ? 4 : 1;
-/** The accounts whose pages create until a kill: none of them reaches its limit. */
+/** The accounts whose pages create until a kill. No account reaches its limit. */
 const pagesCount = 24;
 
 let postgres: TestPostgres;
@@ -160,7 +160,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("gives 200 to whatever a page repeats after kill -9", async () => {
+    test("returns 200 for every repetition by a page after kill -9", async () => {
       const dataDirectory = mkdtempSync(join(tmpdir(), "killed-"));
       const place = databaseUrl ? { databaseUrl } : { dataDirectory };
       for (let kill = 0; kill < kills; kill++) {

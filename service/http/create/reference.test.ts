@@ -1,5 +1,5 @@
-// References of POST /v1/address/create, on both databases: what a stranger with the publishable
-// client ID cannot do, and what a repeat gives.
+// Tests references of POST /v1/address/create on both databases: the limits of a stranger with the
+// publishable client ID, and the responses to repetitions.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -30,7 +30,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** An account, as its server and as anybody who reads its page. */
+    /** An account, used by its server and by any reader of its page. */
     async function shop() {
       const { db } = service.parts.store;
       const { accountId, apiKey } = await service.newKey();

@@ -1,4 +1,4 @@
-// Every route of the dashboard's API answers what its shape says, and nothing besides.
+// Checks that every route of the dashboard's API returns exactly the fields of its shape.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,7 +38,7 @@ describe("the answers of the dashboard's API", () => {
     });
     await app.ready();
     await app.close();
-    // They answer what the public API answers: an address page, a check and a record.
+    // These return the public API's responses: an address page, a check, and a record.
     for (const each of ["GET /addresses", "POST /addresses", "POST /check"]) mounted.delete(each);
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });

@@ -61,7 +61,7 @@ for (const [name, database] of Object.entries(databases)) {
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
-    test("the account tells what gas was spent for it by day, and not for others", async () => {
+    test("the account shows the gas spent for it by day, and no other account's gas", async () => {
       const [ada, eve] = [await signUp(), await signUp()];
       const { accountId } = (await ada.get(`${api}/account`)).json();
       const sums = { client_wei: "2", tip_loss_wei: "3", gas_wei: "9", tips_wei: "4" };
@@ -136,7 +136,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("no CORS on any answer, none is kept by a cache", async () => {
+    test("no CORS on any response, and no cache stores one", async () => {
       const browser = await signUp();
       for (const path of ["account", "config", "credentials", "nothing"]) {
         const { headers } = await browser.get(`${api}/${path}`);
@@ -147,7 +147,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(preflight.headers["access-control-allow-origin"], undefined);
     });
 
-    test("400 with the path: bodies and queries that are not as agreed", async () => {
+    test("400 with the path: malformed bodies and queries", async () => {
       const browser = await signUp();
       const answers = {
         name: await browser.post(`${api}/credentials/api-key`, { name: "a\u200bb" }),
@@ -176,7 +176,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(messageOf("cursor"), /next of an earlier page, found "x"$/);
     });
 
-    test("409 conflict: rotating a credential that is not the one the page shows", async () => {
+    test("409 conflict: rotating a credential that the page does not show", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       const unknown = { prefix: "svc_sk_00000000" };
@@ -213,7 +213,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("400 too_many: the eleventh key; a revoked one is dead, and makes room", async () => {
+    test("400 too_many: the eleventh key; revoking one makes room", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {
@@ -243,7 +243,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(items.some(({ event }: { event: string }) => event === "api_key_revoked"));
     });
 
-    test("a client ID passes from an allowed origin until it is rotated", async () => {
+    test("a client ID is accepted from an allowed origin until it is rotated", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const { clientId } = (await browser.get(`${api}/credentials`)).json().clientId;
@@ -256,7 +256,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
     });
 
-    test("a key seen in a browser is reported until it is rotated", async () => {
+    test("a key used in a browser is reported until it is rotated", async () => {
       const browser = await signUp();
       const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });
@@ -269,7 +269,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(after.rotatedAt);
     });
 
-    test("400: a bad origin with the reason, and the 21st; neither is kept", async () => {
+    test("400: a bad origin with the reason, and the 21st; neither is stored", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       const bad = await add("https://*.github.io");
@@ -292,7 +292,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await add("https://excess.example")).statusCode, 200);
     });
 
-    test("two that are added at once never make 21", async () => {
+    test("two simultaneous additions never result in 21", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       for (let i = 1; i < originsMax; i++) await add(`https://shop${i}.example`);
@@ -302,7 +302,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, originsMax);
     });
 
-    test("a verdict says what an entry would mean, and what lets an origin pass", async () => {
+    test("a verdict explains an entry, and which entry allows an origin", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const judge = async (body: object) =>
@@ -322,7 +322,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, 1);
     });
 
-    test("addresses are this account's alone, newest first, in pages", async () => {
+    test("addresses are only this account's, newest first, in pages", async () => {
       const [mine, other] = [await signUp(), await signUp()];
       const { apiKey } = await newKey(mine);
       const created: string[] = [];
@@ -342,7 +342,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await other.get(`${api}/addresses`)).json(), { items: [], next: null });
     });
 
-    test("addresses are found by how they begin, in any letter case, and by token", async () => {
+    test("addresses are found by their prefix, in any letter case, and by token", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       const { address, intent } = (await create(bearer(apiKey))).json();
@@ -361,7 +361,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await find(`token=0x${"1".repeat(40)}`)).length, 0);
     });
 
-    test("usage counts by the hour and the credential", async () => {
+    test("usage counts by hour and credential", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       await create(bearer(apiKey));
@@ -376,7 +376,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("activity tells what was changed, when and from where, newest first", async () => {
+    test("activity shows each change with its time and origin, newest first", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);
@@ -408,7 +408,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(all.every((row) => !/svc_sk_.{9,}/.test(row.detail ?? "")));
     });
 
-    test("activity comes in pages of 50 without gaps", async () => {
+    test("activity has pages of 50 without gaps", async () => {
       const browser = await signUp();
       for (let i = 0; i < 30; i++) {
         await browser.post(`${api}/origins`, { origin: "https://shop.example" });

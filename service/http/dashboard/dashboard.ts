@@ -57,7 +57,8 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
-      // That nobody is signed in is an answer: a refusal is a fault in the browser's console.
+      // A missing session is a normal response, because browsers log a refusal as an error in the
+      // console.
       const signedIn = async ({ account }: FastifyRequest): Promise<Answers.SignedIn> => ({
         account: account ? showAccount(account) : null,
       });
@@ -92,8 +93,8 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 }
 
 /**
- * Errors of the database have many forms, so the store itself is asked whether it is available:
- * where it is not, the answer is 503 in place of 500.
+ * Errors of the database have many forms, so the handler asks the store whether it is available. If
+ * it is not, the response is 503 instead of 500.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>
@@ -103,7 +104,7 @@ const askStore =
     throw error;
   };
 
-/** The pages need this before anybody has signed in. */
+/** The pages need this before sign-in. */
 const config = ({ accounts, publicUrl, docsUrl, chains }: Parts): Answers.Config => ({
   signup: accounts.signup,
   publicUrl,

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
-/** Hashes that end when they are told to, in the order in which they began. */
+/** Hashes that end on command, in the order in which they began. */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
   const hash = openHashing(() => shed.count++, atOnce);
@@ -28,7 +28,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("hashing in turn", () => {
-  test("503 to the 33rd stranger that waits, and none to a known browser", async () => {
+  test("503 to the 33rd waiting stranger, and to no known browser", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -54,14 +54,14 @@ describe("hashing in turn", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // The control: of one line for all, as it was, the other is refused.
+      // The control: with the former single line for all, the other is refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);
     }
   });
 
-  test("known browsers, however many, leave strangers each fourth turn", async () => {
+  test("many known browsers leave strangers every fourth turn", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);
@@ -71,7 +71,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("one for each core at once, at most three, and a core is left", async () => {
+  test("runs one per core simultaneously, at most three, and leaves a core free", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);
@@ -82,7 +82,7 @@ describe("hashing in turn", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("a known browser is next, also after one that failed; nothing is lost", async () => {
+  test("a known browser is next, even after a failure, and nothing is lost", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

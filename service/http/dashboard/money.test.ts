@@ -1,5 +1,5 @@
-// What an account asked for, by day and token, on both databases. What was paid and returned is
-// counted with the observations: events/observe.test.ts.
+// Tests the amounts that an account requested, by day and token, on both databases. Payments and
+// returns are counted with the observations: events/observe.test.ts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,4 +1,4 @@
-// Where an account is signed in, and an address made by a session, on both databases.
+// Tests the sessions of an account, and an address made by a session, on both databases.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

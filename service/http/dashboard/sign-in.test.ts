@@ -15,8 +15,8 @@ after(() => postgres.stop());
 
 const isLong = process.env.TESTS === "long";
 /**
- * Each hashes some hundred passwords, and shows that the rule as it was lets the same attack keep
- * the owner out.
+ * Each test hashes hundreds of passwords, and shows that under the former rule the same attack
+ * locks the owner out.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -93,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("409 user_already_exists: also where an operator made the account", async () => {
+    test("409 user_already_exists: also if an operator made the account", async () => {
       const email = newEmail();
       await createAccount(service.parts.store.db, email, { atMs: Date.now() });
       const browser = openBrowser(service);
@@ -103,14 +103,14 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await openBrowser(service).signUp(taken), 409, "user_already_exists");
     });
 
-    test("409 user_already_exists for all but one of those who sign up at once", async () => {
+    test("409 user_already_exists for all but one of several simultaneous sign-ups", async () => {
       const email = newEmail();
       const all = Array.from({ length: 4 }, () => openBrowser(service).signUp(email));
       const statuses = (await Promise.all(all)).map((answer) => answer.statusCode).sort();
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("401 invalid_email_or_password, whichever of the two it was", async () => {
+    test("401 invalid_email_or_password for a wrong email and for a wrong password", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -131,13 +131,13 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // The stranger locked out nobody but itself.
+      // The stranger locked out only itself.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("429 counts the client that a trusted proxy names, and nobody else's word", async () => {
+    test("429 counts the client that a trusted proxy names, and no other name", async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -164,8 +164,9 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     /**
-     * An attacker has asked 256 times before an owner asks, and 4 times before each later time.
-     * @returns how often the owner was let in, and what the attacker got
+     * An attacker makes 256 requests before the owner's first request, and 4 before each later one.
+     *
+     * @returns how often the owner was admitted, and the attacker's responses
      */
     const raceOwner = async (
       times: number,
@@ -180,7 +181,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
-    /** The rule as it was: no limit that counts here, and one line for all, in its order. */
+    /** The former rule: no limit that applies here, and one line for all, in order. */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;
       const ask = async () => ({ waitMs: 0, isKnown, turnOf: "all" });
@@ -188,7 +189,7 @@ for (const [name, database] of Object.entries(databases)) {
       return startApp({ store, accounts: { ...accounts, attempts } });
     };
 
-    test("256 networks, and one account's cookies, keep no known browser out", flood, async () => {
+    test("256 networks and an account's cookies lock out no known browser", flood, async () => {
       const [email, owner] = [newEmail(), openBrowser(service)];
       await owner.signUp(email);
       const [own, attacker] = [newEmail(), openBrowser(service)];
@@ -227,7 +228,7 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test("256 /64s of one /48 that sign up and in keep no new browser out", flood, async () => {
+    test("256 /64s of one /48 that sign up and in lock out no new browser", flood, async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const attack = (at: TestApp) => (i: number) => {
@@ -245,7 +246,7 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test("403 signup_closed, whoever has an account; signing in goes on", async () => {
+    test("403 signup_closed for any email; existing accounts can sign in", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -274,7 +275,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(clientId.clientId, /^svc_client_[0-9a-f]{32}$/);
     });
 
-    test("no answer holds a session's token, and the log nothing of passwords", async () => {
+    test("no response contains a session's token, and the log contains no password", async () => {
       const browser = openBrowser(service);
       const signedUp = await browser.signUp(newEmail());
       const token = decodeURIComponent(browser.jar.get("eas-session")!).split(".")[0]!;
@@ -308,7 +309,7 @@ for (const [name, database] of Object.entries(databases)) {
       await accounts.close();
     });
 
-    test("a session that was signed out is dead, wherever its cookie is kept", async () => {
+    test("a signed-out session is invalid wherever its cookie is stored", async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const thief = openBrowser(service);
@@ -319,7 +320,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(browser.jar.has("eas-session"), false);
     });
 
-    test("a forged or altered session cookie opens nothing", async () => {
+    test("a forged or altered session cookie is refused", async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const cookie = browser.jar.get("eas-session")!;
@@ -377,7 +378,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
 
-    test("400 invalid_token to all but one of those who use a reset link at once", async () => {
+    test("400 invalid_token for all but one of several simultaneous uses of a link", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
@@ -392,7 +393,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 400, 400, 400]);
     });
 
-    test("the table of reset tokens holds no token", async () => {
+    test("the table of reset tokens contains no token", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

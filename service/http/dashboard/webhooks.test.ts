@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** An account that asks with an API key, as a browser asks with its session. */
+/** An account that uses an API key as a browser uses its session. */
 async function openKey(service: TestApp) {
   const { apiKey } = await service.newKey();
   const authorization = `Bearer ${apiKey}`;

@@ -153,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Several in one millisecond, some of which another account had before.
+        // Several in one millisecond, including some that another account had before.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);

@@ -1,4 +1,4 @@
-// Searches that find nothing among many rows: what they cost the account itself and others.
+// Tests searches that find nothing among many rows: their cost to the account itself and to others.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Gives an account addresses without references, a millisecond apart. */
+/** Adds addresses without references to an account, a millisecond apart. */
 async function fill({ parts: { store } }: TestApp, accountId: string) {
   const start = Date.now() - 10 * rows;
   for (let from = 0; from < rows; from += 4000) {
@@ -55,7 +55,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     const searchNothing = () => list(many.apiKey, "referenceContains=none");
 
-    test("returns 503 beyond three at once, and delays no list of any account", async () => {
+    test("returns 503 above three simultaneous searches, and delays no list", async () => {
       assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
       let isOver = false;
       const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
@@ -85,7 +85,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, perAccount)).admitted);
       };
       let answer = await searchNothing();
-      // A token comes back every 2 s, and a busy machine may take that long.
+      // A token returns every 2 s, and a busy machine may take that long.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

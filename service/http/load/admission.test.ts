@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { followLatency, openAdmission } from "./admission.ts";
 
 describe("creates under way", () => {
-  test("a client that disconnects at any moment leaves no place taken", () => {
+  test("a client that disconnects at any moment releases its place", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
@@ -52,7 +52,7 @@ function exchange(complete: boolean) {
   };
 }
 
-/** A request takes a fixed wait, as for a disk, and the processor's time, one at a time. */
+/** A request takes a fixed wait, as for a disk, and then exclusive processor time. */
 type Service = { waitMs: number; busyMs: number };
 
 /** Offers `perSecond` for some seconds. @returns latencies of those let in, and the refused */

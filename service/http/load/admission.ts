@@ -41,7 +41,7 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
 }
 
 /**
- * @param most the limit of admitted creates, including those whose bodies are still arriving
+ * @param most the limit of admitted creates, including creates whose bodies are still arriving
  * @param onShed called for each refused create
  */
 export function openAdmission(most: number, onShed: () => void) {
@@ -61,7 +61,7 @@ export function openAdmission(most: number, onShed: () => void) {
     if (statusCode === 200) limit.took(nowMs - place.sinceMs, nowMs);
   };
 
-  /** Whether a new request must be refused. */
+  /** Returns whether a new request must be refused. */
   const isFull = () => {
     limit.met(working + 1);
     return working >= limit.current() || (underWay >= most && !slowestOf(waiting));
@@ -231,8 +231,8 @@ export function budget(max: number, onShed: () => void) {
  * wait until the response is delivered, so a client that does not read it holds no place.
  *
  * Callers count pending requests and do not keep a Set of them. When V8 rebuilds a Set's table, the
- * old table refers to the new one. Once one of them is in the old space, all later ones are kept
- * until a full collection, with the requests in them.
+ * old table refers to the new one. Once a table is in the old space, all later tables are kept
+ * until a full collection, with the requests in them. /
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;
@@ -265,8 +265,8 @@ export async function spend(
 
 /**
  * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is full again after `w` seconds
- * without requests; `r` requests are left now, and in `t` seconds all of them. After a refusal, `t`
- * names the same moment as `Retry-After`: when the next request is admitted.
+ * without requests; `r` requests are left now, and in `t` seconds the full burst. After a refusal,
+ * `t` names the same moment as `Retry-After`: when the next request is admitted.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,

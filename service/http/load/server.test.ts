@@ -1,4 +1,5 @@
-// One create too many, refused before the framework sees it or after: nobody can tell which.
+// One create above the limit is refused before or after the framework sees it, with the same
+// response.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -181,13 +182,13 @@ describe("responses that are not read", () => {
   let areTaken = true;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
-    // As if the client's window were full: what is written stays where it is.
+    // As if the client's window were full: written data remains in the buffer.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
     port = await listen(service);
   });
   after(() => service.close());
 
-  test("hold no place among creates and lookups: 20 of each, of 4 simultaneous ones", async () => {
+  test("use no place of creates and lookups: 20 of each, with 4 simultaneous", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

@@ -99,8 +99,8 @@ export const connectionsWaitingMax = 4_096;
 
 /**
  * The most requests of a connection that wait for their turn. Node passes on all requests that one
- * read of 64 KiB contains, about 2,000, before those of other connections. No browser and no common
- * proxy sends a request before the previous one was answered.
+ * read of 64 KiB contains, about 2,000, before requests of other connections. No browser and no
+ * common proxy sends a request before the previous one was answered.
  */
 const queuedMax = 16;
 
@@ -123,7 +123,7 @@ const isWaiting = ({ underWay }: State) =>
  * one pending. Only above the limit does it look for waiting connections, and then closes one in a
  * hundred.
  *
- * @param max connections, including those with a pending request
+ * @param max connections, including connections with a pending request
  */
 function serveBounded(server: Server, max: number, serve: RequestListener): void {
   const states = new Map<Socket, State>();

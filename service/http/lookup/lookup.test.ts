@@ -100,7 +100,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
     const counted = await metrics.registry.getSingleMetricAsString("corrupt_records_total");
     assert.match(counted, new RegExp(`corrupt_records_total ${corruptions.length}$`));
-    // The log tells of each such address once a minute.
+    // Each such address is logged once a minute.
     const lines = service.logged.filter((line) => line.includes(address.toLowerCase()));
     assert.equal(lines.length, 1, lines.join("\n"));
   });

@@ -21,7 +21,7 @@ import {
 import { bodyBytesMax } from "../app.ts";
 
 const call = { function: "visit()", args: [] };
-/** These take nothing from the request that could be wrong. */
+/** These routes read nothing from the request that could be invalid. */
 const constant = ["/chains", "/openapi.json"];
 /** A path about an address that anyone can read. */
 const isPublic = (path: string) => path.includes("{address}") && !path.endsWith("/mine");
@@ -169,7 +169,7 @@ describe("responses about addresses and the service", () => {
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // A client may make thirty requests at once, and the head is read again after this time.
+    // A client can send a burst of thirty requests, and the head is read again after this time.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     const cut = await startApp();
     await answers.save(await world.newRecord(), cut);
@@ -238,7 +238,7 @@ describe("responses about addresses and the service", () => {
   });
 
   test("were seen with each documented status", () => {
-    // These answers are constants in memory, so they cannot fail.
+    // These responses are constants in memory, so they cannot fail.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);
   });

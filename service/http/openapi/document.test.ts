@@ -1,4 +1,5 @@
-// spec/openapi.json is what the sources say, others can read it, and its examples work.
+// Checks that spec/openapi.json matches the sources, is valid for other tools, and has working
+// examples.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -169,7 +170,7 @@ async function exampleChains({ chain, client, rpcUrl, token: demo }: World): Pro
   };
 }
 
-/** Keeps the record and the event that the examples ask for. */
+/** Stores the record and the event that the examples request. */
 async function keepExamples({ parts: { store } }: TestApp, accountId: string): Promise<void> {
   const [address, terms] = [record.address, record.terms].map((hex) =>
     Buffer.from(hex.slice(2), "hex"),

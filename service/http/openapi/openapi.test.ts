@@ -40,7 +40,7 @@ test("documents every route under /v1 with its methods, and no other", async () 
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // What is no address is looked up as one, and refused as such.
+    // A path that is not an address is looked up as one, and refused.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(
@@ -110,7 +110,7 @@ test("documents every error code of the API with the status of the table", () =>
   assert.deepEqual([...found].sort(), table.map(([code, status]) => `${status} ${code}`).sort());
 });
 
-/** The answer to bytes that no HTTP client would send. */
+/** The response to bytes that no HTTP client would send. */
 async function raw({ app }: TestApp, bytes: string) {
   const { port } = app.addresses()[0] as AddressInfo;
   const text = await exchange(port, bytes);

@@ -40,13 +40,13 @@ export type Operation = {
   readonly summary: string;
   readonly description?: string;
   /**
-   * The credentials that it accepts. A request needs one of them. If there are none, the operation
-   * is public.
+   * The credentials that it accepts. A request needs one. If there are none, the operation is
+   * public.
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
   /** Absent: a public operation ignores its query, and any other refuses every field. */
   readonly query?: z.ZodObject;
-  /** Headers that it reads, in addition to those of credentials. */
+  /** Headers that it reads, in addition to the headers of credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
   /** `intent`: the library parses it. Absent: it refuses every field. */
   readonly body?: "intent" | z.ZodType;
@@ -54,7 +54,7 @@ export type Operation = {
   readonly answer: Shape | "stream" | "document";
   /** Describes the answer. */
   readonly answers: string;
-  /** Headers of the response, in addition to those of every response and of credentials. */
+  /** Headers of the response, in addition to the headers of every response and of credentials. */
   readonly headers?: Headers;
   /** Describes 304, if it is answered. */
   readonly unchanged?: string;

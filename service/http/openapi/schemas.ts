@@ -12,7 +12,9 @@ export type Schema = { [keyword: string]: unknown };
 
 /** A description, and what its tags promise in addition to the checks of a client. */
 type Comment = { description?: string; tags: Schema };
-/** The comments of one `const`: its own, those of its fields, and the sources of other fields. */
+/**
+ * The comments of one `const`: on the type itself, on its fields, and the sources of other fields.
+ */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
 const sources = [

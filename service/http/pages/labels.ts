@@ -71,7 +71,7 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 }
 
 /**
- * The label of the party that requests money, if all of it goes to one labeled contract: every call
+ * The label of the party that requests money, if all money goes to one labeled contract: every call
  * is of that contract, or makes the token pay it. Otherwise any intent that also calls a known
  * contract would seem to come from it.
  */

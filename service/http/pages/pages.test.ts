@@ -114,7 +114,7 @@ describe("the pages", () => {
     const headers = { "accept-encoding": "gzip" };
     const compressedFor = async (address: string) => {
       const before = mock.callCount();
-      // So short a page is sent as it is: compressed it is longer.
+      // A page this short is sent uncompressed, because compression makes it longer.
       const { body } = await many.inject({ url: `/a/${address}`, headers });
       assert.match(body, new RegExp(`<title>${address}</title>`));
       return mock.callCount() - before;

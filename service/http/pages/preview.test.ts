@@ -18,17 +18,17 @@ after(async () => {
   await world.stop();
 });
 
-/** By endpoints of its own: those of the server may have read their newest block just before. */
+/** Uses its own endpoints, because the server's may have read their newest block just before. */
 const previewOf = (address: string, parts = { ...server.parts, ...chainParts(chainsAt(world)) }) =>
   openPreviews(parts, openStatuses(parts))(address);
 
 describe("the preview of an address", () => {
-  test("is none for what is held here not, or is no address", async () => {
+  test("is empty for an unknown address and for an invalid one", async () => {
     assert.equal(await previewOf(`0x${"5a".repeat(20)}`), undefined);
     assert.equal(await previewOf("0x12"), undefined);
   });
 
-  test("tells amount, token, chain and state", async () => {
+  test("shows amount, token, chain, and state", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const text = (await previewOf(record.address)) ?? "";
     assert.match(text, /<title>0\.0001 DMO on Local<\/title>/);
@@ -39,7 +39,7 @@ describe("the preview of an address", () => {
     assert.match((await previewOf(record.address)) ?? "", /content="Completed"/);
   });
 
-  test("leaves the state out where the chain does not answer", async () => {
+  test("omits the state if the chain does not respond", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const cut = { ...server.parts, ...chainParts(chainsAt(world, "http://127.0.0.1:9")) };
     const text = (await previewOf(record.address, cut)) ?? "";
@@ -47,7 +47,7 @@ describe("the preview of an address", () => {
     assert.doesNotMatch(text, /Waiting/);
   });
 
-  test("escapes what it says: a name ends no element", async () => {
+  test("escapes its text, so a name cannot close an element", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { chainId, calls } = record.intent;
     const name = '</script><b>"Shop"';

@@ -30,16 +30,18 @@ const stateNames: Record<AddressState, string> = {
 };
 
 /**
- * HTML for the head of the page of `address`; undefined for what is not held here.
+ * Returns HTML for the head of the page of `address`, or undefined if the address is unknown.
  *
- * @throws never: the page works without
+ * @throws never: the page works without it
  */
 export type FindPreview = (address: string) => Promise<string | undefined>;
 
 export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPreview {
   const { store, chains, labels, publicUrl, log } = parts;
 
-  /** None of a record by a client ID: anybody who reads the ID in a page can create with it. */
+  /**
+   * No reference of a record by a client ID, because anybody who reads the ID in a page can create.
+   */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);
     return creator && !creator.isClientId ? findName(store.db, creator.accountId) : undefined;

@@ -65,7 +65,7 @@ before(async () => {
 after(async () => {
   draining.abort();
   const closed = server.close();
-  // `fetch` keeps sockets whose bodies nobody read, and the server would wait 72 s for them.
+  // `fetch` keeps sockets with unread bodies, and the server would wait 72 s for them.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();

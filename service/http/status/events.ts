@@ -21,7 +21,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** How long a client waits before it reconnects. */
+/** The time that a client waits before it reconnects. */
 const reconnectMs = 2_000;
 
 export function events(parts: Parts, statuses: Statuses): Route {
@@ -199,8 +199,8 @@ function follow({ parts, watches, chains }: Hub, chainId: number): void {
 }
 
 /**
- * Keeps connections alive, and closes those whose reader reads nothing. A ping says that nothing
- * changed up to its block, which is null while the chain cannot be read.
+ * Keeps connections alive, and closes connections whose reader reads nothing. A ping says that
+ * nothing changed up to its block, which is null while the chain cannot be read.
  */
 function beat({ watches, chains }: Hub) {
   for (const { streams, subject, failure } of watches.values()) {
@@ -323,8 +323,8 @@ type From = { readonly client: string; readonly network: string };
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. An address, a client, and a network have limits of their own, so that none of
- * them can use up the shared limit.
+ * Counts streams. An address, a client, and a network each have their own limit, so none can use up
+ * the shared limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();

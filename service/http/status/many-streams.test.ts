@@ -9,7 +9,7 @@ import { openEventHub } from "./events.ts";
 const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
-/** A chain whose one address holds `balance`, counting how often it is asked. */
+/** A chain whose one address holds `balance`. It counts its requests. */
 function counted() {
   const asked = { heads: 0, reads: 0 };
   let balance = 0;
@@ -40,7 +40,7 @@ function counted() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Lets so much time go by, and whatever it sets off come to rest. */
+/** Advances the time, and waits until everything that it triggers is complete. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i++) {
     mock.timers.tick(1);
@@ -143,7 +143,7 @@ describe("the streams of one server", () => {
     const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
     const frameBytes = Buffer.byteLength(text) / balances.length;
-    // A PassThrough has two buffers, each of which takes one.
+    // A PassThrough has two buffers. Each buffer takes one.
     assert.ok(heldBytes <= 2.1 * frameBytes, `${heldBytes} bytes, where a frame has ${frameBytes}`);
     hub.close();
   });

@@ -11,7 +11,7 @@ const { world, server, get, stop } = await serveWorld();
 after(stop);
 
 describe("GET /v1/address/{address}/status", () => {
-  test("400 invalid_request for what is not an address", async () => {
+  test("400 invalid_request for anything that is not an address", async () => {
     const answer = await get("0x12/status");
     assert.equal(answer.statusCode, 400);
     assert.equal(answer.json().error.code, "invalid_request");
@@ -25,7 +25,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("503 chain_unavailable with Retry-After when the chain's RPC is down", async () => {
+  test("503 chain_unavailable with Retry-After if the chain's RPC is down", async () => {
     const record = await world.newRecord();
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     await keepRecord(cut, record);
@@ -38,7 +38,7 @@ describe("GET /v1/address/{address}/status", () => {
     await cut.close();
   });
 
-  test("503 chain_unavailable when the RPC serves another chain", async () => {
+  test("503 chain_unavailable if the RPC serves another chain", async () => {
     const record = await world.newRecord();
     const other = await startWorld(1);
     const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
@@ -66,7 +66,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("what the library reads from the chain itself, the executor's news apart", async () => {
+  test("matches the library's reading of the chain, except the executor's fields", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
@@ -79,7 +79,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("coin and another listed token that came to an open address; none once over", async () => {
+  test("lists coin and another listed token at an open address, and none later", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);
@@ -103,7 +103,7 @@ describe("GET /v1/address/{address}/status", () => {
     await lists.close();
   });
 
-  test("where people look at the chain, if its operator says so", async () => {
+  test("includes the block explorer if the operator names one", async () => {
     const chains = chainsAt(world);
     const explorer = "https://explorer.example";
     const find = (chainId: number) => ({ ...chains.find(chainId)!, explorer });
@@ -113,7 +113,7 @@ describe("GET /v1/address/{address}/status", () => {
     await explored.close();
   });
 
-  test("what the executor has waiting for the address, while it has", async () => {
+  test("includes the executor's job while it has one", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const job = {
       chain_id: 31_337,
@@ -143,7 +143,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await get(`${record.address}/status`)).json().executor, null);
   });
 
-  test("the same in any letter case, not stored by anybody, open to any page", async () => {
+  test("is the same in any letter case, is not cached, and is readable by any page", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(`${record.address.toLowerCase()}/status`);
     assert.equal(answer.json().address, record.address);
@@ -151,7 +151,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal(answer.headers["access-control-allow-origin"], "*");
   });
 
-  test("1,000 readers of one address cost one reading of a block", async () => {
+  test("1,000 readers of one address cause one read per block", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const calls: string[] = [];
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/status", () => {
       // The status, and the money of other tokens.
       ["eth_call", "eth_call"],
     );
-    // Once more to confirm the block that was read.
+    // One more call confirms the block that was read.
     const blocks = calls.filter((method) => method === blockMethod).length;
     assert.ok(blocks <= headsMax + 1, `${blocks} blocks, ${headsMax} heads`);
   });

@@ -70,7 +70,7 @@ export function openStatuses(parts: Parts): Statuses {
     const explorer = chains.find(status.chainId)?.explorer ?? null;
     return { ...status, executor, settledAt, explorer, ...others, elsewhere };
   };
-  /** Reads what came to the address on other chains. */
+  /** Reads payments to the address on other chains. */
   const readElsewhere = async ({ address, chainId }: AddressStatus): Promise<Elsewhere[]> => {
     if (chains.known.length === 1) return [];
     const paid = await findElsewhere({ address, chainId });

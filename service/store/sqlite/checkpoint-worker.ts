@@ -18,9 +18,9 @@ const readersMsMax = 20;
 
 const { file } = workerData as { file: string };
 const database = connect(file, { busyMsMax: readersMsMax });
-const descriptor = openSync(file, "r+"); // not every system syncs what was opened to read
+const descriptor = openSync(file, "r+"); // not every system syncs a read-only file
 
-/** A full disk is not a failed disk: the log keeps what was committed until there is space. */
+/** A full disk is not a failed disk: the log keeps the commits until there is space. */
 const timer = setInterval(() => {
   try {
     checkpoint();

@@ -18,7 +18,7 @@ export function connect(
   const database = new Database(file, { timeout: 5000 }); // entering WAL mode takes the lock
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");
-  database.pragma("fullfsync = on"); // where fsync alone stops at the disk's cache (macOS)
+  database.pragma("fullfsync = on"); // where a plain fsync stops at the disk's cache (macOS)
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does checkpoints
   database.pragma("journal_size_limit = 268435456"); // bytes: back to it after a long read

@@ -1,5 +1,5 @@
-// Kysely's statements on a thread give what Kysely's own give in the thread that asks, but that
-// nobody else waits for them: one suite over both.
+// Checks that Kysely's statements on a thread return the same results as Kysely's own in the
+// calling thread, without delaying other work: one suite for both.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -30,7 +30,7 @@ const dialects: Record<string, (file: string) => Dialect> = {
     new SqliteDialect({ database: connect(file, { busyMsMax: 100 }) }),
 };
 
-/** So many turns of the event loop and a little time: whatever is on its way in this thread. */
+/** Turns of the event loop, and a short wait, after which this thread's pending work is done. */
 const somethingElse = () => sleep(20);
 
 for (const [name, dialect] of Object.entries(dialects)) {
@@ -49,7 +49,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
     const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
     const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
 
-    test("SqliteError with its code, if SQLite refuses", async () => {
+    test("throws SqliteError with its code if SQLite refuses", async () => {
       await insert(row("once")).execute();
       const isUnique = (error: unknown) =>
         error instanceof Database.SqliteError &&
@@ -60,12 +60,12 @@ for (const [name, dialect] of Object.entries(dialects)) {
       await assert.rejects(sql`select`.execute(db), { code: "SQLITE_ERROR" });
     });
 
-    test("TypeError for a parameter without a type in SQLite", async () => {
+    test("throws TypeError for a parameter type that SQLite does not have", async () => {
       await assert.rejects(sql`select ${true}`.execute(db), TypeError);
       await assert.rejects(sql`select ${new Date()}`.execute(db), TypeError);
     });
 
-    test("a transaction that throws is rolled back", async () => {
+    test("rolls back a transaction that throws", async () => {
       const failed = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("undone")).execute();
         throw new Error("no");
@@ -74,7 +74,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(await db.selectFrom("rows").selectAll().execute(), []);
     });
 
-    test("rows come as Buffers, numbers, strings, and null", async () => {
+    test("returns values as Buffers, numbers, strings, and null", async () => {
       const bytes = Buffer.from("part of a piece of memory that Buffers share");
       await insert({ id: 7, bytes, number: 1.5, text: "a" }).execute();
       await insert({ id: 8, bytes: new Uint8Array(), number: 2 ** 53 - 1, text: "é" }).execute();
@@ -90,7 +90,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.equal((await query.execute())[0]!.number, null);
     });
 
-    test("the number of changed rows, and the last ID", async () => {
+    test("returns the number of changed rows and the last ID", async () => {
       const inserted = await insert({ ...row("a"), id: 5 }, { ...row("b"), id: 6 }).execute();
       assert.deepEqual(
         inserted.map((each) => ({ ...each })),
@@ -153,7 +153,7 @@ describe("the thread of statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("UnavailableError for pending and later statements, if it ends unexpectedly", async () => {
+  test("throws UnavailableError for pending and later statements if it ends", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);

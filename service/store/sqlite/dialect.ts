@@ -69,7 +69,7 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
   };
 }
 
-/** Small Buffers share a memory block of many kilobytes, all of which would be copied. */
+/** Small Buffers share a memory block of many kilobytes, which would be copied completely. */
 function alone(value: unknown): unknown {
   const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
   return isPart ? new Uint8Array(value) : value;

@@ -11,11 +11,11 @@ export class InUseError extends Error {
 }
 
 /**
- * Makes this process the server of `directory`, until it calls what is returned or ends, however it
- * ends: the lock is the operating system's, on a SQLite file of its own that never has content.
+ * Makes this process the server of `directory` until it calls the returned function or ends in any
+ * way. The lock is an operating system lock on a separate SQLite file that is always empty.
  *
  * @param name of the lock; each is held by one process
- * @throws {InUseError} at once
+ * @throws {InUseError} immediately
  */
 export function lockDirectory(directory: string, name = "server.lock"): () => void {
   const file = join(directory, name);

@@ -1,4 +1,4 @@
-// Runs Kysely's statements on SQLite, one after the other, in a thread of its own (dialect.ts).
+// Runs Kysely's statements on SQLite in a separate thread, one after the other (dialect.ts).
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -21,8 +21,8 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * So long after our commits the writing thread, which tries each millisecond, has the lock to
- * itself, since nothing else makes SQLite give the lock to who waits longest.
+ * The duration after our commits for which the writing thread, which tries each millisecond, has
+ * the lock to itself. SQLite does not give the lock to the connection that waits longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { UnavailableError } from "../store.ts";
 import { startThread } from "./thread.ts";
 
-/** Answers a number with its double, those of one message together; throws at 0. */
+/** Returns twice each number, for all numbers of a message together, and throws at 0. */
 const source = `
   import { parentPort } from "node:worker_threads";
   parentPort.on("message", (message) => {

@@ -43,7 +43,7 @@ export function startThread<Message, Answer>(
   const startWorker = (): Worker => {
     const started = new Worker(module, {
       workerData: { file },
-      execArgv: [], // those of the program may not fit a worker
+      execArgv: [], // options of the program may not suit a worker
     });
     started.on("message", (answers: Answer[]) => {
       for (const answer of answers) asked.shift()?.resolve(answer);

@@ -1,7 +1,7 @@
-// Commits new records, with their owners and references, to SQLite in a thread of its own: while a
-// commit runs, the thread that answers reads the next requests. With it a quarter more creates are
-// answered a second (bench/http.ts). And it may wait for the lock: the thread that answers may not,
-// since a transaction that has the lock may wait for that thread (dialect.ts).
+// Commits new records, with their owners and references, to SQLite in a separate thread. While a
+// commit runs, the main thread reads the next requests, which increases creates per second by a
+// quarter (bench/http.ts). This thread can also wait for the lock. The main thread cannot, because
+// a transaction that has the lock may wait for the main thread (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
