@@ -12,18 +12,16 @@ export {
   rescueSelector,
 } from "./calldata/calldata.ts";
 export {
-  askedAmount,
-  type Collection,
-  collectionOf,
-  payWithTolerance,
-} from "./calldata/collection.ts";
-export {
   type DecodedCall,
   decodeExecutions,
   encodeCall,
   encodeExecution,
 } from "./calldata/execution.ts";
 export {
+  askedAmount,
+  type Collection,
+  collectionOf,
+  payWithTolerance,
   type Requirement,
   requireBalance,
   requireClosed,
