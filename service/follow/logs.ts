@@ -29,8 +29,7 @@ import {
   resultOf,
   unlike,
 } from "../chain/rpc/json-rpc.ts";
-import { statedLogRange } from "../chain/rpc/log-range.ts";
-import { classifyError } from "../chain/rpc/node-errors.ts";
+import { classifyError, statedLogRange } from "../chain/rpc/node-errors.ts";
 import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 

@@ -10,10 +10,15 @@ import { unread } from "../rpc/json-rpc.ts";
 import { findFunding } from "../simulation/funding.ts";
 import { openSimulations, type SimulatedChain } from "../simulation/simulation.ts";
 import { askPaused, notesOf, readCodes } from "./contracts.ts";
-import { type Ceiling, findGas } from "./gas.ts";
-import { type Depths, executors, findLater, findNearExpiry } from "./later.ts";
-import { findAllowances, findFailure, findLeftOver, findWallets } from "./outcome.ts";
-import { findLost, receiversOf } from "./receivers.ts";
+import { type Ceiling, type Depths, findGas, findLater, findNearExpiry } from "./later.ts";
+import {
+  findAllowances,
+  findFailure,
+  findLeftOver,
+  findLost,
+  findWallets,
+  receiversOf,
+} from "./outcome.ts";
 import { findRecoveryDoubts, type OtherChain } from "./recovery.ts";
 import {
   askToken,
@@ -78,7 +83,7 @@ async function findFindings(
     isRun ? findAllowances(chain, block, subject, paid) : [],
     findNearExpiry(rpc, block, subject, chain),
     isRun ? findLater(chain, simulation, subject, paid) : [],
-    isRun ? findGas(chain, simulation, subject, paid, executors[0]) : [],
+    isRun ? findGas(chain, simulation, subject, paid) : [],
   ]);
   const recovery = await findRecoveryDoubts(
     { rpc, others: chain.others?.() },

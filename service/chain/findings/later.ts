@@ -1,20 +1,22 @@
 // Finds what can fail later: calls that succeed now and would fail at the expiration time, or if
-// someone else executes them with other gas; and an expiration time before a payment can become
-// final.
+// someone else executes them with other gas; calls that do not suit the executor's gas limit; and
+// an expiration time before a payment can become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, toQuantity } from "executable-address/status";
 import { isHex } from "viem/utils";
+import { dependsOnGas, floorFactor } from "../execution-gas.ts";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { blockCall, blockOf, revertOf } from "../rpc/json-rpc.ts";
+import { blockCall, blockOf, CallRefused, quantity, revertOf } from "../rpc/json-rpc.ts";
+import { classifyError } from "../rpc/node-errors.ts";
 import { callGas } from "../simulation/meter.ts";
 import { explainFailure } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
 /** Two accounts whose keys nobody has. */
-export const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
+const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
 /** Twice the gas of the run, and the base cost of a transaction. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
@@ -66,6 +68,69 @@ async function readFailure(
   } catch (error) {
     const revert = revertOf(error);
     return isHex(revert?.data) ? explainFailure(revert.data).reason : revert?.message;
+  }
+}
+
+/** The largest gas limit with which the executor simulates an execution. */
+export type Ceiling = { executionGasMax: number };
+
+/** The state differs a little when the address is paid, so this share of the ceiling is used. */
+const ceilingShare = 0.95;
+
+/**
+ * Finds intents that need more gas than the executor allows, and intents that do less work with
+ * less gas. It asks the node for the same estimate as the executor.
+ */
+export async function findGas(
+  chain: SimulatedChain & Ceiling,
+  simulation: Simulation,
+  subject: StatusSubject,
+  assumed: StateOverrides,
+): Promise<Finding[]> {
+  const { gasUsed, block } = simulation;
+  const [from] = executors;
+  const ceiling = Math.floor(chain.executionGasMax * ceilingShare);
+  const estimate = await estimateAt(chain, block, subject, assumed, { from, gas: ceiling });
+  const isBeyond =
+    estimate === undefined ? (gasUsed ?? 0) * floorFactor > ceiling : estimate === "fails";
+  if (isBeyond) {
+    const used = gasUsed === null ? "" : `it uses ${gasUsed} gas, and `;
+    const message =
+      `${used}it needs a higher gas limit than this service's executor allows: ` +
+      `at most ${chain.executionGasMax}, of which one call can use three quarters`;
+    const cure = "split the calls among several addresses, or execute it yourself";
+    return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
+  }
+  if (typeof estimate !== "number" || gasUsed === null) return [];
+  if (!dependsOnGas(estimate, gasUsed)) return [];
+  const message =
+    `with ${callGas} gas it uses ${gasUsed}, and it also succeeds with a limit of ` +
+    `${estimate}, with which it does less`;
+  const cure =
+    "add a call of requireGas before it, or call a contract that reverts if gas is short";
+  return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];
+}
+
+/**
+ * Returns the least limit up to `gas` with which the execution succeeds; undefined if the node
+ * cannot say.
+ */
+async function estimateAt(
+  { rpc, factory }: SimulatedChain,
+  block: BlockReference,
+  { intent }: StatusSubject,
+  assumed: StateOverrides,
+  { from, gas }: { from: Hex; gas: number },
+): Promise<number | "fails" | undefined> {
+  const call = { from, to: factory, data: toHex(encodeExecution(intent)), gas: toQuantity(gas) };
+  try {
+    const ask = (at: unknown) => ({ method: "eth_estimateGas", params: [call, at, assumed] });
+    return Number(quantity(await askAt(rpc, block, ask)));
+  } catch (error) {
+    if (revertOf(error)) return "fails";
+    const isOverGas =
+      error instanceof CallRefused && classifyError("eth_estimateGas", error) === "over_call_gas";
+    return isOverGas ? "fails" : undefined;
   }
 }
 

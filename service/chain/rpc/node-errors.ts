@@ -1,7 +1,7 @@
-// Decides what a node's error means. Nodes share few error codes, so the meaning is mostly in the
-// words of the message, which differ by client software. Words are read last: a contract chooses
-// the text of its revert reason, and nodes quote it, so an error that may be a revert is never read
-// for words.
+// Decides what a node's error means, and reads the number of blocks that it allows in one log
+// query. Nodes share few error codes, so the meaning is mostly in the words of the message, which
+// differ by client software. Words are read last: a contract chooses the text of its revert reason,
+// and nodes quote it, so an error that may be a revert is never read for words.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
@@ -177,4 +177,72 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   if (row) return row.kind;
   // Gateways name an internal error by its code, with few words if any.
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
+}
+
+/** Numbers with more digits are not a range of blocks that a provider states. */
+const digitsMax = 9;
+/** Errors can quote a revert reason or a whole request, so only their beginning is searched. */
+const charactersMax = 500;
+
+/** A form in which providers state the blocks that they allow; the first that matches decides. */
+type Stated = { said: string; text: RegExp };
+
+/** A pair of blocks that the provider suggests, both inclusive. */
+const pairs: readonly Stated[] = [
+  {
+    said: "Alchemy, Infura, zkSync",
+    text: /range[^[]{0,20}\[\s*0x([0-9a-f]{1,12})\s*,\s*0x([0-9a-f]{1,12})\s*\]/i,
+  },
+];
+
+/** `number`: the allowed blocks, with thousands separators or a K. */
+const widths: readonly Stated[] = [
+  { said: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
+  {
+    said: "QuickNode, Base, Monad",
+    text: /limited to (?:an? |0 ?- ?)?(?<number>[\d,]+k?) (?:blocks? )?range/i,
+  },
+  { said: "dRPC", text: /ranges over (?<number>[\d,]+k?) blocks/i },
+  {
+    said: "reth, BNB Smart Chain, Ankr",
+    text: /max(?:imum)? (?:block )?range(?: is)?:? (?<number>[\d,]+k?)/i,
+  },
+  { said: "Infura", text: /range [\d,]+ exceeds (?:the )?limit of (?<number>[\d,]+k?)/i },
+  {
+    said: "Avalanche, Frontier, Linea",
+    text: /maximum (?:is set to |allowed is |is )?(?<number>[\d,]+k?)/i,
+  },
+  { said: "1RPC, Cloudflare", text: /max(?:imum)? is (?<number>[\d,]+k?) blocks/i },
+  { said: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
+];
+
+/** An error about the number of logs states no number of blocks. */
+const results = /\b(?:logs|results?|events)\b/i;
+
+/**
+ * Returns the number of blocks that a provider says it allows in one log query. The number is a
+ * hint for the next query, so a wrong one costs speed but never a payment: it is used only if it is
+ * smaller than the refused range, and longer queries are tried again later (endpoint-record.ts).
+ *
+ * @param blocks that it refused
+ * @returns at least 1 and less than `blocks`; undefined if the error names no such number
+ */
+export function statedLogRange({ message }: CallError, blocks: number): number | undefined {
+  const text = message.slice(0, charactersMax);
+  const isUsable = (width: number) => Number.isSafeInteger(width) && width >= 1 && width < blocks;
+  for (const { text: form } of pairs) {
+    const [, from, to] = form.exec(text) ?? [];
+    if (!from || !to) continue;
+    const width = Number.parseInt(to, 16) - Number.parseInt(from, 16) + 1;
+    if (isUsable(width)) return width;
+  }
+  for (const { text: form } of widths) {
+    const found = form.exec(text);
+    const digits = found?.groups?.number?.replaceAll(",", "");
+    if (!found || !digits || digits.length > digitsMax) continue;
+    if (results.test(text.slice(found.index + found[0].length).slice(0, 10))) continue;
+    const width = Number.parseInt(digits, 10) * (/k$/i.test(digits) ? 1000 : 1);
+    if (isUsable(width)) return width;
+  }
+  return undefined;
 }
