@@ -16,7 +16,7 @@ import { Overview } from "./overview/overview.tsx";
 import { queryClient, useSession } from "./queries.ts";
 import { Failed } from "./query-state.tsx";
 import { Shell } from "./shell.tsx";
-import { Reset, SignIn, SignUp } from "./sign-in/sign-in.tsx";
+import { Reset, SignIn, SignUp } from "./sign-in.tsx";
 
 /** These pages load code that no other page needs, so sign-in does not wait for it. */
 const AddressPage = lazy(async () => ({
