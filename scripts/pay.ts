@@ -2,14 +2,18 @@
 // tokens. --execute also executes it. --event shows the webhook event of a payment, and --advance
 // advances the local chain's clock.
 
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { encodeExecution, type Intent, toHex, verifyRecord } from "executable-address";
+import { createClient } from "executable-address/client";
+import { verifyWebhook } from "executable-address/webhook";
 import { demoToken, factoryAddress } from "executable-address-contracts";
 import { anvilChain } from "executable-address-contracts/anvil";
 import { createTestClient, type Hex, http } from "viem";
 import { type Demo, readDemo } from "./demo.ts";
-import { localChainId, localWallet, payerAccount } from "./local-chain.ts";
-import { showEvent } from "./sample-event.ts";
+import { demoTokens, localChainId, localWallet, payerAccount } from "./local-chain.ts";
 
 const usage = `usage: npm run pay -- ADDRESS [AMOUNT in base units] [--execute]
        npm run pay -- --event
@@ -18,8 +22,7 @@ const usage = `usage: npm run pay -- ADDRESS [AMOUNT in base units] [--execute]
 const words = process.argv.slice(2);
 try {
   if (words[0] === "--advance") await advance(words.slice(1));
-  else if (words.join() === "--event")
-    await showEvent(requireDemo(), (address) => pay(payment([address])));
+  else if (words.join() === "--event") await showEvent();
   else await pay(payment(words));
 } catch (error) {
   // viem's full message contains the whole request.
@@ -58,6 +61,67 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
   const data = toHex(encodeExecution(intent));
   const executed = await settle(wallet.sendTransaction({ to: factoryAddress, data }));
   console.log(`executed in ${executed}`);
+}
+
+type Delivery = { headers: IncomingHttpHeaders; body: string };
+
+/**
+ * Pays for a sample order and shows the signed webhook event that a shop's server receives, here a
+ * temporary endpoint.
+ */
+async function showEvent(): Promise<void> {
+  const { baseUrl, apiKey } = requireDemo();
+  const client = createClient({ baseUrl, apiKey });
+  const receiver = createServer().listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
+  const { id, secret } = await client.webhooks.create({ url, types: ["address.executed"] });
+  try {
+    const { address } = await client.create(sampleIntent());
+    const delivery = executionOf(address, receiver);
+    await pay(payment([address]));
+    const { headers, body } = await delivery;
+    const event = await verifyWebhook(body, headers, { secret });
+    console.log(`POST ${url}`);
+    for (const [name, value] of Object.entries(headers))
+      if (/^(webhook-|content-type)/.test(name)) console.log(`${name}: ${value}`);
+    console.log(`\n${JSON.stringify(event, null, 2)}\n\nsigned by ${secret}`);
+  } finally {
+    await client.webhooks.remove(id);
+    receiver.close();
+    receiver.closeAllConnections();
+  }
+}
+
+/** Sends one token back to its payer. */
+function sampleIntent() {
+  const [{ address: token, decimals }] = demoTokens as [(typeof demoTokens)[number]];
+  const amount = String(10 ** decimals);
+  const recovery = payerAccount.address;
+  const call = {
+    target: token,
+    function: "transfer(address to, uint256 amount)",
+    args: [recovery, amount],
+  };
+  const expirationTimestamp = Math.floor(Date.now() / 1000) + 86_400;
+  return { token, amount, calls: [call], expirationTimestamp, recovery, chainId: localChainId };
+}
+
+/** Ignores events of other addresses of the demo's account. */
+function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): Promise<Delivery> {
+  return new Promise((deliver, reject) => {
+    receiver.on("request", async (request, response) => {
+      try {
+        const { headers } = request;
+        let body = "";
+        for await (const chunk of request) body += chunk;
+        response.writeHead(204).end();
+        if (body.toLowerCase().includes(address.toLowerCase())) deliver({ headers, body });
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
 }
 
 /** Advances the clock of the local chain's node, and of no other. */

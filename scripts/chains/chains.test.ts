@@ -48,7 +48,7 @@ describe("service/chains.json", () => {
   test("has the tokens and decimals of the packages, on the same chain", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
-  test("is what generate.ts makes: node scripts/run.js scripts/chains/write.ts, if meant", () => {
+  test("is what node scripts/run.js scripts/chains/generate.ts writes", () => {
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
     const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
     assert.deepEqual(JSON.parse(sources), generateSources());

@@ -1,8 +1,10 @@
 // Makes the values of service/chains.json from the choices, packages.json, and viem, and names the
-// package and version of each value.
+// package and version of each value. `node scripts/run.js scripts/chains/generate.ts` writes
+// service/chains.json and sources.json.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { getAddress, parseUnits } from "viem";
 import * as viemChains from "viem/chains";
 import { root } from "../tree.ts";
@@ -104,3 +106,16 @@ export const generateChains = () => chosen.map(entryOf);
 export const generateSources = () =>
   Object.fromEntries(chosen.map((choice) => [choice.chainId, sourcesOf(choice)]));
 export const packageFacts = facts;
+
+// scripts/run.js imports the program, so `import.meta.main` is false.
+if (resolve(process.argv[1] ?? "") === import.meta.filename) {
+  const files = {
+    "service/chains.json": generateChains(),
+    "scripts/chains/sources.json": generateSources(),
+  };
+  for (const [path, value] of Object.entries(files)) {
+    writeFileSync(join(root, path), `${JSON.stringify(value, null, 2)}\n`);
+  }
+  const biome = join(root, "node_modules/.bin/biome");
+  execFileSync(biome, ["format", "--write", ...Object.keys(files)], { cwd: root });
+}
