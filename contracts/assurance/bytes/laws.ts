@@ -2,7 +2,7 @@
 // calldata, gas, and answer. A law is written as the condition that violates it, so it is proved if
 // nothing satisfies that condition.
 
-import { type Memory, type Path, run, type World } from "./machine.ts";
+import { type Case, type Memory, type Path, run } from "./machine.ts";
 import {
   add,
   all,
@@ -17,9 +17,6 @@ import {
   sub,
   type Word,
 } from "./terms.ts";
-
-/** An environment, and one index at which bytes are compared: any index, so all. */
-export type Case = World & { index: Word };
 
 /** Each law by its name, with the condition on `at` under which `paths` violate it. */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;

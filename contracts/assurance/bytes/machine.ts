@@ -28,7 +28,7 @@ import {
 } from "./terms.ts";
 
 /** The code's environment: known values, or formulas that represent all values. */
-export type World = {
+type World = {
   caller: Word;
   /** The account as which the code runs. */
   self: Word;
@@ -46,6 +46,9 @@ export type World = {
   /** Returns whether there can be enough gas for memory up to this byte. */
   affordable(bytes: Word): Bool;
 };
+
+/** An environment, and one index at which bytes are compared: any index, so all. */
+export type Case = World & { index: Word };
 
 export type Memory = (index: Word) => Byte;
 

@@ -2,7 +2,7 @@
 // hundred examples, which refute most wrong bytes without the solver.
 
 import { init, killThreads } from "z3-solver";
-import type { Case } from "./laws.ts";
+import type { Case } from "./machine.ts";
 import { type Bool, chooseByte, less, smtBool, smtWord, type Word } from "./terms.ts";
 
 type Prover = {
