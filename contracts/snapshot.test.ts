@@ -10,15 +10,13 @@ import * as contracts from "./index.ts";
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 import { snapshotFiles } from "./snapshots/files.ts";
 
-const onlyLong = { skip: process.env.TESTS !== "long" && "it compiles them: npm run test:long" };
-
 test("standard-input.json contains the unchanged sources of the factory", () => {
   const path = `${import.meta.dirname}/snapshots/standard-input.json`;
   const committed = JSON.parse(readFileSync(path, "utf8"));
   assert.deepEqual(committed, standardInput(readSources()), "npm run snapshot -w contracts");
 });
 
-describe("the build", onlyLong, () => {
+describe("the build", () => {
   test("reproduces the committed ABI, creation code, sizes, PREFIX, and addresses", () => {
     build("out/snapshot");
     for (const [name, text] of Object.entries(snapshotFiles("out/snapshot"))) {

@@ -132,13 +132,13 @@ export function payWithTolerance({
   least,
   most,
 }: Collection): Pick<Intent, "token" | "amount" | "calls"> {
-  const issue = (path: string, message: string) =>
-    new InvalidError([{ path: [path], code: "invalid_value", message }]);
   if (least <= 0n || least > most) {
-    throw issue("least", `expected 1 to ${most} (most), found ${least}`);
+    const message = `expected 1 to ${most} (most), found ${least}`;
+    throw new InvalidError([{ path: ["least"], code: "out_of_range", message }]);
   }
   if (isSame(recipient, collectorAddress)) {
-    throw issue("recipient", `expected another contract than the Collector, found ${recipient}`);
+    const message = `expected another contract than the Collector, found ${recipient}`;
+    throw new InvalidError([{ path: ["recipient"], code: "reserved_address", message }]);
   }
   return {
     token,

@@ -60,7 +60,7 @@ describe("the documentation", () => {
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs`);
     await page.getByRole("heading", { name: "What happens to the money when" }).waitFor();
-    assert.equal(await page.locator("main tbody tr").count(), 13);
+    assert.equal(await page.locator("main tbody tr").count(), 15);
     await assertSoundInAll(page, "the first page");
     await page.keyboard.press("/");
     await page.keyboard.type("signature webhook");

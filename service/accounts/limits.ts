@@ -62,7 +62,7 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 
 /**
  * Returns the policy that allows `count` requests per day: all in one burst after a day of rest,
- * then evenly. In any 24 hours, it admits at most twice as many. /
+ * then evenly. In any 24 hours, it admits at most twice as many.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,

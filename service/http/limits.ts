@@ -14,7 +14,7 @@ export type Limits = {
   /** The time for a request's head, from its first byte or from the end of the previous request. */
   headersMsMax: number;
   /**
-   * Open connections, including idle ones. Above it, the connection that is idle longest closes.
+   * Open connections, including idle ones. Above it, the 1% that are idle longest are closed.
    */
   connectionsMax: number;
   /** Bytes of verified records that are cached for look-ups. */

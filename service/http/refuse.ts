@@ -10,6 +10,9 @@ import { foundText, Refusal, statuses, toAnswer } from "./errors.ts";
 import type { Parts } from "./parts.ts";
 import { corsHeaders, jsonType, preflight } from "./routes.ts";
 
+/** The methods of all paths, of the API and of the dashboard. */
+const allMethods = "GET, HEAD, POST, DELETE, OPTIONS";
+
 /** Converts every error of every path to its response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
   const logLimited = limitLogs();
@@ -75,7 +78,7 @@ export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, 
   }
   // The preflight succeeds, so that the page can read the 404.
   reply.headers(corsHeaders);
-  preflight("GET, HEAD, POST, OPTIONS")(request, reply);
+  preflight(allMethods)(request, reply);
 }
 
 export const unknownPath = () =>
@@ -129,11 +132,10 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 
 /** Node's own response to CONNECT is to close the connection. */
 export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
-  const allow = "GET, HEAD, POST, OPTIONS";
   endWith(
     socket,
-    new Refusal("method_not_allowed", `this server is not a proxy: it accepts ${allow}`, {
-      headers: { allow },
+    new Refusal("method_not_allowed", `this server is not a proxy: it accepts ${allMethods}`, {
+      headers: { allow: allMethods },
     }),
   );
 }

@@ -127,7 +127,7 @@ test("405 for CONNECT, in our form, because Node would close the connection", as
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
   assert.match(answer, /^HTTP\/1.1 405 Method Not Allowed\r\n/);
-  assert.match(answer, /\r\nallow: GET, HEAD, POST, OPTIONS\r\n/);
+  assert.match(answer, /\r\nallow: GET, HEAD, POST, DELETE, OPTIONS\r\n/);
   assert.equal(JSON.parse(answer.split("\r\n\r\n")[1]!).error.code, "method_not_allowed");
   await service.close();
 });
