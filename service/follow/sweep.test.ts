@@ -328,3 +328,34 @@ describe("sweep with look-alikes of the listed token", () => {
     );
   });
 });
+
+test("one of three endpoints with false block hashes does not stop the history", async () => {
+  const honest = ({ method, params }: Call): Answer =>
+    method === "eth_getLogs" ? { result: [] } : blockAt(Number(params[0]));
+  const liar = (call: Call): Answer =>
+    call.method === "eth_getLogs"
+      ? { result: [] }
+      : blockAt(Number(call.params[0]), hashOf(7_000_000 + Number(call.params[0])));
+  for (const answers of [
+    [liar, honest, honest],
+    [honest, liar, honest],
+    [honest, honest, liar],
+  ]) {
+    const kept: unknown[] = [];
+    const turn = turnOf(answers, kept);
+    const accused: string[] = [];
+    const askers = turn.view
+      .askers(0)
+      .map((asker) => ({ ...asker, accuse: () => void accused.push(asker.name) }));
+    turn.view.quorum = 2;
+    turn.view.askers = () => askers;
+    turn.tuning = { ...turn.tuning, rangesPerPass: 30, rangeBlocksMax: 20 };
+    await sweep(turn);
+    assert.deepEqual((kept.at(-1) as [Anchor])[0], { number: 99, hash: hashOf(99) });
+    const place = `${answers.indexOf(liar)}`;
+    assert.ok(
+      accused.every((name) => name === place),
+      accused.join(),
+    );
+  }
+});

@@ -12,6 +12,7 @@
 // that a new payment does not wait for the history below it. Their logs only make addresses due:
 // the cursor does not move, and the blocks are read again when the history reaches them.
 
+import type { Hex } from "executable-address";
 import {
   recordAllLogsRefused,
   recordLogsShown,
@@ -170,23 +171,40 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Range
 }
 
 /**
- * Asks endpoints one after the other until `count` have shown the range, and records the results.
+ * Asks endpoints one after the other until `count` have shown the range with the same last block,
+ * and records the results.
  */
 async function requestRange(turn: Turn, range: Range, count: number): Promise<RangeAnswer[]> {
   const { memory, tuning } = turn;
   const blocks = range.to - range.from + 1;
   const answers: RangeAnswer[] = [];
-  let shown = 0;
   for (const asker of orderAskers(turn, blocks)) {
     const answer = await askRange(asker, turn, range);
     answers.push({ ...answer, asker });
     if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(asker.record, memory.turn);
     if (answer.kind !== "shown") continue;
     recordLogsShown(asker.record, blocks, tuning.rangeBlocksMax);
-    shown++;
-    if (shown === count) break;
+    if (findAgreedHash(answers, count)) break;
   }
-  return answers;
+  return acceptAgreed(answers, count);
+}
+
+/** Returns the hash of the last block that `count` endpoints show alike, if there is one. */
+function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
+  const shown = answers.filter((each): each is Shown => each.kind === "shown");
+  const byHash = Map.groupBy(shown, ({ end }) => end.hash);
+  return [...byHash].find(([, same]) => same.length >= count)?.[0];
+}
+
+/** If `count` endpoints show one chain, those of another do not count: one liar stops nothing. */
+function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
+  const agreed = findAgreedHash(answers, count);
+  if (!agreed) return answers;
+  return answers.map((each) => {
+    if (each.kind !== "shown" || each.end.hash === agreed) return each;
+    each.asker.accuse("eth_getBlockByNumber");
+    return { kind: "absent", asker: each.asker };
+  });
 }
 
 function assertOneEnd(shown: readonly Shown[]): void {
