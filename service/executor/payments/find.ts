@@ -17,7 +17,7 @@ import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
 import { hourMs } from "../../flow/days.ts";
-import { groupsOf } from "../../flow/groups.ts";
+import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { FollowMemory, Turn } from "../../follow/parts.ts";
 import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
@@ -52,9 +52,12 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        const woken = await ledger.saveLook(fence, hints, undefined);
-        for (const { address } of woken) {
-          report({ kind: "detected", address, blockNumber: block.number });
+        // A stranger can pay thousands of addresses in one block, and creates wait for each commit.
+        for (const group of groupsOf(hints, statementRows.costly)) {
+          const woken = await ledger.saveLook(fence, group, undefined);
+          for (const { address } of woken) {
+            report({ kind: "detected", address, blockNumber: block.number });
+          }
         }
       },
       async undoAbove(number) {
