@@ -66,7 +66,8 @@ const timeouts = new Set(["55P03", "57014"]);
 export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   await migrateOnce(url, rooms);
   const pool = connect(url, { connectionsMax: hotConnectionsMax });
-  const db = openKysely(connect(url, { connectionsMax }));
+  const otherPool = connect(url, { connectionsMax });
+  const db = openKysely(otherPool);
 
   // Separate groups, so that a lock on the table of references delays no create without one.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
@@ -97,6 +98,8 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     async close() {
       await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
       await Promise.all([db.destroy(), pool.end()]);
+      // Kysely ends its pool only if it has run a statement.
+      if (!otherPool.ending) await otherPool.end();
     },
   };
 }
