@@ -151,7 +151,8 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  const owner = user?.uid ?? process.getuid?.() ?? "user";
+  // In a user namespace, the process itself can have the number that `nobody` has outside.
+  const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
   if (!existsSync(template)) makeTemplate(bin, parent, user, template);
