@@ -183,7 +183,7 @@ describe("executor --from-mirror", () => {
     const isTold = (mirror: string, fault: string) => async () =>
       log.includes(`"mirror":"${mirror}","fault":"${fault}`);
     await until("the liar is told of", isTold(liar!, "line 1: "), 60);
-    const fault = `${bare} answers 404, which is not what was asked for"`;
+    const fault = `expected 200 or the requested range, found 404 from ${bare}"`;
     await until("the one without a list is told of", isTold(bare!, fault), 60);
     assert.equal(await isExecuted(corrupt), false);
   });

@@ -32,8 +32,8 @@ const exported: Record<string, string> = {
   "executable-address-element/page": `
     PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding
     drawIdenticon drawQr elementWords fill findChains findHazards findKept findKnownToken
-    findLanguage findSimulation findStateWord followStatus followWallets forget formatUnits
-    hasHidden identiconSide inertPieces inertText isName isOver isSame isUnderWay keep
+    findLanguage findSimulation findStateWord findWrongTokens followStatus followWallets forget
+    formatUnits hasHidden identiconSide inertPieces inertText isName isOver isSame isUnderWay keep
     loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf paymentLink
     plainUnits proveShop readChains readShopClaim recall remember sayWalletName sendPayment
     shortAddress signShopLink splitFunction unlimitedFrom writeSignature`,

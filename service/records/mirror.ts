@@ -229,7 +229,7 @@ async function readBytes(
   }
   if ((!isPart && response.status !== 200) || response.headers.has("content-encoding")) {
     await response.body?.cancel();
-    throw new Error(`${url}: expected 200 or the requested range, found ${response.status}`);
+    throw new Error(`expected 200 or the requested range, found ${response.status} from ${url}`);
   }
   let skip = isPart ? 0 : offset;
   let wanted = readBytesMax;

@@ -338,7 +338,7 @@ describe("copy to-postgres", () => {
     assert.match((await admin(place, "copy to-postgres")).err, /DATABASE_URL does not name/);
     assert.match(
       (await admin({ ...target, DATA_DIR: folder }, "copy to-postgres")).err,
-      /no \S+db/,
+      /\S+db is missing: set DATA_DIR/,
     );
   });
 
