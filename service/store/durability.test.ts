@@ -270,7 +270,9 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     const isSaved = assert.rejects(store.saveRecord(rowOf(1)), unavailable(/^PostgreSQL: /));
     const ours = "from pg_stat_activity where application_name = 'executable-address'";
     const waiting = `select pid ${ours} and wait_event_type = 'Lock'`;
-    while ((await operator.query(waiting)).rowCount === 0);
+    // Within a transaction, PostgreSQL reads the activity once and then keeps it.
+    const clear = () => operator.query("select pg_stat_clear_snapshot()");
+    while ((await operator.query(waiting)).rowCount === 0) await clear();
     await operator.query(`select pg_terminate_backend(pid) ${ours}`);
     await isSaved;
     await operator.end();
@@ -304,7 +306,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await operator.query("alter role postgres set synchronous_commit = off");
     await assert.rejects(
       openStore({ dataDirectory: directory, databaseUrl }),
-      /synchronous_commit is off on this PostgreSQL, .*; wanted on/,
+      /synchronous_commit is off on this PostgreSQL, .*; expected on/,
     );
     await operator.query("alter role postgres reset synchronous_commit");
     await operator.end();
