@@ -8,7 +8,7 @@ import { statementRows } from "../flow/groups.ts";
 import { togetherBy } from "../flow/together.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** An address, and the chain of its intent. */
+/** An address on a chain. */
 export type AddressOf = { address: Hex; chainId: number };
 
 /** A transfer to an address on another chain. `token` EIP-55, `amount` in base units. */

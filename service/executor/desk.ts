@@ -51,19 +51,14 @@ function returnsFinder(
         .where("purpose.chain_id", "<>", chainId)
         .orderBy("outcome.block_number")
         .execute();
-      const chains = await db
+      const otherChains = db
         .selectFrom("executor_leases")
         .select("chain_id")
-        .where("chain_id", "<>", chainId)
-        .execute();
+        .where("chain_id", "<>", chainId);
       const jobs = await db
         .selectFrom("executor_jobs")
         .select(["address", "chain_id"])
-        .where(
-          "chain_id",
-          "in",
-          chains.map((each) => each.chain_id),
-        )
+        .where("chain_id", "in", otherChains)
         .where("address", "in", keys)
         .where("state", "=", "idle")
         .where("due_at", "is", null)
@@ -99,13 +94,11 @@ type JobNews = {
   detectedAtSeconds: number;
 };
 
-type JobAddress = { address: Hex; chainId: number };
-
 /** Returns undefined if the executor never detected money of the address. */
-type FindJob = (job: JobAddress) => Promise<JobNews | undefined>;
+type FindJob = (job: AddressOf) => Promise<JobNews | undefined>;
 
 export function jobFinder(db: Kysely<Tables>): FindJob {
-  return together<JobAddress, JobNews | undefined>(
+  return together<AddressOf, JobNews | undefined>(
     async (requests) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, requests)) {
@@ -125,7 +118,7 @@ const toKey = (chainId: number, digits: string) => `${chainId} ${digits}`;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
 
-function readRows(db: Kysely<Tables>, requests: JobAddress[]) {
+function readRows(db: Kysely<Tables>, requests: AddressOf[]) {
   const digits = new Set(requests.map(({ address }) => toDigits(address)));
   const addresses = [...digits].map((each) => Buffer.from(each, "hex"));
   const chainIds = [...new Set(requests.map(({ chainId }) => chainId))];

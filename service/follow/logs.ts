@@ -15,7 +15,11 @@
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
-import { type EndpointRecord, recordLogsByTokens } from "../chain/rpc/endpoint-record.ts";
+import {
+  type EndpointRecord,
+  recordLogsByTokens,
+  recordLookalikesRefused,
+} from "../chain/rpc/endpoint-record.ts";
 import {
   type Answer,
   blockCall,
@@ -54,24 +58,33 @@ type Refusal = {
 
 const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "answers, but not this, or not in time";
-/** Turns for which look-alikes are left out after they made a query too large. */
-const lookalikesRestTurns = 16;
 
-/** Reads the transfers of a range, including look-alikes if the endpoint can show them. */
+/**
+ * Reads the transfers of a range, including look-alikes. If the endpoint refuses them in the query
+ * of the listed tokens, it is asked for them alone, and if it refuses that too, not for a while.
+ */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
   const { memory, chain } = turn;
-  const tokens = tokensIn(turn);
+  const tokens = chooseTokens(asker, turn);
   const answer = await askTokens(asker, turn, range, tokens);
   const isRefused = answer.kind === "refused" && !answer.isLimited;
   if (!isRefused || tokens.length === chain.tokens.length) return answer;
   const listed = await askTokens(asker, turn, range, chain.tokens);
-  if (listed.kind === "shown") memory.lookalikesFromTurn = memory.turn + lookalikesRestTurns;
+  if (listed.kind !== "shown") return listed;
+  const others = await askTokens(asker, turn, range, [...chain.lookalikes.keys()]);
+  if (others.kind === "shown" && others.end.hash === listed.end.hash) {
+    return { ...listed, transfers: [...listed.transfers, ...others.transfers] };
+  }
+  if (others.kind === "refused") recordLookalikesRefused(asker.record, memory.turn);
   return listed;
 }
 
-/** The tokens to ask for in this turn. */
-const tokensIn = ({ chain, memory }: Pick<Turn, "chain" | "memory">): readonly Hex[] =>
-  memory.turn < memory.lookalikesFromTurn
+/** Returns the tokens to ask the endpoint for in this turn. */
+const chooseTokens = (
+  { record }: Asker,
+  { chain, memory }: Pick<Turn, "chain" | "memory">,
+): readonly Hex[] =>
+  memory.turn < record.logs.lookalikesFromTurn
     ? chain.tokens
     : [...chain.tokens, ...chain.lookalikes.keys()];
 
@@ -154,8 +167,10 @@ export async function transfersSince(
 ): Promise<Payment[] | undefined> {
   const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
   const [first, ...others] = view.askers(turn).slice(0, view.quorum);
-  const tokens = tokensIn({ chain, memory: of.memory });
-  const writeCall = ({ record }: Asker) => logsCall(range, tokens, formsFor(of, record, range)[0]);
+  const writeCall = (asker: Asker) => {
+    const tokens = chooseTokens(asker, { chain, memory: of.memory });
+    return logsCall(range, tokens, formsFor(of, asker.record, range)[0]);
+  };
   const answers = await Promise.all([
     first!.ask([writeCall(first!), blockCall(anchor.number)]),
     ...others.map((asker) => asker.ask([writeCall(asker)])),

@@ -104,8 +104,6 @@ export type FollowMemory = {
   recipients: { seq: number; list: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */
   logsPerBlock: number;
-  /** Look-alikes are left out of queries before this turn, because they made one too large. */
-  lookalikesFromTurn: number;
 };
 
 export const openFollowMemory = (): FollowMemory => ({
@@ -119,5 +117,4 @@ export const openFollowMemory = (): FollowMemory => ({
   kept: new Map(),
   recipients: { seq: 0, list: [] },
   logsPerBlock: 0.25,
-  lookalikesFromTurn: 0,
 });

@@ -329,6 +329,46 @@ describe("sweep with look-alikes of the listed token", () => {
   });
 });
 
+describe("sweep with look-alikes that one query cannot show", () => {
+  const vault: Hex = `0x${"ee".repeat(20)}`;
+  const log = {
+    ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
+    topics: [transferTopic, topicOf(vault), topicOf(vault)],
+    ...{ blockNumber: toQuantity(50), blockHash: hashOf(50), transactionHash: hashOf(7) },
+  };
+  const tooMany = { code: -32005, message: "query returned more than 10000 results" };
+  /** An endpoint that refuses the queries that `isRefused`, and shows the look-alike in others. */
+  const endpoint =
+    (isRefused: (tokens: string[], blocks: number) => boolean) =>
+    ({ method, params }: Call): Answer => {
+      if (method !== "eth_getLogs") return blockAt(Number(params[0]));
+      const { address, fromBlock, toBlock } = params[0] as Record<string, string> & {
+        address: string[];
+      };
+      const [from, to] = [Number(fromBlock), Number(toBlock)];
+      if (isRefused(address, to - from + 1)) return { error: tooMany };
+      return { result: address.includes(lookalike) && from <= 50 && 50 <= to ? [log] : [] };
+    };
+  const sweepKept = async (answers: ((call: Call) => Answer)[]) => {
+    const kept: Parameters<Turn["store"]["keep"]>[] = [];
+    const turn = turnOf(answers, kept);
+    turn.chain = { ...turn.chain, lookalikes };
+    turn.store.matchAddresses = async (addresses) => [...addresses];
+    await sweep(turn);
+    return kept.flatMap(([, payments]) => payments.map(({ amount }) => amount));
+  };
+
+  test("keeps one of a range whose results are too many for one query", async () => {
+    const isRefused = (tokens: string[], blocks: number) => blocks * tokens.length > 150;
+    assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
+  });
+
+  test("keeps one that the other endpoint shows, although the first refuses them", async () => {
+    const refusing = endpoint((tokens) => tokens.includes(lookalike));
+    assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
+  });
+});
+
 test("one of three endpoints with false block hashes does not stop the history", async () => {
   const honest = ({ method, params }: Call): Answer =>
     method === "eth_getLogs" ? { result: [] } : blockAt(Number(params[0]));

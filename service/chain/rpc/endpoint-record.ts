@@ -61,6 +61,8 @@ type LogLimits = {
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
   /** It refuses queries by recipients, but not queries by tokens. */
   isByTokens: boolean;
+  /** Before this turn it is not asked for look-alikes, because it refused them. */
+  lookalikesFromTurn: number;
 };
 
 /**
@@ -114,6 +116,7 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
       slowUntilTurn: 0,
       refusing: undefined,
       isByTokens: false,
+      lookalikesFromTurn: 0,
     },
     estimates: { form: 0, accountMs: new Map(), withoutGasUseUntilMs: 0 },
   };
@@ -227,6 +230,8 @@ export function countOut({ all, clock, report }: NetworkState): number {
 
 /** Turns for which a slow endpoint is not asked for logs, if there is another. */
 const slowTurns = 16;
+/** Turns for which it is not asked for look-alikes after it refused them. */
+const lookalikesRestTurns = 16;
 /** The same for an endpoint that refuses all logs: doubled up to this number while it refuses. */
 const refusingTurnsMax = 64;
 /** Ranges grow slowly again after a refusal. */
@@ -281,6 +286,11 @@ export function recordAllLogsRefused(record: EndpointRecord, turn: number, messa
   const { logs } = write(record);
   const turns = Math.min((logs.refusing?.turns ?? 0) * 2 || 1, refusingTurnsMax);
   logs.refusing = { turns, untilTurn: turn + turns, message };
+}
+
+/** Records that it refuses the logs of look-alikes, but not those of listed tokens. */
+export function recordLookalikesRefused(record: EndpointRecord, turn: number): void {
+  write(record).logs.lookalikesFromTurn = turn + lookalikesRestTurns;
 }
 
 export function recordLogsByTokens(record: EndpointRecord): void {
