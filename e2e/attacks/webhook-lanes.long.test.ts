@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "../../service/roles/open-store.ts";
+import { quantile } from "../../service/testing/median.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
@@ -130,7 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .filter(([, event]) => event.atMs > warmMs && event.path.startsWith(`/${path}/${shop}`))
           .map(([id, { atMs }]) => (came.get(id) ?? Infinity) - atMs)
           .toSorted((a, b) => a - b);
-      const p99 = (of: number[]) => of[Math.floor(of.length * 0.99)]!;
+      const p99 = (of: number[]) => quantile(of, 0.99);
       const found = {
         alone: await waits("alone", "good"),
         beside: await waits("beside", "good"),

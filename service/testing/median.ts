@@ -1,6 +1,5 @@
 /** Returns the median, the upper one of an even number of values, or 0 if there are none. */
-export const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 /** Returns the value below which `share` (0 to 1) of the values are, or 0 if there are none. */
 export const quantile = (values: readonly number[], share: number): number =>

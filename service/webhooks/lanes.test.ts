@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
+import { quantile } from "../testing/median.ts";
 import { inTurn, onePool } from "../testing/webhooks/one-pool.ts";
 import {
   count,
@@ -120,7 +121,7 @@ function deliver(
   return [...waits, ...mine.waiting.map((cameMs) => seconds * 1000 - cameMs)];
 }
 
-const p99 = (waits: number[]) => waits.toSorted((a, b) => a - b)[Math.floor(waits.length * 0.99)]!;
+const p99 = (waits: number[]) => quantile(waits, 0.99);
 const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
   Array.from({ length: endpoints }, (_, i) =>
     endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),

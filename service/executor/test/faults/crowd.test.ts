@@ -4,6 +4,7 @@ import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts"
 import { parseEventLogs } from "viem";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import { median, quantile } from "../../../testing/median.ts";
 
 const { world, store } = await prepare();
 
@@ -89,18 +90,17 @@ describe("many payments", () => {
       const to = `0x${log.topics[2]?.slice(26)}`;
       if (!paidIn.has(to)) paidIn.set(to, log.blockNumber);
     }
-    const waits = events
-      .map((e) => Number(e.blockNumber - paidIn.get(e.args.vault.toLowerCase())!))
-      .sort((a, b) => a - b);
+    const waits = events.map((e) =>
+      Number(e.blockNumber - paidIn.get(e.args.vault.toLowerCase())!),
+    );
     const hashes = [...new Set(events.map((event) => event.transactionHash))];
     const receipts = await Promise.all(
       hashes.map((hash) => world.client.getTransactionReceipt({ hash })),
     );
     const gas = receipts.reduce((sum, receipt) => sum + receipt.gasUsed, 0n);
-    const at = (part: number) => waits[Math.min(waits.length - 1, Math.floor(waits.length * part))];
     return (
       `${gas / BigInt(events.length)} gas per address in ${hashes.length} transactions; ` +
-      `payment to execution p50 ${at(0.5)}, p99 ${at(0.99)} blocks`
+      `payment to execution p50 ${median(waits)}, p99 ${quantile(waits, 0.99)} blocks`
     );
   }
 });
