@@ -14,8 +14,8 @@ interface ICollected {
 /// contract that it calls, the factory does not.
 ///
 /// Assumptions:
-/// 1. `transferFrom` takes from the caller what it is asked to take. A token that takes more can
-///    break the bound `most`, and no contract in front of it can prevent that.
+/// 1. `transferFrom` takes exactly the requested amount from the caller. A token that takes more
+///    breaks the bound `most`, and no contract in front of it can prevent that.
 /// 2. During the transfer nothing else pays the recipient. A token with hooks lets the recipient
 ///    arrange such a payment, but only at its own expense.
 contract Collector {
