@@ -149,6 +149,24 @@ describe("askedAmount", () => {
 
   test("returns the most that the calls collect", () =>
     assert.equal(askedAmount(parts), "25000000"));
+
+  test("returns the sum of two collections, but not of another token", () => {
+    const fee = payWithTolerance({ token, recipient: token, least: 10n, most: 12n });
+    const other = payWithTolerance({ ...payment, token: recipient });
+    const intent = {
+      ...{ token, amount: "24750010" },
+      calls: [...parts.calls, ...fee.calls, ...other.calls],
+    };
+    assert.equal(askedAmount(intent), "25000012");
+  });
+
+  test("returns the intent's amount if the calls collect everything", () => {
+    for (const all of [2n ** 256n - 1n, 2n ** 255n]) {
+      const { calls } = payWithTolerance({ ...payment, most: all });
+      assert.equal(askedAmount({ ...parts, calls }), "24750000");
+      assert.equal(askedAmount({ ...parts, calls: [...parts.calls, ...calls] }), "24750000");
+    }
+  });
 });
 
 describe("collectionOf", () => {

@@ -159,13 +159,16 @@ export function payWithTolerance({
 }
 
 /**
- * Returns the amount that a payer is asked for, in base units: the most that the intent's calls
- * collect of its token, or the intent's amount.
+ * Returns the amount that a payer is asked for, in base units: the sum of the most that each of the
+ * intent's calls collects of its token, if that is more than the intent's amount. From 2^255 on,
+ * the calls collect everything, so only the intent's amount is asked for.
  */
 export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "amount" | "calls">) {
-  const collected = calls.flatMap((call) => collectionOf(call) ?? []);
-  const own = collected.find((each) => isSame(each.token, token));
-  return own && own.most > BigInt(amount) ? `${own.most}` : amount;
+  const most = calls.reduce((sum, call) => {
+    const own = collectionOf(call);
+    return own && isSame(own.token, token) ? sum + own.most : sum;
+  }, 0n);
+  return most > BigInt(amount) && most >> 255n === 0n ? `${most}` : amount;
 }
 
 /** Returns what the call collects, addresses in lower case; undefined if it does not collect. */

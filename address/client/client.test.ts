@@ -348,6 +348,7 @@ describe("lists and references", () => {
         createdBy: "api_key",
       },
       ...{ createdAt, chainId, token, amount, expirationTimestamp, state: "unfunded" },
+      askedAmount: amount,
       ...{ block: null, transactionHash: null, settledAt: null },
     };
     once({ body: row });

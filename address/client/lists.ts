@@ -72,6 +72,11 @@ export const listedAddress = object({
   token: address,
   /** The amount that the intent asks for, in base units of `token`. */
   amount: uint256,
+  /**
+   * The amount that a payer is asked for: more than `amount` if the calls accept a payment that is
+   * a little short.
+   */
+  askedAmount: uint256,
   /** Unix seconds, inclusive. */
   expirationTimestamp: count,
   /** The state last seen, at `block`; `unfunded` if no money was ever seen. */

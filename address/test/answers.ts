@@ -92,6 +92,7 @@ export const addressPageOf = (address: Hex): AddressPage => ({
       chainId: sample.chainId,
       token: usdc,
       amount: sample.amount,
+      askedAmount: sample.amount,
       expirationTimestamp: sample.expirationTimestamp,
       state: "executed",
       block,

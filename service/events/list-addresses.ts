@@ -7,7 +7,7 @@ import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
-import { foldReference } from "../store/columns.ts";
+import { deriveAsked, foldReference } from "../store/columns.ts";
 import {
   byClientId,
   type CreatedBy,
@@ -65,6 +65,8 @@ export type ListedAddress = Named & {
   token: Buffer;
   /** In base units, decimal. */
   amount: string;
+  /** The amount that a payer is asked for, in base units. */
+  askedAmount: string;
   /** Unix seconds. */
   expiresAt: number;
   state: AddressState;
@@ -188,6 +190,7 @@ type Row = {
   chain_id: number;
   token: Uint8Array;
   amount: string;
+  terms: Uint8Array;
   expires_at: number;
   reference: string | null;
   by_client_id: number | null;
@@ -212,7 +215,7 @@ async function readItems(
   const isOnPage = sql`r.address in (${addresses})`;
   const conditions = [isOnPage, ...writeConditions(query, { state, created })];
   const { rows } = await sql<Row>`
-    select r.address, r.chain_id, r.token, r.amount, r.expires_at, n.reference,
+    select r.address, r.chain_id, r.token, r.amount, r.expires_at, r.terms, n.reference,
       ${byClientId(account)} as by_client_id, ${created} as created_at, ${state} as state,
       w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
     from ${recordsFor(account)}
@@ -268,6 +271,7 @@ function toItem(row: Row): ListedAddress {
     chainId: Number(row.chain_id),
     token: Buffer.from(row.token),
     amount: row.amount,
+    askedAmount: deriveAsked(row),
     expiresAt: Number(row.expires_at),
     ...readNamed(row),
     state: row.state,

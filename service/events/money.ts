@@ -136,9 +136,10 @@ export async function countAsked(
       const { items } = await listAddresses(transaction, query);
       const last = items.at(-1);
       if (!last) return 0;
-      const sums = items.map(({ createdAtMs, chainId, token, amount }): Sum => {
+      const sums = items.map(({ createdAtMs, chainId, token, askedAmount }): Sum => {
         const day = dayOf(createdAtMs / 1000);
-        return { ...none, accountId, day, chainId, token, askedCount: 1n, asked: BigInt(amount) };
+        const asked = BigInt(askedAmount);
+        return { ...none, accountId, day, chainId, token, askedCount: 1n, asked };
       });
       await addSums(transaction, sums);
       await transaction

@@ -1,3 +1,4 @@
+import { askedAmount } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
 import type { ReactNode } from "react";
 import { useAbout } from "../shown/about.tsx";
@@ -47,7 +48,7 @@ function Outcome({ simulation }: { simulation: Simulation }): ReactNode {
   const { outcome, reason, failedCall } = simulation;
   switch (outcome) {
     case "succeeds":
-      return <Success simulation={simulation} amount={sayAmount(intent.amount)} />;
+      return <Success simulation={simulation} amount={sayAmount(askedAmount(intent))} />;
     case "fails":
       return (
         <Notice tone="warn" title={say("wouldFails")}>

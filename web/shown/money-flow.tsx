@@ -2,7 +2,7 @@
 // according to the simulation, afterwards according to the proof or, without one, the status.
 // Loaded separately, because it is not needed to pay.
 
-import type { Hex, Intent } from "executable-address";
+import { askedAmount, type Hex, type Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
@@ -48,7 +48,7 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   const after = status && !isAwaited ? shareOutcome(intent, status, found?.execution?.moved) : [];
   const to = after.length > 0 ? after : shareChanges(record.address, simulation);
   const own = to.filter(({ token }) => isSame(token, intent.token));
-  const all = sumShares(own) || BigInt(intent.amount);
+  const all = sumShares(own) || BigInt(askedAmount(intent));
   const held = after.length > 0 ? 0n : BigInt(status?.balance ?? 0);
   const still: Share = { who: "stillToPay", token: intent.token, units: all - held };
   const from = [

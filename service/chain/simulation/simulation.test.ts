@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { AddressRecord, Call, Hex } from "executable-address";
+import { type AddressRecord, type Call, type Hex, payWithTolerance } from "executable-address";
 import type { Simulation } from "executable-address/client";
+import { periphery } from "executable-address-contracts";
+import { deployOnce } from "executable-address-contracts/deploy";
 import { zeroAddress } from "viem";
 import { type Manner, NodeError, unhashed } from "../../testing/chain/node.ts";
 import {
@@ -97,6 +99,22 @@ describe("a successful execution shows its measured changes", () => {
       assert.equal(await world.balanceOf(record.address), held);
     });
   }
+
+  test("with a tolerance, assumes the amount that a payer is asked for", async () => {
+    await deployOnce(world.client, periphery.collector.bytecode);
+    const collect = (recipient: Hex, least: bigint, most: bigint) =>
+      payWithTolerance({ token: world.token, recipient, least, most }).calls;
+    const calls = [...collect(shop, 80n, 90n), ...collect(stranger, 9n, 10n)];
+    const record = await world.newRecord({ amount: "99", calls });
+    await world.pay(record.address, 98n);
+    const simulation = await world.simulate(record);
+    assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
+    assert.deepEqual(changesOf(simulation, { ...names(record), [stranger]: "stranger" }), [
+      "shop token 90",
+      "stranger token 10",
+      "vault token -100",
+    ]);
+  });
 
   test("with more than the amount, uses the real balance", async () => {
     const record = await world.paid();

@@ -4,7 +4,14 @@
 // asked. Requests for the same address within one block share a simulation, and only a few run at
 // the same time, since each may cost the node seconds.
 
-import { encodeExecution, type Hex, type Intent, toHex, zeroAddress } from "executable-address";
+import {
+  askedAmount,
+  encodeExecution,
+  type Hex,
+  type Intent,
+  toHex,
+  zeroAddress,
+} from "executable-address";
 import type { BalanceChange, Role, Simulation } from "executable-address/client";
 import {
   type BlockReference,
@@ -45,12 +52,12 @@ async function simulate(
   const holding = shown![0]!;
   const state = stateOf(subject, block, holding);
   const balance = holding.balance!;
-  const amount = BigInt(intent.amount);
   const start = { address, chainId: intent.chainId, block, state, ...nothing };
   const over = overReasons[state];
   if (over) return { ...start, outcome: "impossible", reason: over };
 
-  const fundingAssumed = balance < amount;
+  const fundingAssumed = balance < BigInt(intent.amount);
+  const amount = BigInt(askedAmount(intent));
   const funded = { token: intent.token, owner: address, amount };
   const overrides = fundingAssumed ? await findFunding(chain.rpc, block, funded) : undefined;
   if (fundingAssumed && !overrides) return { ...start, reason: "the token cannot be assumed paid" };

@@ -118,6 +118,7 @@ function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
     chainId: item.chainId,
     token: formatAddress(item.token, keccak),
     amount: item.amount,
+    askedAmount: item.askedAmount,
     expirationTimestamp: item.expiresAt,
     state: item.state,
     block: item.block,

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { payWithTolerance } from "executable-address";
+import type { ListedAddress } from "executable-address/client";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
@@ -234,6 +236,18 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           amount: "25000000",
         },
       );
+    });
+
+    test("the amount that a payer is asked for, if the calls accept less", async () => {
+      const { apiKey } = await service.newKey();
+      const { token } = newIntent();
+      const collect = (least: bigint, most: bigint) =>
+        payWithTolerance({ token, recipient: token, least, most }).calls;
+      const calls = [...collect(20n, 22n), ...collect(4n, 5n)];
+      const both = { ...newIntent(), amount: "24", calls };
+      assert.equal((await create(apiKey, undefined, both)).statusCode, 200);
+      const [row] = (await list(apiKey)).items as never as ListedAddress[];
+      assert.deepEqual([row!.amount, row!.askedAmount], ["24", "27"]);
     });
 
     test("the row of an address: 404 for another account, as in the list for its own", async () => {

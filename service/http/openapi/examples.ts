@@ -115,6 +115,7 @@ const row = {
   chainId: newIntent.chainId,
   token: status.token,
   amount: newIntent.amount,
+  askedAmount: newIntent.amount,
   expirationTimestamp: newIntent.expirationTimestamp,
   state: "executed" as const,
   block,

@@ -1,7 +1,7 @@
 // The head of the page of an address: a title for link previews, which run no script, and the
 // operator's labels, which the page itself shows.
 
-import type { Hex } from "executable-address";
+import { askedAmount, type Hex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../accounts/names.ts";
@@ -52,9 +52,10 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const { address, intent } = subject;
     const chain = chains.find(intent.chainId);
     const token = chain?.tokens.find((token) => token.address === intent.token);
+    const asked = askedAmount(intent);
     const amount = token
-      ? `${formatUnits(intent.amount, token.decimals)} ${token.symbol}`
-      : `${formatUnits(intent.amount, 0)} base units`;
+      ? `${formatUnits(asked, token.decimals)} ${token.symbol}`
+      : `${formatUnits(asked, 0)} base units`;
     const asker = askerOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
     const where = chain?.name ?? `chain ${intent.chainId}`;
     const state = await within(statusMsMax, statuses.read(subject), late).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import {
   type AddressRecord,
+  askedAmount,
   type Hex,
   type Intent,
   isAddress,
@@ -91,7 +92,7 @@ function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
     <AboutContext value={{ record, chains, facts }}>
       <Heading title={reference ?? `${address.slice(0, 8)}…${address.slice(-6)}`}>
         {say("amountOn", {
-          amount: sayAmount(intent.amount, intent, chains, say),
+          amount: sayAmount(askedAmount(intent), intent, chains, say),
           chain: sayChain(intent, chains, say),
         })}
       </Heading>

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { type AddressRecord, factoryAddress, verifyRecord } from "executable-address";
+import { type AddressRecord, askedAmount, factoryAddress, verifyRecord } from "executable-address";
 import type { Check, Finding } from "executable-address/client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -168,7 +168,7 @@ export function Made({ record, config, onAgain }: MadeProps) {
           <p>
             <Said
               as="sendTo"
-              amount={<strong>{sayAmount(intent.amount, intent, config.chains, say)}</strong>}
+              amount={<strong>{sayAmount(askedAmount(intent), intent, config.chains, say)}</strong>}
               chain={sayChain(intent, config.chains, say)}
             />
           </p>

@@ -1,5 +1,6 @@
 // Shows the proven parts of a receipt, as text and as charts of the money and the time.
 
+import { askedAmount } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
 import {
   type Chain,
@@ -110,7 +111,7 @@ function Facts({ proved, chain }: ProvedProps) {
   return (
     <Definitions
       items={[
-        [say("asked"), <bdi key="asked">{sayAmount(intent.amount)}</bdi>],
+        [say("asked"), <bdi key="asked">{sayAmount(askedAmount(intent))}</bdi>],
         [say("token"), <Account key="token" address={intent.token} />],
         [say("address"), <Account key="address" address={record.address} />],
         [say("recovery"), <Account key="recovery" address={intent.recovery} />],
