@@ -298,13 +298,42 @@ test("is in English, from left to right, regardless of the browser's language", 
   await reader.close();
 });
 
+test("keeps the session and says why if signing out fails", async () => {
+  await page.goto(`${site}/credentials`);
+  await page.route("**/auth/sign-out", (route) => route.abort());
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByText("The server didn’t respond").waitFor();
+  await page.unroute("**/auth/sign-out");
+  assert.equal(await page.getByRole("heading", { name: "Sign in" }).count(), 0);
+});
+
 test("signing out deletes the account's data from the page", async () => {
+  // A read that the server refuses before the page knows the result of the sign-out.
+  const signedOut = Promise.withResolvers<void>();
+  const heading = page.getByRole("heading", { name: "Sign in" });
+  let shownEarly: number | undefined;
+  await page.route("**/dashboard/api/sessions", async (route) => {
+    await signedOut.promise;
+    await route.continue();
+  });
+  await page.route("**/auth/sign-out", async (route) => {
+    const response = await route.fetch();
+    const refused = page.waitForResponse((answer) => answer.status() === 401);
+    signedOut.resolve();
+    await refused;
+    // In this time, a page that believes that its session ended would show the sign-in form.
+    await page.waitForTimeout(200);
+    shownEarly = await heading.count();
+    await route.fulfill({ response });
+  });
   await page.goto(`${site}/account`);
   await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await heading.waitFor();
+  await page.unrouteAll();
+  assert.equal(shownEarly, 0);
   assert.equal(await page.getByText("Your session ended").count(), 0);
   await page.goto(`${site}/credentials`);
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await heading.waitFor();
 });
 
 test("no page violated the policy or threw", () => assert.deepEqual(faults, []));

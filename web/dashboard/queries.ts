@@ -13,13 +13,16 @@ import { useEffect, useState } from "react";
 import { type Account, api, type Origins } from "./api.ts";
 import { Problem } from "./request.ts";
 
+const signOutKey = ["sign-out"];
+
 const isUnauthorized = (error: unknown) => error instanceof Problem && error.status === 401;
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     // If the session ends while a page is open, shows the sign-in form instead of a broken page.
     onError: (error) => {
-      if (isUnauthorized(error)) endSession("ended");
+      const isLeaving = queryClient.isMutating({ mutationKey: signOutKey }) > 0;
+      if (isUnauthorized(error) && isSignedIn() && !isLeaving) endSession("ended");
     },
   }),
   defaultOptions: {
@@ -32,20 +35,30 @@ export const queryClient = new QueryClient({
       // form.
       gcTime: 0,
       onError: (error) => {
-        if (isUnauthorized(error) && queryClient.getQueryData(["session"])) endSession("ended");
+        if (isUnauthorized(error) && isSignedIn()) endSession("ended");
       },
     },
   },
 });
 
+const isSignedIn = () => Boolean(queryClient.getQueryData(["session"]));
+
 /** Clears all data of the account, so that the next user of this browser cannot see it. */
-export function endSession(why: "ended" | "left") {
+function endSession(why: "ended" | "left") {
   queryClient.removeQueries({ predicate: ({ queryKey }) => !isPublic(queryKey[0]) });
   queryClient.setQueryData(["session-ended"], why === "ended");
   queryClient.setQueryData(["session"], null);
 }
 
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
+
+/** Signs out. Requests that the server refuses meanwhile do not count as an ended session. */
+export const useSignOut = () =>
+  useMutation({
+    mutationKey: signOutKey,
+    mutationFn: api.signOut,
+    onSuccess: () => endSession("left"),
+  });
 
 /** The signed-in account, or null. */
 export const useSession = () =>

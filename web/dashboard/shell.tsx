@@ -13,8 +13,10 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
-import { type Account, api, search } from "./api.ts";
-import { endSession, useConfig } from "./queries.ts";
+import { toast } from "../ui/toast.tsx";
+import { type Account, search } from "./api.ts";
+import { useConfig, useSignOut } from "./queries.ts";
+import { sayProblem } from "./words/problems.ts";
 import { useSpeech } from "./words/speech.ts";
 import type { Key, Say } from "./words/words.ts";
 
@@ -136,18 +138,16 @@ function Docs() {
 
 function Foot({ email }: { email: string }) {
   const { say } = useSpeech();
+  const leaving = useSignOut();
   const signOut = () =>
-    api.signOut().then(
-      () => endSession("left"),
-      () => endSession("ended"),
-    );
+    leaving.mutate(undefined, { onError: (error) => toast(sayProblem(error, say)) });
   return (
     <div className="mt-4 border-t border-line pt-4 lg:mt-auto">
       <p className="truncate px-3 text-sm text-soft" title={email}>
         {email}
       </p>
       <div className="mt-1 flex flex-wrap items-center justify-between">
-        <Button look="bare" small onClick={signOut}>
+        <Button look="bare" small busy={leaving.isPending} onClick={signOut}>
           <Icon name="out" size={16} />
           {say("signOut")}
         </Button>

@@ -11,7 +11,7 @@ import { sayChain } from "../money.ts";
 import { PasswordField } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { endSession, queryClient, useConfig, useSession } from "../queries.ts";
+import { queryClient, useConfig, useSession, useSignOut } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { request } from "../request.ts";
 import { passwordCharactersMin, sayProblem } from "../words/problems.ts";
@@ -21,7 +21,7 @@ import { type Say, sayMany } from "../words/words.ts";
 export function AccountPage() {
   const { say } = useSpeech();
   const account = useSession().data;
-  const leaving = useMutation({ mutationFn: api.signOut, onSuccess: () => endSession("left") });
+  const leaving = useSignOut();
   if (!account) return null;
   return (
     <>
