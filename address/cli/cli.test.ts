@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { batchSelector, encodeExecution, factoryAddress, makeRecord, toHex } from "../index.ts";
+import { deriveReturns } from "../status/returns.ts";
 import { checkOf, credentials } from "../test/answers.ts";
 import { runCommand as run } from "../test/command.ts";
 import { sample, shop, withCall } from "../test/samples.ts";
@@ -145,6 +146,32 @@ describe("executable-address", () => {
     assert.match(odd.err, /^\[0\]: expected calldata that begins with .*\(not_an_execution\)\n$/);
     const theirs = await run(["derive", "--factory", shop], JSON.stringify(sample));
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
+  });
+
+  test("prints the returns offline, and with the rules of a service's executor", async () => {
+    const offline = await run(["returns"], JSON.stringify(record));
+    assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
+    assert.equal((await run(["returns", record.terms])).out, offline.out);
+    const policy = { confirmations: 3, paymentConfirmations: 0, amountMin: "10000" };
+    const body = deriveReturns(record, policy);
+    let lie: object = body;
+    const server = await serve(({ url }, response) => {
+      const isKnown = url!.includes(record.address);
+      response.statusCode = isKnown ? 200 : 404;
+      const error = { code: "not_found", message: "no intent", issues: [] };
+      const answer = url!.endsWith("/returns") ? lie : record;
+      response.end(JSON.stringify(isKnown ? answer : { error }));
+    });
+    const ask = (subject: string) => run(["returns", subject, "--url", `${server.origin}/v1`]);
+    assert.deepEqual(JSON.parse((await ask(record.address)).out), body);
+    assert.equal((await ask(shop)).status, 1);
+    lie = { ...body, returns: body.returns.map((row) => ({ ...row, to: shop })) };
+    assert.deepEqual(JSON.parse((await ask(record.address)).out), body);
+    lie = { ...body, executor: { confirmations: "3" } };
+    const { status, err } = await ask(record.address);
+    assert.deepEqual([status, err], [1, "the answer is not a valid list of returns\n"]);
+    await server.close();
+    assert.equal((await run(["returns", record.address])).status, 2);
   });
 
   test("create and lookup speak to the service", async () => {

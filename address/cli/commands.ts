@@ -2,6 +2,7 @@
 // stdout, so that one command can read the output of another.
 
 import { decodeExecutions } from "../calldata/execution.ts";
+import { shaped } from "../client/answers.ts";
 import {
   type AddressQuery,
   type Client,
@@ -11,7 +12,9 @@ import {
   ServiceError,
 } from "../client/client.ts";
 import { UnprovenError } from "../client/errors.ts";
+import { parseOptions } from "../client/options.ts";
 import { referenceKeyPattern, saltFor, verifyReference } from "../client/reference.ts";
+import { send } from "../client/request.ts";
 import { factoryAddress } from "../deployment.ts";
 import { formatIssue, InvalidError, type Issue } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
@@ -20,6 +23,7 @@ import { findCautions } from "../intent/new-intent.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { hiddenCharacter } from "../payment/inert.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
+import { deriveReturns, type PaymentReturns, paymentReturns } from "../status/returns.ts";
 import { version } from "../version.ts";
 import { type Actor, act } from "./act.ts";
 import { Misuse, type Options, parseArguments } from "./arguments.ts";
@@ -47,6 +51,7 @@ Offline commands
   verify RECEIPT        Verify a receipt
                           --rpc NODE     compare its blocks with these nodes
   decode TERMS          Decode terms into an intent
+  returns SUBJECT       Show where money goes that is sent by mistake: late, too much, or elsewhere
   execution CALLDATA    Print the records in the calldata of execute, recover, rescue, or batch
   salt REFERENCE        Derive the salt of a reference
 
@@ -138,6 +143,7 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     const intent = decodeTerms(partOf(input, "terms") as Hex, { factory });
     return { value: intent, intents: [intent] };
   },
+  returns: async (given) => ({ value: await readReturns(given) }),
   execution({ input, factory }) {
     const calls = decodeExecutions(input as Hex, { factory });
     const records = calls.flatMap((call) =>
@@ -179,6 +185,17 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     throw new UnprovenError(`the service has no intent for ${address}`);
   },
 };
+
+/** Derives the returns of a record. With `--url`, the service says whether it has an executor. */
+async function readReturns(given: Given): Promise<PaymentReturns> {
+  const record = await recordOf(given);
+  const baseUrl = given.options.one.url;
+  if (baseUrl === undefined) return deriveReturns(record);
+  const { transport } = parseOptions({ baseUrl });
+  const path = `/address/${record.address}/returns`;
+  const answer = await send(transport, { method: "GET", path });
+  return deriveReturns(record, shaped(paymentReturns, answer, "list of returns").executor);
+}
 
 /** Verifies the record of an order. A note says if its salt proves only the reference. */
 function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {

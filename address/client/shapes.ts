@@ -23,6 +23,15 @@ import { blockReference } from "../status/shape.ts";
 export { addressRecord, call, intent } from "../intent/intent.ts";
 export * from "../shape.ts";
 export {
+  mistakes,
+  moneyReturn,
+  paymentReturns,
+  returnedParts,
+  returnPolicy,
+  returnTimes,
+  returnTriggers,
+} from "../status/returns.ts";
+export {
   addressStatus,
   blockReference,
   execution,

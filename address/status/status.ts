@@ -34,6 +34,15 @@ export {
   vaultEventFilter,
 } from "./factory-events.ts";
 export {
+  deriveReturns,
+  type Mistake,
+  type MoneyReturn,
+  mistakes,
+  type PaymentReturns,
+  policyIn,
+  type ReturnPolicy,
+} from "./returns.ts";
+export {
   executionReverted,
   findBlock,
   httpRpc,

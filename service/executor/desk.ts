@@ -14,6 +14,7 @@ import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
+import { findLease, isPaused } from "./ledger/lease.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
 /** Implements ExecutorDesk of http/parts.ts. */
@@ -25,6 +26,11 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
       const job = await findJob(status);
       const present = (await wake(status, job)) ? await findJob(status) : job;
       return present?.progress ?? null;
+    },
+    /** An executor that was killed counts until another one takes its lease and ends. */
+    async isActive(chainId: number): Promise<boolean> {
+      const [lease, paused] = await Promise.all([findLease(db, chainId), isPaused(db, chainId)]);
+      return Boolean(lease?.holder) && !paused;
     },
     findReturns: returnsFinder(db, keccak),
     readGasSpent: (accountId: string) => findAccountGas(db, accountId),

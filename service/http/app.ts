@@ -33,7 +33,7 @@ import {
 } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
-import { openStatuses, type Statuses, status } from "./status/status.ts";
+import { openStatuses, returns, type Statuses, status } from "./status/status.ts";
 
 /** No valid intent needs more, even with every character escaped twice in JSON. */
 export const bodyBytesMax = 192 * 1024;
@@ -116,6 +116,7 @@ function openRoutes(
     checkAddress: check(parts, intents.check),
     lookUpAddress: lookup(parts),
     getStatus: status(parts, statuses),
+    getReturns: returns(parts, statuses),
     getProof: proof(parts, statuses),
     getSimulation: simulation(parts, statuses),
     streamStatus: events(parts, statuses),

@@ -59,6 +59,8 @@ type ExecutorDesk = {
    * the status shows money that the executor does not know of, notifies it first.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
+  /** Returns whether an executor leads the chain and may send. */
+  isActive(chainId: number): Promise<boolean>;
   /** Reads recoveries from an address on chains other than its intent's chain. */
   findReturns(asked: AddressOf): Promise<ReturnsElsewhere>;
   /** Reads the gas spent for an account by chain and day, the newest 31 rows first. */

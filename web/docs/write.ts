@@ -19,6 +19,7 @@ const sources = [
   "docs/embedding.md",
   "docs/api.md",
   "docs/status-and-events.md",
+  "docs/returns.md",
   "docs/webhooks.md",
   "docs/verifying.md",
   "docs/without-us.md",

@@ -159,6 +159,15 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
+  test("returns 200 for the returns of an address, also without its chain", async () => {
+    const record = await answers.save(await world.newRecord());
+    await answers.expect(200, "/address/{address}/returns", {});
+    const cut = await startApp();
+    await answers.save(record, cut);
+    await answers.expect(200, "/address/{address}/returns", {}, cut);
+    await cut.close();
+  });
+
   test("returns 200 for a simulation with each outcome, and 503 without its chain", async () => {
     const simulated = async () =>
       (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;

@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { factoryAddress, makeRecord } from "executable-address";
 import type { Shape, TypeOf } from "executable-address/shapes";
+import { deriveReturns } from "executable-address/status";
 import { type EventType, eventTypes } from "executable-address/webhook";
 import type { Operation, OperationId, operations } from "./operations.ts";
 
@@ -185,6 +186,12 @@ export const examples: { [Id in OperationId]: Example<(typeof operations)[Id]> }
   checkAddress: { body: newIntent, answer: { record, simulation, findings: [], notes: [] } },
   lookUpAddress: { path: { address }, answer: record },
   getStatus: { path: { address }, answer: serviceStatus },
+  getReturns: {
+    path: { address },
+    answer: deriveReturns(record, {
+      ...{ confirmations: 12, paymentConfirmations: 0, amountMin: "10000" },
+    }),
+  },
   getProof: {
     path: { address },
     query: { block: "latest" },

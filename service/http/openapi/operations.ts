@@ -15,6 +15,7 @@ import {
   listedAddress,
   newEndpoint,
   newSecret,
+  paymentReturns,
   removedEndpoint,
   replayed,
   type Shape,
@@ -153,6 +154,18 @@ export const operations = {
       "compute it too.",
     answer: serviceStatus,
     answers: "The status at the newest block that this service has seen.",
+  },
+  getReturns: {
+    ...ofOneAddress,
+    path: "/address/{address}/returns",
+    summary: "Get where misdirected money goes",
+    description:
+      "For each mistake of a payer: how much comes back, to which address, on which chain, when, " +
+      "and who can trigger it. It follows from the record, except for `executor`.",
+    answer: paymentReturns,
+    answers: "One row for each mistake.",
+    headers: minuteOld,
+    refusals: [...ofAddress, "Unavailable"],
   },
   getProof: {
     ...ofOneAddress,

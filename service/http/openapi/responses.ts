@@ -41,7 +41,7 @@ export const headers = {
     schema: exactly("public, max-age=31536000, immutable"),
   },
   MinuteOld: {
-    description: "The list may change at any minute.",
+    description: "The answer may change at any minute.",
     required: true,
     schema: exactly("public, max-age=60"),
   },

@@ -18,7 +18,9 @@ type Comment = { description?: string; tags: Schema };
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
 const sources = [
-  ...["shape", "intent/intent", "status/shape"].map((name) => `../../../address/${name}.ts`),
+  ...["shape", "intent/intent", "status/shape", "status/returns"].map(
+    (name) => `../../../address/${name}.ts`,
+  ),
   ...["answers", "check", "endpoints", "lists", "shapes", "simulation"].map(
     (name) => `../../../address/client/${name}.ts`,
   ),
@@ -32,7 +34,10 @@ const names: Record<string, string> = {
   serviceStatus: "Status",
 };
 /** Values that a tag can name. */
-const lists: Record<string, readonly string[]> = { eventTypes };
+const { mistakes, returnedParts, returnTimes, returnTriggers } = shapes;
+const lists: Record<string, readonly string[]> = {
+  ...{ eventTypes, mistakes, returnedParts, returnTimes, returnTriggers },
+};
 
 const comments = readComments();
 /** The constant of a shape with a comment, which becomes a component of the document. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readStatus } from "executable-address/status";
+import { deriveReturns, readStatus } from "executable-address/status";
 import { headMsMax } from "../../chain/rpc/heads.ts";
 import { startApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
@@ -176,5 +176,43 @@ describe("GET /v1/address/{address}/status", () => {
     // One more call confirms the block that was read.
     const blocks = calls.filter((method) => method === blockMethod).length;
     assert.ok(blocks <= headsMax + 1, `${blocks} blocks, ${headsMax} heads`);
+  });
+});
+
+describe("GET /v1/address/{address}/returns", () => {
+  const returnsOf = (address: string, to = server) => get(`${address}/returns`, to);
+
+  test("404 not_found, issues empty, if no intent is stored", async () => {
+    const answer = await returnsOf(`0x${"5a".repeat(20)}`);
+    assert.equal(answer.statusCode, 404);
+    assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
+  });
+
+  test("names the rules of the executor while one leads the chain and may send", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const { db } = server.parts.store;
+    const { chainId } = record.intent;
+    assert.deepEqual((await returnsOf(record.address)).json(), deriveReturns(record));
+    const lease = { chain_id: chainId, holder: "one", epoch: 1, renewals: 0 };
+    await db.insertInto("executor_leases").values(lease).execute();
+    const answer = await returnsOf(record.address.toLowerCase());
+    const { confirmations, paymentConfirmations } = server.parts.chains.find(chainId)!;
+    const policy = { confirmations, paymentConfirmations, amountMin: "1" };
+    assert.deepEqual(answer.json(), deriveReturns(record, policy));
+    assert.equal(answer.headers["cache-control"], "public, max-age=60");
+    await db.insertInto("executor_pauses").values({ chain_id: chainId }).execute();
+    assert.equal((await returnsOf(record.address)).json().executor, null);
+    await db.deleteFrom("executor_pauses").execute();
+    await db.updateTable("executor_leases").set({ holder: "" }).execute();
+    assert.equal((await returnsOf(record.address)).json().executor, null);
+    await db.deleteFrom("executor_leases").execute();
+  });
+
+  test("needs no chain, and names no executor of a chain that is no longer listed", async () => {
+    const record = await world.newRecord();
+    const without = await startApp();
+    await keepRecord(without, record);
+    assert.deepEqual((await returnsOf(record.address, without)).json(), deriveReturns(record));
+    await without.close();
   });
 });

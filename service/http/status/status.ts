@@ -1,11 +1,14 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
-// Streams, pages and previews take their statuses from here too.
+// Streams, pages and previews take their statuses from here too. GET /address/{address}/returns:
+// spec/service.md, "Returns", which needs the record and no chain.
 
-import { formatAddress, type Hex } from "executable-address";
+import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
   type AddressStatus,
+  deriveReturns,
   type Elsewhere,
   isSame,
+  type ReturnPolicy,
   type ServiceStatus,
   type StatusSubject,
   type WrongToken,
@@ -29,6 +32,26 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const found = await statuses.read(subject);
       reply.header("cache-control", "no-store");
+      return found;
+    },
+  };
+}
+
+/** What the executor does can change at any minute, as the record cannot. */
+export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
+  const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
+    const chain = chains.find(chainId);
+    if (!chain || !(await desk.isActive(chainId))) return null;
+    const { confirmations, paymentConfirmations, tokens } = chain;
+    const listed = tokens.find(({ address }) => isSame(address, token));
+    return { confirmations, paymentConfirmations, amountMin: listed?.recoverMin ?? "1" };
+  };
+  return {
+    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "returns" }))],
+    async handler(request, reply) {
+      const subject = await statuses.readSubject(addressOf(request));
+      const found = deriveReturns(subject, await policyOf(subject.intent));
+      reply.header("cache-control", "public, max-age=60");
       return found;
     },
   };

@@ -4,7 +4,8 @@ import { CompiledQuery } from "kysely";
 import type { Store } from "../../store/store.ts";
 
 /** Tables that always have few rows, regardless of how much the service is used. */
-const small = /^(secrets|webhook_keys|event_chains|executor_leases|executor_looks|migrations)$/;
+const small =
+  /^(secrets|webhook_keys|event_chains|executor_leases|executor_looks|executor_pauses|migrations)$/;
 
 type Plan = { text: string; readsAll: string[] };
 

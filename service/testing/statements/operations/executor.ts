@@ -31,6 +31,7 @@ export async function executor({ store, size, crowd }: World): Promise<Operation
       await ledger.renewLease(fence);
       await ledger.releaseLease({ ...fence, epoch: fence.epoch + 1 });
     },
+    "desk: whether an executor leads a chain": () => desk.isActive(chainId),
     "desk: 500 statuses at once": () =>
       Promise.all(many.slice(0, 500).map((address) => desk.readProgress(statusOf(address)))),
   };
