@@ -1,0 +1,431 @@
+// Follows each mistake of a payer to the end of its money, on real chains with the real executor,
+// and compares it with the row that `GET /address/{address}/returns` promised before: the amount,
+// the address, the chain, the earliest time, and who triggered it.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type AddressRecord, type Hex, makeRecord, zeroAddress } from "executable-address";
+import type { MoneyReturn, PaymentReturns } from "executable-address/status";
+import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import { pino } from "pino";
+import {
+  type Address,
+  decodeAbiParameters,
+  encodeFunctionData,
+  getAbiItem,
+  getAddress,
+  keccak256,
+  parseAbi,
+  stringToHex,
+} from "viem";
+import { demoTokens, localChainId } from "../../../scripts/local-chain.ts";
+import { parseChains } from "../../chain/chains.ts";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { startApp } from "../../testing/app.ts";
+import { deployOdd } from "../../testing/chain/odd-contracts.ts";
+import { recoverData, startWorld } from "../../testing/chain/world.ts";
+import { saveRecords, unit, until } from "../../testing/executor/anvil-world.ts";
+import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
+import { openDesk } from "../desk.ts";
+
+const { world, store } = await prepare();
+const { client, token, otherToken } = world;
+const other = await startWorld(31_338);
+await client.setAutomine(true);
+/** Has the checks of USDC: it can be paused, and blocks addresses. */
+const fiat = await deployOdd(world, "FiatToken");
+const unlisted = await deployOdd(world, "PlainToken");
+await client.setAutomine(false);
+world.startTicking(100);
+
+const confirmations = 3;
+const listed = (address: Hex, symbol: string) => ({ address, symbol, decimals: 6 });
+const chains = [
+  ...world.chains([world.rpcUrl], {
+    confirmations,
+    tokens: [...demoTokens, listed(fiat, "FIAT")],
+  }),
+  ...parseChains(
+    [
+      {
+        ...{ chainId: 31_338, name: "Other", rpcUrls: [other.rpcUrl] },
+        ...{ confirmations: 0, finality: "blocks", tokens: [listed(other.token, "DMO")] },
+      },
+    ],
+    "test",
+  ),
+];
+const rpcs = new Map(chains.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
+const api = await startApp({
+  store,
+  desk: openDesk(store, pino({ level: "silent" })),
+  chains: {
+    known: chains,
+    listed: () => chains,
+    find: (id) => chains.find((each) => each.chainId === id),
+    isListed: () => true,
+    rpcOf: (id) => rpcs.get(id)!,
+    close: () => {},
+  },
+});
+const running = startCore(store, chains);
+after(async () => {
+  await running.stop();
+  await api.app.close();
+  await other.stop();
+});
+
+const executor = twoKeys[0]!.address;
+const stranger: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
+const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
+const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
+
+/** A saved record, the returns that the service promised for it, and the recipient of its call. */
+type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
+let made = 0;
+
+/** Opens an address for 25 units. Its recipient and its recovery receive nothing else. */
+async function order(change: { secondsLeft?: number; token?: Hex; recipient?: Hex } = {}) {
+  const { secondsLeft = 86_400, token: its = token } = change;
+  const name = `order ${made++}`;
+  const { recipient = addressOf(`${name}: recipient`) } = change;
+  const { timestamp } = await client.getBlock();
+  const amount = `${25n * unit}`;
+  const call = { target: its, function: "transfer(address to, uint256 amount)" };
+  const record = makeRecord({
+    ...{ token: its, amount, calls: [{ ...call, args: [recipient, amount] }] },
+    expirationTimestamp: Number(timestamp) + secondsLeft,
+    recovery: addressOf(`${name}: recovery`),
+    ...{ salt: keccak256(stringToHex(name)), chainId: localChainId },
+  });
+  await saveRecords(store, [record]);
+  return { record, promised: await get(`${record.address}/returns`), recipient } satisfies Order;
+}
+
+const pay = ({ record }: Order, amount: bigint, its: Hex = record.intent.token) =>
+  world.pay([{ to: record.address, amount, token: its }]);
+const stateOf = async ({ record }: Order) => (await get(`${record.address}/status`)).state;
+const isExecuted = async (one: Order) => (await stateOf(one)) === "executed";
+const hasFailed = async ({ record }: Order) =>
+  running.events.some(
+    (event) => event.kind === "attempt_failed" && event.address === record.address.toLowerCase(),
+  );
+const pass = (seconds: number) => client.increaseTime({ seconds });
+/** Longer than the executor's longest backoff. */
+const backoffSeconds = 7 * 3600;
+
+/** Sends a transaction and waits for its block. @returns its hash */
+async function send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
+  await client.setBalance({ address: from, value: 10n ** 18n });
+  await client.impersonateAccount({ address: from });
+  const hash = await client.sendTransaction({ account: from, to, data, gas: 1_000_000n });
+  const { status } = await client.waitForTransactionReceipt({ hash });
+  assert.equal(status, "success");
+  return hash;
+}
+
+const fiatAbi = parseAbi(["function pause(bool)", "function setBlocked(address, bool)"]);
+const pause = (isOn: boolean) =>
+  send(stranger, fiat, encodeFunctionData({ abi: fiatAbi, functionName: "pause", args: [isOn] }));
+const block = (account: Hex, isOn: boolean) =>
+  send(
+    stranger,
+    fiat,
+    encodeFunctionData({ abi: fiatAbi, functionName: "setBlocked", args: [account, isOn] }),
+  );
+
+/** Asserts that nobody can return `its` token now. */
+async function assertTooEarly({ record }: Order, its: Hex = record.intent.token): Promise<void> {
+  const data = recoverData(record, [its]);
+  const call = client.call({ account: stranger, to: factoryAddress, data });
+  await assert.rejects(call, /reverted/);
+}
+
+const recoveredEvent = { abi: paymentFactoryAbi, eventName: "Recovered", strict: true } as const;
+
+/** Where the money was found. */
+type Place = { on?: typeof world | typeof other; token?: Hex };
+
+async function recoveriesOf({ record }: Order, { on = world, token: its }: Place) {
+  const { address: vault, intent } = record;
+  const events = await on.client.getContractEvents({
+    ...{ ...recoveredEvent, address: factoryAddress, fromBlock: 0n, args: { vault } },
+  });
+  const wanted = (its ?? intent.token).toLowerCase();
+  return events.filter(({ args }) => args.token.toLowerCase() === wanted);
+}
+
+const balanceOf = (owner: Hex, its: Hex, { on = world }: Place): Promise<bigint> =>
+  its === zeroAddress
+    ? on.client.getBalance({ address: owner })
+    : on.client.readContract({
+        ...{ address: its, abi: demoToken.abi, functionName: "balanceOf", args: [owner] },
+      });
+
+const rowOf = ({ promised }: Order, mistake: string): MoneyReturn =>
+  promised.returns.find((row) => row.mistake === mistake)!;
+
+/** Who triggers a return, by the code of the row. */
+const senders: Readonly<Record<string, Hex>> = {
+  executor,
+  executor_if_listed: executor,
+  executor_on_request: executor,
+  anyone: stranger.toLowerCase() as Hex,
+};
+
+/**
+ * Waits for the return, and compares it with the row of `mistake`.
+ *
+ * @param paid base units that the payer sent by this mistake
+ */
+async function assertReturned(one: Order, mistake: string, paid: bigint, place: Place = {}) {
+  const { record, promised, recipient } = one;
+  const { on = world, token: its = record.intent.token } = place;
+  const row = rowOf(one, mistake);
+  await until(`${mistake} is returned`, async () => (await recoveriesOf(one, place)).length > 0);
+  const [found, ...more] = await recoveriesOf(one, place);
+  assert.equal(more.length, 0);
+  const wanted = row.returned === "all" ? paid : paid - BigInt(promised.spent!);
+  assert.equal(found!.args.amount, wanted);
+  assert.equal(await balanceOf(row.to, its, place), wanted);
+  assert.equal(await balanceOf(record.address, its, place), 0n);
+  assert.equal(on.client.chain.id, on === world ? row.chainId : 31_338);
+  assert.equal(row.chainId === null, on !== world);
+  const executed = await isExecuted(one);
+  const received = await balanceOf(recipient, record.intent.token, {});
+  assert.equal(received, executed ? BigInt(promised.spent!) : 0n);
+  await assertTrigger(one, row, found!, place);
+  return found!;
+}
+
+type Found = Awaited<ReturnType<typeof recoveriesOf>>[number];
+
+/** Compares the sender and the time of a return with its row. */
+async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: Place) {
+  const { on = world, token: its = one.record.intent.token } = place;
+  const { from } = await on.client.getTransaction({ hash: found.transactionHash });
+  assert.ok(row.by.map((each) => senders[each]).includes(from.toLowerCase() as Hex), from);
+  const { timestamp } = await on.client.getBlock({ blockNumber: found.blockNumber });
+  assert.ok(timestamp >= BigInt(row.notBefore ?? 0), `${timestamp} is before ${row.notBefore}`);
+  if (row.when === "after_execution") {
+    const { execution } = await get(`${one.record.address}/status`);
+    const blocks = Number(found.blockNumber) - execution.blockNumber;
+    assert.ok(blocks >= one.promised.executor!.confirmations, `after ${blocks} blocks`);
+  }
+  // A stranger could have sent it in the same block.
+  assert.ok(row.by.includes("anyone"));
+  await on.client.call({
+    ...{ account: stranger, to: factoryAddress, data: recoverData(one.record, [its]) },
+    blockNumber: found.blockNumber - 1n,
+  });
+}
+
+before(() =>
+  until("an executor leads the chain", async () => {
+    const { promised } = await order();
+    return promised.executor !== null;
+  }),
+);
+
+describe("the money of a payment that is", () => {
+  test("late: all comes back after it arrived", async () => {
+    const one = await order({ secondsLeft: 600 });
+    await assertTooEarly(one);
+    await pass(700);
+    await world.mine();
+    await pay(one, 25n * unit);
+    await assertReturned(one, "late", 25n * unit);
+  });
+
+  test("too much: the excess comes back after the execution", async () => {
+    const one = await order();
+    await assertTooEarly(one);
+    await pay(one, 26n * unit);
+    await assertReturned(one, "too_much", 26n * unit);
+  });
+
+  test("too little: all comes back after the expiry", async () => {
+    const one = await order({ secondsLeft: 600 });
+    await pay(one, 24n * unit);
+    await until("it is seen", async () => (await stateOf(one)) === "partially_funded");
+    await assertTooEarly(one);
+    await pass(700);
+    await assertReturned(one, "too_little", 24n * unit);
+  });
+
+  test("sent twice: the second comes back after the execution", async () => {
+    const one = await order();
+    const payment = { to: one.record.address, amount: 25n * unit };
+    await world.pay([payment, payment]);
+    await assertReturned(one, "twice", 50n * unit);
+  });
+
+  test("another listed token: all comes back after the execution", async () => {
+    const one = await order();
+    await pay(one, 7n * unit, otherToken);
+    await until("it is seen", async () => {
+      const { strays } = await get(`${one.record.address}/status`);
+      return strays.length > 0;
+    });
+    await assertTooEarly(one, otherToken);
+    await pay(one, 25n * unit);
+    await assertReturned(one, "other_token", 7n * unit, { token: otherToken });
+  });
+
+  test("a token that is not listed: all comes back when anyone names it", async () => {
+    const one = await order();
+    await pay(one, 7n * unit, unlisted);
+    await pay(one, 25n * unit);
+    await until("it is executed", () => isExecuted(one));
+    await send(stranger, factoryAddress, recoverData(one.record, [unlisted]));
+    await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
+  });
+
+  test("native coin: all comes back after the execution", async () => {
+    const one = await order();
+    await payCoin(one);
+    await assertTooEarly(one, zeroAddress);
+    await pay(one, 25n * unit);
+    await assertReturned(one, "native_coin", coin, { token: zeroAddress });
+  });
+
+  test("native coin to an executed address: all comes back after a status", async () => {
+    const one = await order();
+    await pay(one, 25n * unit);
+    await until("it is executed", () => isExecuted(one));
+    await payCoin(one);
+    await until("the status shows it", async () => {
+      const { recoverable, recoveries } = await get(`${one.record.address}/status`);
+      return recoverable.length + recoveries.length > 0;
+    });
+    await assertReturned(one, "native_coin", coin, { token: zeroAddress });
+  });
+
+  test("on another chain: all comes back there immediately, and the address is open", async () => {
+    const one = await order();
+    await other.pay(one.record.address, 25n * unit);
+    await assertReturned(one, "other_chain", 25n * unit, { on: other, token: other.token });
+    assert.equal(await stateOf(one), "unfunded");
+  });
+
+  test("from an exchange: the excess goes to recovery, not to the exchange", async () => {
+    const one = await order();
+    const exchange = addressOf("the hot wallet of an exchange");
+    await world.pay([{ to: exchange, amount: 100n * unit }]);
+    await withdraw(exchange, one, 26n * unit);
+    await assertReturned(one, "from_exchange", 26n * unit);
+    const short = await order({ secondsLeft: 600 });
+    await withdraw(exchange, short, 24n * unit);
+    await pass(700);
+    await assertReturned(short, "too_little", 24n * unit);
+    assert.equal(await world.balanceOf(exchange), 50n * unit);
+  });
+
+  test("from a contract: the excess goes to recovery, not to the contract", async () => {
+    const one = await order();
+    const contract = await paymentTo(one, 26n * unit);
+    await world.pay([{ to: contract.address, amount: 26n * unit }]);
+    await assertReturned(one, "from_contract", 26n * unit);
+    assert.ok((await client.getCode({ address: contract.address }))!.length > 2);
+    assert.equal(await world.balanceOf(contract.address), 0n);
+    assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
+  });
+
+  test("to an executed address: all comes back after it arrived", async () => {
+    const one = await order();
+    await pay(one, 25n * unit);
+    await until("it is executed", () => isExecuted(one));
+    await pay(one, 4n * unit);
+    await assertReturned(one, "executed_address", 4n * unit);
+  });
+});
+
+describe("the money of a token that", () => {
+  test("blocks the recipient: all comes back after the expiry", async () => {
+    const one = await order({ secondsLeft: 3600, token: fiat });
+    await block(one.recipient, true);
+    await pay(one, 25n * unit);
+    await until("the execution failed", () => hasFailed(one));
+    await assertTooEarly(one);
+    await pass(3700);
+    await assertReturned(one, "blocked_recipient", 25n * unit);
+  });
+
+  test("blocks recovery: the excess waits, and comes back when it is unblocked", async () => {
+    const one = await order({ token: fiat });
+    await block(one.record.intent.recovery, true);
+    await pay(one, 26n * unit);
+    await until("the return failed", () => hasFailed(one));
+    assert.equal(await isExecuted(one), true);
+    assert.deepEqual(await recoveriesOf(one, {}), []);
+    await block(one.record.intent.recovery, false);
+    await pass(backoffSeconds);
+    const found = await assertReturned(one, "blocked_recovery", unit, {});
+    assert.equal(found.args.amount, unit);
+  });
+
+  test("blocks recovery: recovery itself can send the money elsewhere, nobody else", async () => {
+    const one = await order({ token: fiat });
+    const { intent } = one.record;
+    await block(intent.recovery, true);
+    await pay(one, 26n * unit);
+    await until("it is executed", () => isExecuted(one));
+    const safe = addressOf("another address of the owner of recovery");
+    const data = rescueData(one, encodeTransfer(safe, unit));
+    await assert.rejects(client.call({ account: stranger, to: factoryAddress, data }), /reverted/);
+    assert.ok(rowOf(one, "blocked_recovery").by.includes("recovery"));
+    await send(intent.recovery, factoryAddress, data);
+    assert.equal(await world.balanceOf(safe, fiat), unit);
+    assert.equal(await world.balanceOf(one.record.address, fiat), 0n);
+  });
+
+  test("is paused: all waits, and comes back after the expiry when it is unpaused", async () => {
+    const one = await order({ secondsLeft: 3600, token: fiat });
+    await pause(true);
+    await pay(one, 25n * unit);
+    await until("the execution failed", () => hasFailed(one));
+    await pass(3700);
+    await until("it is expired", async () => (await stateOf(one)) === "expired");
+    assert.equal(await world.balanceOf(one.record.address, fiat), 25n * unit);
+    await pause(false);
+    await pass(backoffSeconds);
+    await assertReturned(one, "paused_token", 25n * unit);
+  });
+});
+
+const coin = 3n * 10n ** 17n;
+
+async function payCoin({ record }: Order): Promise<void> {
+  const hash = await client.sendTransaction({ to: record.address, value: coin, gas: 100_000n });
+  await client.waitForTransactionReceipt({ hash });
+}
+
+const encodeTransfer = (to: Address, amount: bigint) =>
+  encodeFunctionData({ abi: demoToken.abi, functionName: "transfer", args: [to, amount] });
+
+/** Withdraws from an account of which no payer has the key. */
+const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
+  send(exchange, record.intent.token, encodeTransfer(record.address, amount));
+
+/** Opens an address that pays `amount` to `one`: a contract that sends the payment. */
+async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
+  const { intent } = one.record;
+  const [call] = intent.calls;
+  const record = makeRecord({
+    ...intent,
+    amount: `${amount}`,
+    calls: [{ ...call!, args: [one.record.address, `${amount}`] }],
+    recovery: addressOf("recovery of the contract"),
+  });
+  await saveRecords(store, [record]);
+  return record;
+}
+
+const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
+
+/** Calldata of `rescue`: the vault calls its token with `data`. */
+function rescueData({ record }: Order, data: Hex): Hex {
+  const [intent] = decodeAbiParameters(intentInput, record.terms);
+  const args = [intent, record.intent.token, 0n, data] as const;
+  return encodeFunctionData({ abi: paymentFactoryAbi, functionName: "rescue", args });
+}
