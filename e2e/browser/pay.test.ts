@@ -9,8 +9,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { type AddressRecord, makeRecord } from "executable-address";
+import { type AddressRecord, type Hex, makeRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
+import { deriveReturns, mistakes } from "executable-address/status";
 import { signShopLink } from "executable-address-shop";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { localChainId, shopAddress } from "../../scripts/local-chain.ts";
@@ -168,6 +169,56 @@ describe("a hostile intent cannot mislead", () => {
     await page.getByText("Review what this payment does before you pay.").waitFor();
     assert.equal(await page.locator(".qr").count(), 0);
     assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
+  });
+});
+
+describe("what happens if something goes wrong", () => {
+  const card = () => page.locator("#returns");
+  const rowsOf = () =>
+    card()
+      .locator("dl > div")
+      .evaluateAll((rows) => rows.map((row) => [...row.children].map((each) => each.textContent)));
+
+  test("is said for each mistake, from the verified record", async () => {
+    const policy = { confirmations: 12, paymentConfirmations: 0, amountMin: "10000" };
+    const promised = deriveReturns(honest, policy);
+    const lie = promised.returns.map((row) => ({ ...row, to: shopAddress as Hex }));
+    await page.route("**/returns", (route) =>
+      route.fulfill({ json: { ...promised, returns: lie } }),
+    );
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.getByRole("button", { name: "What if something goes wrong?" }).click();
+    await card().locator("dl").waitFor();
+    const rows = await rowsOf();
+    assert.equal(rows.length, mistakes.length);
+    assert.deepEqual(rows[1], [
+      "You pay too much",
+      `Anything above 25 ${token.symbol} is returned · 12 blocks after the payment completes · ` +
+        "automatically · anyone can trigger it",
+    ]);
+    const text = (await card().textContent())!;
+    assert.ok(text.includes(shortAddress(honest.intent.recovery)));
+    assert.ok(!text.includes(shortAddress(shopAddress)), "the server chooses no address");
+    await assertSoundInAll(page, "returns");
+  });
+
+  test("names no executor if the server does not say that it has one", async () => {
+    await page.route("**/returns", (route) => route.fulfill({ json: { executor: "yes" } }));
+    for (const { language, late } of [
+      {
+        language: "en",
+        late: "All of it is returned · as soon as it arrives · anyone can trigger it",
+      },
+      {
+        language: "de",
+        late: "Alles wird zurückgesendet · sobald es ankommt · jeder kann es auslösen",
+      },
+    ]) {
+      await page.goto(`${site}/a/${honest.address}?lang=${language}`);
+      await card().locator("summary").click();
+      await card().locator("dl").waitFor();
+      assert.equal((await rowsOf())[0]![1], late);
+    }
   });
 });
 
@@ -365,6 +416,7 @@ describe("the status and its age", () => {
     await page
       .getByText(`5 ${token.symbol} can be sent to the return address ${stranger}`)
       .waitFor();
+    await page.locator("#returns > summary").click();
     await page.getByText("wallets may show this address as a smart contract").waitFor();
   });
 });

@@ -9,7 +9,7 @@ import { sayMoment } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { Badge } from "../ui/notice.tsx";
-import { Calls, ProvedFlow, WouldHappen } from "./later.tsx";
+import { Calls, ProvedFlow, Returns, WouldHappen } from "./later.tsx";
 
 type DetailsProps = {
   standing: Standing;
@@ -72,15 +72,44 @@ export function Details(props: DetailsProps) {
           <Section title={say("otherwiseTitle")}>
             <StillOtherwise />
           </Section>
-          <Section title={say("lateTitle")}>
-            <p>{say("lateText")}</p>
-          </Section>
           <Section title={say("checkedTitle")}>
             <StillEvidence />
           </Section>
         </Suspense>
       )}
     </details>
+  );
+}
+
+const returnsId = "returns";
+
+/** Shows where the money goes after each mistake, folded. It is also useful after the outcome. */
+export function ReturnsCard() {
+  const { say } = useSpeech();
+  const [wasOpened, setOpened] = useState(false);
+  return (
+    <details id={returnsId} className="card folded print:hidden" onToggle={() => setOpened(true)}>
+      <summary>
+        <h2>{say("returnsTitle")}</h2>
+      </summary>
+      {wasOpened && <Returns />}
+    </details>
+  );
+}
+
+/** A link would change the URL, whose fragment can contain the terms. */
+function ReturnsButton() {
+  const { say } = useSpeech();
+  const open = () => {
+    const card = document.getElementById(returnsId) as HTMLDetailsElement | null;
+    if (!card) return;
+    card.open = true;
+    card.querySelector("summary")?.focus();
+  };
+  return (
+    <button type="button" className="link" onClick={open}>
+      {say("returnsTitle")}
+    </button>
   );
 }
 
@@ -97,7 +126,9 @@ function Otherwise() {
   const { say, language } = useSpeech();
   return (
     <>
-      <p className="mb-3 text-soft">{say("otherwiseText")}</p>
+      <p className="mb-3 text-soft">
+        {say("otherwiseText")} <ReturnsButton />
+      </p>
       <Definitions
         items={[
           [say("recoveryAddress"), <WholeAddress key="to" address={intent.recovery} />],

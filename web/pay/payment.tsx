@@ -21,7 +21,7 @@ import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 import { Ask } from "./ask.tsx";
-import { Details } from "./details.tsx";
+import { Details, ReturnsCard } from "./details.tsx";
 import { Head, Rail } from "./head.tsx";
 import { OtherMoney, Receipt } from "./later.tsx";
 import { Misdirected } from "./misdirected.tsx";
@@ -96,6 +96,7 @@ export function Payment() {
             <OtherMoney status={news.status} />
           </section>
         )}
+        <ReturnsCard />
       </div>
       <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />
     </div>

@@ -39,6 +39,7 @@ export function useAbout() {
     ...about,
     intent: intent as Intent,
     token,
+    coin,
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
     /** Formats an amount of the intent's token, or of another token. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),

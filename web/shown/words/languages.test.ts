@@ -12,6 +12,7 @@ const folders = {
   "the element": join(import.meta.dirname, "../../../element/words"),
   "the parts": join(import.meta.dirname, "../../ui/words"),
   "the page": import.meta.dirname,
+  "the returns": join(import.meta.dirname, "../../pay/words"),
   "the receipt": join(import.meta.dirname, "../../pay/receipt/words"),
 };
 const read = (folder: string, tag: string): Words =>
