@@ -1,15 +1,15 @@
-// The language in which every answer of the service is described, once. From a shape follow the
-// TypeScript type (`TypeOf`), the client's check (`fits`) and the service's OpenAPI document, which
-// takes each description from the doc comment above the field: comments cost a page no bytes.
+// Describes every response of the service in one place. A shape determines the TypeScript type
+// (`TypeOf`), the client's check (`fits`), and the schema in the OpenAPI document. The descriptions
+// of the document are the doc comments above the fields, so they add no bytes to a web page.
 
 import type { Hex } from "./abi/hex.ts";
 import type { Path } from "./errors.ts";
 
 /**
- * A JSON value of type `T`. The names are JSON Schema's, so that the document is a copy. The
- * document also promises what the tags of a doc comment say (`@pattern`, `@format`, `@minLength`,
- * `@maxLength`, `@minItems`, `@maxItems`, `@maximum` and `@values`, which names a list). A client
- * does not check those, so that they can grow.
+ * Describes a JSON value of type `T` with the keywords of JSON Schema. The tags of a doc comment
+ * (`@pattern`, `@format`, `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, `@maximum`, and
+ * `@values`, which names a list) appear only in the document. The client does not check them, so
+ * that the service can relax these limits later.
  */
 export type Shape<T = unknown> = {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null";
@@ -20,7 +20,7 @@ export type Shape<T = unknown> = {
   readonly items?: Shape;
   readonly properties?: Fields;
   readonly anyOf?: readonly Shape[];
-  /** Only for the compiler: no shape has it. */
+  /** Only for the compiler. No shape has this field at run time. */
   readonly like?: T;
 };
 
@@ -29,7 +29,10 @@ type Fields = Readonly<Record<string, Shape>>;
 /** The type of the values that a shape describes. */
 export type TypeOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Every field is present. Its own name keeps the doc comments of the fields for editors. */
+/**
+ * An object in which every field is present. It is a named type so that editors show the doc
+ * comments of the fields.
+ */
 export type ObjectShape<F extends Fields> = Shape<{
   -readonly [Name in keyof F]: TypeOf<F[Name]>;
 }> & {
@@ -53,13 +56,13 @@ export const either = <S extends readonly Shape[]>(...anyOf: S): Shape<TypeOf<S[
 });
 export const orNull = <S extends Shape>(shape: S): NullableShape<S> => either(shape, nothing);
 
-/** The same shape, of values that a program does not change. */
+/** Returns the same shape with a read-only type. */
 export const immutable = <S extends Shape>(shape: S): ImmutableShape<S> =>
   shape as Shape<Immutable<TypeOf<S>>>;
 
 /**
- * A value that a client proves, so that its shape needs no check. `@ref` names it for the
- * document.
+ * A value that the client verifies by other means, so `fits` does not check it. `@ref` names its
+ * schema in the document.
  */
 export const proved = <T>(): Shape<T> => ({});
 
@@ -87,19 +90,19 @@ export const hash = matching<Hex>(/^0x[0-9a-f]{64}$/);
 /** A decimal integer below 2^256. */
 export const uint256 = matching(/^(0|[1-9][0-9]{0,77})$/);
 /**
- * An ISO 8601 timestamp with its offset.
+ * An ISO 8601 timestamp with an offset.
  *
  * @format date-time
  */
 export const time = matching(/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/);
 export const count = integer(0);
 export const chainId = integer(1);
-/** Field names and array indices, from the root of what the path refers to. */
+/** Field names and array indices, starting at the root of the object that the path refers to. */
 export const path: Shape<Path> = list(either(matching(/^[A-Za-z]{1,64}$/), count));
 
 /**
- * Returns whether `value` has the shape. Unknown fields are accepted, because changes to the API
- * only add.
+ * Returns whether `value` has the shape. Unknown fields are accepted, because later versions of the
+ * API can add fields.
  */
 export function fits<S extends Shape>(shape: S, value: unknown): value is TypeOf<S> {
   const { type, anyOf, items, properties, pattern, minimum, maximum } = shape;

@@ -61,7 +61,7 @@ async function run(command: Command, given: Given, config: Config): Promise<void
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
-  const missing = `no database in ${directory}`;
+  const missing = `there is no database in ${directory}`;
   const cure = "set DATA_DIR or DATABASE_URL to the values that the server uses";
   if (!makesDatabase) throw new Error(`${missing}: ${cure}`);
   process.stderr.write(`${missing}: creating one; if the server uses another database, ${cure}\n`);

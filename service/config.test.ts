@@ -12,7 +12,7 @@ const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
   return [];
 };
 
-describe("a setting is refused by name, with what was found and what would be right", () => {
+describe("rejects a setting with its name, the found value, and the expected one", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
@@ -21,7 +21,7 @@ describe("a setting is refused by name, with what was found and what would be ri
     ["a host of too many numbers", { HOST: "127.0.0.0.1" }, /^HOST is/],
     ["a role that is none", { ROLE: "web" }, /^ROLE is "web"; expected one of api, executor, all/],
     ["a sign-up that is none", { SIGNUP: "yes" }, /^SIGNUP is "yes"; expected one of open, closed/],
-    ["a URL with a path", { PUBLIC_URL: "https://x.example/p" }, /^PUBLIC_URL is .*without path/],
+    ["a URL with a path", { PUBLIC_URL: "https://x.example/p" }, /^PUBLIC_URL is .*without a path/],
     ["a URL with a trailing slash", { PUBLIC_URL: "https://x.example/" }, /^PUBLIC_URL is/],
     ["a URL of another scheme", { PUBLIC_URL: "ftp://x.example" }, /^PUBLIC_URL is/],
     [
@@ -33,7 +33,7 @@ describe("a setting is refused by name, with what was found and what would be ri
       (contact): [string, NodeJS.ProcessEnv, RegExp] => [
         `a contact that is no URI of one line: ${contact}`,
         { SECURITY_CONTACT: contact },
-        /^SECURITY_CONTACT is .* expected a mailto, https or tel URI/,
+        /^SECURITY_CONTACT is .* expected a mailto, https, or tel URI/,
       ],
     ),
     [
@@ -46,35 +46,35 @@ describe("a setting is refused by name, with what was found and what would be ri
     [
       "an executor's setting that is none",
       { EXECUTOR_GAS_PRICE: "1" },
-      /^EXECUTOR_GAS_PRICE is no setting$/,
+      /^EXECUTOR_GAS_PRICE is not a setting$/,
     ],
     [
       "a name with a slip",
       { TRUSTED_PROXYES: "10.0.0.1" },
-      /^TRUSTED_PROXYES is no setting; expected TRUSTED_PROXIES$/,
+      /^TRUSTED_PROXYES is not a setting; expected TRUSTED_PROXIES$/,
     ],
-    ["a name with two", { SIGN_UPP: "open" }, /^SIGN_UPP is no setting; expected SIGNUP$/],
-    ["a short name with a slip", { ROLES: "all" }, /^ROLES is no setting; expected ROLE$/],
+    ["a name with two", { SIGN_UPP: "open" }, /^SIGN_UPP is not a setting; expected SIGNUP$/],
+    ["a short name with a slip", { ROLES: "all" }, /^ROLES is not a setting; expected ROLE$/],
     [
       "a name in lower case",
       { database_url: "postgres://u@h/d" },
-      /^database_url is no setting; expected DATABASE_URL$/,
+      /^database_url is not a setting; expected DATABASE_URL$/,
     ],
     [
       "several workers on SQLite",
       { WORKERS: "2" },
-      /^WORKERS is above 1, and SQLite is one process's; expected DATABASE_URL beside it$/,
+      /^WORKERS is above 1, but only one process can use SQLite; expected DATABASE_URL or /,
     ],
     [
       "several workers of an executor",
       { WORKERS: "2", ROLE: "executor", DATABASE_URL: "postgres://u@h/d" },
-      /^WORKERS is above 1, and ROLE executor is one process; expected ROLE api or all$/,
+      /^WORKERS is above 1, but ROLE=executor runs a single process; expected ROLE=api or /,
     ],
     ["no workers", { WORKERS: "0" }, /^WORKERS is "0"; expected a whole number from 1 to 128$/],
     [
       "an expiry whose least is above its most",
       { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
-      /^EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX/,
+      /^EXPIRY_SECONDS_MIN is greater than EXPIRY_SECONDS_MAX/,
     ],
   ];
   for (const [title, environment, line] of refused) {
@@ -85,22 +85,22 @@ describe("a setting is refused by name, with what was found and what would be ri
     });
   }
 
-  test("what other programs set is nobody's slip", () => {
+  test("ignores the environment variables of other programs", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 
-  test("a secret is refused without being shown", () => {
+  test("rejects a secret without showing it", () => {
     for (const [name, value] of [
       ["DATABASE_URL", "mysql://user:hush@host/database"],
       ["SESSION_SECRET", "hush"],
     ] as const) {
       const [line = ""] = linesOf({ [name]: value });
-      assert.match(line, new RegExp(`^${name} is not shown here, being secret; expected`));
+      assert.match(line, new RegExp(`^${name} is a secret, which is not shown; expected`));
       assert.ok(!line.includes("hush"));
     }
   });
 
-  test("every wrong setting at once, a line each", () => {
+  test("reports all invalid settings, one per line", () => {
     const lines = linesOf({ HOST: "w w", PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
     assert.deepEqual(
       lines.map((line) => line.split(" ")[0]),
@@ -109,7 +109,7 @@ describe("a setting is refused by name, with what was found and what would be ri
   });
 });
 
-test("without any setting: this machine alone, SQLite, the shipped chains, no secret", () => {
+test("defaults: only this machine, SQLite, the shipped chains, no secret", () => {
   const config = readConfig({});
   assert.equal(config.host, "127.0.0.1");
   assert.equal(config.port, 8080);
@@ -122,7 +122,7 @@ test("without any setting: this machine alone, SQLite, the shipped chains, no se
   assert.match(config.chainsFile, /chains\.json$/);
 });
 
-test("without PUBLIC_URL it is where the server listens, as a browser writes it", () => {
+test("PUBLIC_URL defaults to the address of the server, as a browser writes it", () => {
   const urls: [NodeJS.ProcessEnv, string][] = [
     [{ PORT: "80" }, "http://127.0.0.1"],
     [{ PORT: "08080" }, "http://127.0.0.1:8080"],
@@ -133,6 +133,6 @@ test("without PUBLIC_URL it is where the server listens, as a browser writes it"
   for (const [environment, url] of urls) assert.equal(readConfig(environment).publicUrl, url);
 });
 
-test("an empty setting is as one left out", () => {
+test("an empty setting counts as unset", () => {
   assert.deepEqual(readConfig({ PORT: "", DATABASE_URL: "" }), readConfig({}));
 });

@@ -40,7 +40,7 @@ function serverSettings({ read, optional, secret, faults }: Readers) {
   return {
     host,
     port,
-    dataDirectory: read("DATA_DIR", text("a directory for the database"), ".data"),
+    dataDirectory: read("DATA_DIR", text("a folder for the database"), ".data"),
     databaseUrl: secret("DATABASE_URL", postgresUrl),
     chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
     labelsFile: optional("LABELS_FILE", text("a JSON file of names of contracts")),
@@ -128,29 +128,39 @@ function readersOf(environment: NodeJS.ProcessEnv) {
   const secret = (name: string, schema: z.ZodType<string>): string | undefined => {
     known.add(name);
     const text = environment[name];
-    return text ? parse(name, text, schema, "not shown here, being secret") : undefined;
+    return text ? parse(name, text, schema, "a secret, which is not shown") : undefined;
   };
   return { read, optional, secret, faults, known };
 }
 
 type Combined = { workers: number; role: string; limits: Limits };
 
-/** The faults of settings that are right alone and wrong together. */
+/** Returns the contradictions between settings that are valid on their own. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
-    faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
+    faults.push(
+      "EXPIRY_SECONDS_MIN is greater than EXPIRY_SECONDS_MAX; expected at most EXPIRY_SECONDS_MAX",
+    );
   }
   if (config.workers > 1 && !DATABASE_URL) {
-    faults.push("WORKERS is above 1, and SQLite is one process's; expected DATABASE_URL beside it");
+    faults.push(
+      "WORKERS is above 1, but only one process can use SQLite; expected DATABASE_URL or " +
+        "WORKERS=1",
+    );
   }
   if (config.workers > 1 && config.role === "executor") {
-    faults.push("WORKERS is above 1, and ROLE executor is one process; expected ROLE api or all");
+    faults.push(
+      "WORKERS is above 1, but ROLE=executor runs a single process; expected ROLE=api or ROLE=all",
+    );
   }
   return faults;
 }
 
-/** `EXECUTOR_` names that are no setting, and names a slip or two away from one, in any case. */
+/**
+ * Reports unknown names that begin with `EXECUTOR_`, and names that are probably a misspelled
+ * setting, in any letter case.
+ */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
     if (known.has(name)) return [];
@@ -158,11 +168,11 @@ function unknownNames(names: string[], known: Set<string>): string[] {
       each.length < 6 ? slips(name, each) <= 1 : slips(name.toUpperCase(), each) <= 2,
     );
     if (near === undefined && !/^EXECUTOR_/i.test(name)) return [];
-    return [`${name} is no setting${near === undefined ? "" : `; expected ${near}`}`];
+    return [`${name} is not a setting${near === undefined ? "" : `; expected ${near}`}`];
   });
 }
 
-/** Letters to add, leave out or change to get from `a` to `b`; a bound suffices above 2. */
+/** Returns the edit distance of `a` and `b`, or any number above 2 if it is larger than 2. */
 function slips(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
@@ -198,11 +208,15 @@ const urlThat = (isRight: (url: URL, text: string) => boolean, expected: string)
 
 const text32 = z
   .string()
-  .min(32, "32 random characters or more; without it one is drawn and kept in the database");
+  .min(
+    32,
+    "at least 32 random characters, or no value, so that the service creates a secret and stores " +
+      "it in the database",
+  );
 
-const privateKey = matching(/^0x[0-9a-fA-F]{64}$/, "a private key, 0x and 64 hex digits");
+const privateKey = matching(/^0x[0-9a-fA-F]{64}$/, "a private key: 0x and 64 hex digits");
 
-const address20 = z.string().refine(isAddress, "an address, 0x and 40 hex digits");
+const address20 = z.string().refine(isAddress, "an address: 0x and 40 hex digits");
 
 const wei = matching(/^[0-9]{1,40}$/, "a decimal number of wei");
 
@@ -219,7 +233,7 @@ const isHttp = ({ protocol }: URL) => protocol === "http:" || protocol === "http
 
 const baseUrl = urlThat(
   (url, text) => isHttp(url) && url.origin === text,
-  "an http or https URL without path, query or trailing slash, such as https://pay.example",
+  "an http or https URL without a path, a query, or a trailing slash, such as https://pay.example",
 );
 
 const isMirror = (text: string) =>
@@ -243,7 +257,7 @@ const signerUrl = urlThat(isHttp, "an http or https URL of a remote signer");
 /** RFC 9116, 2.5.3. Its text is one line of a file, so it has no white space. */
 const contactUri = urlThat(
   ({ protocol }, text) => /^(https|mailto|tel):$/.test(protocol) && /^[!-~]+$/.test(text),
-  "a mailto, https or tel URI, such as mailto:security@pay.example",
+  "a mailto, https, or tel URI, such as mailto:security@pay.example",
 );
 
 const postgresUrl = urlThat(
@@ -260,5 +274,5 @@ const addressList = z
     "addresses or CIDR ranges of reverse proxies, such as 10.0.0.0/8,192.0.2.7",
   );
 
-/** An IPv6 address stands in brackets there, without its zone. */
+/** Puts an IPv6 address in brackets and removes its zone, as URLs require. */
 const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host.split("%")[0]}]` : host);

@@ -7,7 +7,7 @@ import { openLog, originsOnly } from "./log.ts";
 
 const secret = "5f3a9c0123456789";
 
-test("of a URL only scheme, host and port are written, wherever it stands", () => {
+test("logs only the scheme, host, and port of a URL, at any place", () => {
   const cases: [string, string][] = [
     [`https://rpc.example/v2/${secret} failed`, "https://rpc.example failed"],
     [`wss://u:${secret}@rpc.example:8546/x?k=${secret}`, "wss://rpc.example:8546"],
@@ -19,7 +19,7 @@ test("of a URL only scheme, host and port are written, wherever it stands", () =
   for (const [text, wanted] of cases) assert.equal(originsOnly(text), wanted);
 });
 
-test("errors, their stacks and causes are lines of JSON without the secret", () => {
+test("logs errors, stacks, and causes as lines of JSON without the secret", () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", role: "api" }, { write: (line) => void lines.push(line) });
   const url = `https://rpc.example/v2/${secret}?k="${secret}`;
@@ -31,7 +31,7 @@ test("errors, their stacks and causes are lines of JSON without the secret", () 
   assert.ok(!lines[0]!.includes(`v2/${secret}`), lines[0]);
 });
 
-test("a process ends when its log's reader has gone", async () => {
+test("a process ends when the reader of its log has ended", async () => {
   const program = `
     import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
     const log = openLog({ level: "info", role: "api" });
@@ -50,7 +50,7 @@ test("a process ends when its log's reader has gone", async () => {
   assert.equal(code, 7);
 });
 
-test("a process writes its whole log before it ends", async () => {
+test("a process writes its whole log before it exits", async () => {
   const program = `
     import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
     const log = openLog({ level: "info", role: "api" });

@@ -68,7 +68,7 @@ async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
   return { process: child, port, base: `http://127.0.0.1:${port}`, lines };
 }
 
-describe("a start is refused in one sentence that names the setting, exit code 1, no stack", () => {
+describe("a failed start prints one sentence with the setting, and exits with 1", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     [
@@ -94,7 +94,7 @@ describe("a start is refused in one sentence that names the setting, exit code 1
     });
   }
 
-  test("a port that is taken", async () => {
+  test("a port that is in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -121,18 +121,18 @@ describe("a database of another factory", () => {
   }
   const other: Hex = `0x${"47".repeat(20)}`;
 
-  test("is refused in a sentence, and left as it is", async () => {
+  test("is rejected with one sentence, and not changed", async () => {
     const folder = await folderOf("other-factory", [other, other]);
     const { code, stderr } = await run("main", [], { DATA_DIR: folder });
     assert.equal(code, 1);
     assert.equal(
       stderr,
-      `DATA_DIR ${folder} holds addresses of another factory than this version's, ` +
+      `DATA_DIR ${folder} contains addresses of another factory than that of this version, ` +
         `${factoryAddress}: use another database, or run the version that created it\n`,
     );
   });
 
-  test("is none where one record is not served and another is", async () => {
+  test("is accepted if one record is corrupt and another is valid", async () => {
     const store = await openStore({
       dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
     });
@@ -148,7 +148,7 @@ describe("a database of another factory", () => {
   });
 });
 
-test("what needs no database opens none: chains check, chain bring, executor new-key", async () => {
+test("chains check, chain bring, and executor new-key do not open a database", async () => {
   const nowhere = { DATA_DIR: "/dev/null/x" };
   const checked = await run("admin", ["chains", "check"], nowhere);
   assert.equal(checked.code, 1, "not every endpoint is right");
@@ -160,7 +160,7 @@ test("what needs no database opens none: chains check, chain bring, executor new
   assert.match(JSON.parse(drawn.stdout).address, /^0x[0-9a-fA-F]{40}$/);
 });
 
-describe("a second server on the same SQLite directory", () => {
+describe("a second server on the same SQLite folder", () => {
   const DATA_DIR = join(directory, "shared");
   let first: Running;
   before(async () => {
@@ -170,11 +170,11 @@ describe("a second server on the same SQLite directory", () => {
   const refused = async () => {
     const { code, stderr } = await run("main", [], { DATA_DIR });
     assert.equal(code, 1);
-    const remedy = "stop that process, or set DATABASE_URL to run several";
+    const remedy = "stop that process, or set DATABASE_URL to run several servers";
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("is refused while the first one runs, which goes on, with commands beside it", async () => {
+  test("fails while the first one runs, which continues and allows commands", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -182,7 +182,7 @@ describe("a second server on the same SQLite directory", () => {
     await refused();
   });
 
-  test("starts once the first has ended, by kill -9 too", async () => {
+  test("starts after the first one ended, also after kill -9", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });
@@ -196,7 +196,7 @@ describe("a second server on the same SQLite directory", () => {
 });
 
 describe("operators' commands", () => {
-  test("exit code 1, a sentence on stderr, nothing on stdout, for what cannot be", async () => {
+  test("exits with 1 and one sentence on stderr for an invalid command", async () => {
     const refused: [string[], RegExp][] = [
       [["account", "create"], /missing --email; usage: account create --email E/],
       [["key", "rotate", "--account", "acc_0", "--force"], /--force/],
@@ -213,21 +213,24 @@ describe("operators' commands", () => {
     }
   });
 
-  test("refused where there is no database, which account create alone makes", async () => {
+  test("exits with 1 without a database, which only account create creates", async () => {
     const DATA_DIR = join(directory, "elsewhere");
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
       assert.deepEqual([code, stdout], [1, ""]);
       const cure = "set DATA_DIR or DATABASE_URL to the values that the server uses";
-      assert.equal(stderr, `no database in ${DATA_DIR}: ${cure}\n`);
+      assert.equal(stderr, `there is no database in ${DATA_DIR}: ${cure}\n`);
     }
     const create = ["account", "create", "--email", "e@x.example"];
     const { code, stderr } = await run("admin", create, { DATA_DIR });
     assert.equal(code, 0);
-    assert.match(stderr, /^no database in .*: creating one; if the server uses another database/);
+    assert.match(
+      stderr,
+      /^there is no database in .*: creating one; if the server uses another database/,
+    );
   });
 
-  test("make an account whose key works at once on the running server, and rotate it", async () => {
+  test("create an account whose key works immediately on the running server", async () => {
     const server = await start();
     const made = await admin("account", "create", "--email", "Ops@Example.com");
     assert.deepEqual(Object.keys(made), ["accountId", "apiKey", "clientId"]);
@@ -277,7 +280,7 @@ describe("SIGTERM", () => {
       () => false,
     );
 
-  test("answers what is under way, takes nothing new, and ends with exit code 0", async () => {
+  test("completes requests in progress, accepts no new ones, and exits with 0", async () => {
     const server = await start();
     const unused = connect(server.port, "127.0.0.1");
     const socket = await begin(server);
@@ -293,19 +296,19 @@ describe("SIGTERM", () => {
     unused.destroy();
   });
 
-  test("cuts off what is still under way after DRAIN_SECONDS", async () => {
+  test("cancels requests that are still in progress after DRAIN_SECONDS", async () => {
     const server = await start({ DRAIN_SECONDS: "1" });
     await begin(server);
     const ended = once(server.process, "close");
     server.process.kill("SIGTERM");
     assert.deepEqual(await ended, [0, null]);
     const said = server.lines.map((line) => JSON.parse(line)).slice(-3);
-    const cutOff = "requests still under way after the drain were cut off";
+    const cutOff = "requests that were still in progress after the drain period were canceled";
     assert.deepEqual([said[0].msg, said[1].msg, said[2].msg], ["draining", cutOff, "stopped"]);
     assert.equal(said[1].seconds, 1);
   });
 
-  test("twice within a second, as npm and a terminal send it: one drain, to its end", async () => {
+  test("a second signal within a second, as from npm, does not interrupt the drain", async () => {
     const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
     // As soon as it listens.
     const ended = once(server.process, "close");
@@ -315,7 +318,7 @@ describe("SIGTERM", () => {
     assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
   });
 
-  test("again, later than a second: ends at once", async () => {
+  test("a second signal after more than a second ends the process immediately", async () => {
     const server = await start();
     await begin(server);
     const ended = once(server.process, "exit");
@@ -327,7 +330,7 @@ describe("SIGTERM", () => {
   });
 });
 
-test("METRICS_PORT serves Prometheus' format on a port of its own, and no API", async () => {
+test("METRICS_PORT serves only metrics, in the Prometheus format", async () => {
   const port = await freePort();
   const server = await start({ METRICS_PORT: String(port) });
   await fetch(`${server.base}/v1/chains`);

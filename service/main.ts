@@ -1,5 +1,5 @@
 // The program: reads its configuration, then starts the roles it asks for, or several workers. It
-// loads their code after that, so that a setting at fault is told at once.
+// loads their code after that, so that an invalid setting is reported immediately.
 
 import cluster from "node:cluster";
 import { parseArgs } from "node:util";

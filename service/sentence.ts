@@ -12,7 +12,7 @@ export function sentenceOf(
   if (error.name === "ChainsError") return `CHAINS_FILE ${message}`;
   if (error.name === "LabelsError") return `LABELS_FILE ${message}`;
   if (error.name === "InUseError") {
-    return `DATA_DIR ${message}: stop that process, or set DATABASE_URL to run several`;
+    return `DATA_DIR ${message}: stop that process, or set DATABASE_URL to run several servers`;
   }
   if (error.name === "OtherFactoryError") {
     const name = config.databaseUrl ? "DATABASE_URL" : `DATA_DIR ${config.dataDirectory}`;
@@ -20,7 +20,7 @@ export function sentenceOf(
   }
   if (code === "EADDRINUSE") {
     const name = error.port === config.metricsPort ? "METRICS_PORT" : "PORT";
-    return `${name} ${error.port} is already in use: stop the other program or set ${name}`;
+    return `${name} ${error.port} is already in use: stop the other program, or change ${name}`;
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return config.databaseUrl && code === "ENOTFOUND"

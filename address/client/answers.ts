@@ -24,12 +24,12 @@ import { type Simulation, simulation } from "./simulation.ts";
 
 /** A token that an intent can use. */
 export const token = object({
-  /** For display. */
+  /** A name for display. */
   symbol: text,
   /** The token contract. */
   address,
   /**
-   * The number of digits of an amount after the decimal point.
+   * The number of decimal places of an amount.
    *
    * @maximum 36
    */
@@ -39,16 +39,16 @@ export const token = object({
 /** A chain on which addresses can be created. */
 export const chain = object({
   chainId,
-  /** For display. */
+  /** A name for display. */
   name: text,
   /** @minItems 1 */
   tokens: list(token),
 });
 
-/** The chains and tokens on which addresses can be created now: spec §2.4. */
+/** The chains and tokens for which addresses can be created now (spec §2.4). */
 export const chainList = immutable(
   object({
-    /** The PaymentFactory, which has the same address on every chain. */
+    /** The PaymentFactory contract, which has the same address on every chain. */
     factory: address,
     chains: list(chain),
   }),
@@ -58,7 +58,7 @@ export type ChainList = TypeOf<typeof chainList>;
 /** Checks an answer against a shape. @throws {UnprovenError} that names `what` was expected */
 export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {
   if (fits(shape, answer)) return answer;
-  throw new UnprovenError(`the answer is not a valid ${what}`);
+  throw new UnprovenError(`the response is not a valid ${what}`);
 }
 
 /** @throws {UnprovenError} */
@@ -71,7 +71,7 @@ export function proveRecord(
     return verifyRecord(answer, { ...trust, address });
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new UnprovenError(`expected a record that proves ${address}, found another`, {
+    throw new UnprovenError(`expected a record of ${address}, found another record`, {
       cause: error,
     });
   }

@@ -1,11 +1,14 @@
-// The shape of the answer of `POST /v1/address/check`: the record that create would make, and the
-// doubts about paying its address. Only the record is proof; one node computed the rest.
+// The shape of the answer of `POST /v1/address/check`: the record that a create would return, and
+// the findings. Only the record can be verified; one node computed the rest.
 
 import type { AddressRecord } from "../intent/intent.ts";
 import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
 import { simulation } from "./simulation.ts";
 
-/** Every kind of finding. spec/service.md, "Check", says what each means; the list may grow. */
+/**
+ * All known kinds of findings. spec/service.md, "Check", describes them, and new kinds can be
+ * added.
+ */
 export const findingCodes = [
   "address_is_over",
   "not_simulated",
@@ -40,14 +43,14 @@ export type FindingCode = (typeof findingCodes)[number];
 
 const codePattern = /^[a-z0-9_]{1,64}$/;
 
-/** A doubt about an intent, and how to remove it. */
+/** A likely mistake in an intent, and how to correct it. */
 export const finding = object({
-  /** The place in the intent, as in an issue: `["calls", 0, "target"]`. */
+  /** The path in the intent, as in an issue: `["calls", 0, "target"]`. */
   path,
-  /** The kind: spec/service.md, "Check". The list may grow. */
+  /** The kind of finding. spec/service.md, "Check", lists the codes, and new codes can be added. */
   code: matching<FindingCode>(codePattern),
   /**
-   * Describes the finding. A contract may have chosen some of the words, which are printable ASCII.
+   * A description of the finding in printable ASCII. It can contain text that a contract returned.
    */
   message: text,
   /** The suggested change. */
@@ -55,30 +58,32 @@ export const finding = object({
 });
 export type Finding = TypeOf<typeof finding>;
 
-/** Somebody else can change this until the address is paid. It is not a fault of the intent. */
+/**
+ * Something that others can change before the address is paid. It is not a mistake in the intent.
+ */
 export const note = object({
-  /** The place in the intent. */
+  /** The path in the intent. */
   path,
-  /** `token_may_change`, `target_may_change`; the list may grow. */
+  /** `token_may_change`, `target_may_change`, or `recovery_unmeasured`. New codes can be added. */
   code: matching(codePattern),
-  /** The kind of change that is possible. */
+  /** A description of the possible change. */
   message: text,
 });
 export type Note = TypeOf<typeof note>;
 
-/** The record that create would answer, tried and examined. */
+/** The record that a create would return, a simulation, and the findings. */
 export const check = object({
   /**
-   * The record that create would answer, with a random salt if the intent had none.
+   * The record that a create would return, with a random salt if the intent has none.
    *
    * @ref AddressRecord
    */
   record: proved<AddressRecord>(),
-  /** A run with the amount assumed. */
+  /** A simulation that assumes the full amount. */
   simulation,
-  /** Empty if nothing is doubtful. */
+  /** Likely mistakes in the intent. Empty if the service found none. */
   findings: list(finding),
-  /** Possible changes by others until the address is paid. */
+  /** What others can change before the address is paid. */
   notes: list(note),
 });
 export type Check = TypeOf<typeof check>;

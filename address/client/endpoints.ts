@@ -24,14 +24,17 @@ export const endpoint = object({
   /** @pattern ^whe_[0-9a-f]{24}$ */
   id: text,
   url: text,
-  /** The event types that are sent; empty means all. */
+  /** The types of events that are sent. If empty, all types are sent. */
   types: list(eventType),
   state: among("active", "paused", "disabled"),
-  /** Why it is disabled. */
+  /** The reason why the endpoint is disabled, otherwise null. */
   reason: orNull(text),
-  /** Since when every attempt has failed. */
+  /**
+   * The time of the first failed attempt since the last success, or null if the last attempt
+   * succeeded.
+   */
   failingSince: orNull(time),
-  /** After a rotation both secrets sign until then. */
+  /** The time until which the old secret also signs, after a rotation; otherwise null. */
   oldSecretUntil: orNull(time),
   createdAt: time,
 });
@@ -42,82 +45,87 @@ const secret = matching(/^whsec_[A-Za-z0-9+/]{43}=$/);
 /** A new webhook endpoint, with its secret. */
 export const newEndpoint = object({
   ...endpoint.properties,
-  /** Shown here and never again. */
+  /** The secret. It is returned only once. */
   secret,
 });
 
 /** A public key of the service, which verifies `v1a` signatures. */
 export const publicKey = object({
   publicKey: matching(/^whpk_/),
-  /** When it stops signing: a day after a rotation. */
+  /**
+   * The time at which the key stops signing, one day after its rotation. Null for the current key.
+   */
   until: orNull(time),
 });
 
-/** The number of blocks that must follow before an event of a chain is reported. */
+/** The number of confirmations that a chain's events need before they are reported. */
 export const depth = object({
   chainId,
   name: text,
-  /** The chain's default. */
+  /** The default of the chain. */
   byDefault: count,
-  /** The account's choice; null for the default. */
+  /** The setting of the account, or null if it uses the default. */
   chosen: orNull(count),
 });
 
 /** The account's endpoints, and the settings that apply to every endpoint. */
 export const endpointPage = object({
   endpoints: list(endpoint),
-  /** The highest number of endpoints of an account. */
+  /** The maximum number of endpoints per account. */
   max: count,
-  /** Every type of event. */
+  /** All event types. */
   types: list(text),
-  /** Verify `v1a`, the newest first. After a rotation two sign for a day. */
+  /**
+   * The keys that verify `v1a` signatures, newest first. For one day after a rotation, both keys
+   * sign.
+   */
   publicKeys: list(publicKey),
-  /** The depth at which events of each chain are reported. */
+  /** The number of confirmations that events of each chain need. */
   chains: list(depth),
 });
 
 /** The endpoint's new secret. */
 export const newSecret = object({
-  /** Shown here and never again. */
+  /** The secret. It is returned only once. */
   secret,
 });
 
 /** The endpoint that was removed. */
 export const removedEndpoint = object({ id: text });
 
-/** The number of events that are sent again. */
+/** The number of events that will be sent again. */
 export const replayed = object({
   replayed: count,
-  /** The `from` with which to continue, if there are more than 1,000 events. */
+  /** The `from` value of the next request, if the time range has more than 1,000 events. */
   next: orNull(time),
 });
 
 /** One attempt to deliver an event. */
 export const attempt = object({
   at: time,
-  /** The HTTP status; null if no response arrived. */
+  /** The HTTP status, or null if there was no response. */
   status: orNull(integer(100, 999)),
   latencyMs: count,
-  /** The first kilobyte of the response, or why there was none. */
+  /** The first kilobyte of the response, or the reason why there was no response. */
   answer: text,
 });
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export const delivery = object({
   /** @pattern ^whd_[0-9a-f]{24}$ */
   id: text,
-  /** The event that it delivers. */
+  /** The ID of the event. */
   eventId: text,
   type: text,
   state: among("waiting", "held", "delivered", "failed"),
   createdAt: time,
-  /** When the next attempt is due. */
+  /** The time of the next attempt. */
   dueAt: orNull(time),
   attempts: list(attempt),
 });
 export type Delivery = TypeOf<typeof delivery>;
 
-/** The delivery of the test. */
+/** The delivery of the test event. */
 export const sentTest = object({ deliveryId: text });
 
 /** The newest deliveries of an endpoint. */
@@ -130,7 +138,7 @@ export type ReplayQuery =
   | { readonly eventId: string }
   | { readonly from: string | Date; readonly until: string | Date };
 
-/** A request that makes something is sent once, so it has no `retries`. */
+/** A request that creates something is sent once, so it has no `retries`. */
 export type WriteOptions = Omit<CallOptions, "retries">;
 
 /** Each takes an API key with the scope `webhooks`, and rejects as the client's methods do. */
@@ -150,7 +158,7 @@ export type Endpoints = {
   pause(id: string, options?: WriteOptions): Answered<Endpoint>;
   /** Also works after the endpoint was disabled. Sends waiting events immediately. */
   resume(id: string, options?: WriteOptions): Answered<Endpoint>;
-  /** The old secret signs beside the new one for 24 hours. */
+  /** For 24 hours, deliveries are signed with both the old and the new secret. */
   rotate(id: string, options?: WriteOptions): Answered<TypeOf<typeof newSecret>>;
   test(id: string, options?: WriteOptions): Answered<TypeOf<typeof sentTest>>;
   /** Returns at most the oldest 1,000. If there are more, `next` is the start of the next page. */
@@ -162,7 +170,7 @@ export type Endpoints = {
 
 /** Sends the endpoints' requests for account.ts. */
 export type Sending = {
-  /** @param read asks for the answer, and checks it */
+  /** @param read requests the answer and checks it */
   read<Answer>(
     path: string,
     options: CallOptions | undefined,

@@ -1,5 +1,5 @@
-// An account's own lists: its addresses, and the events about them. They are the service's word
-// and no proof: a record proves itself, and `executable-address/status` asks the chain.
+// An account's own lists: its addresses, and the events about them. They are statements of the
+// service without proof. Records can be verified, and `executable-address/status` reads the chain.
 
 import { describeValue } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -34,7 +34,7 @@ export type AddressQuery = {
   readonly state?: AddressState;
   readonly token?: Hex;
   readonly chainId?: number | bigint;
-  /** Set by an API key; what a client ID claims never matches. */
+  /** The reference that an API key set. References of client IDs do not match. */
   readonly reference?: string;
   readonly claimedReference?: string;
   readonly createdBy?: CreatedBy;
@@ -52,38 +52,41 @@ export const addressFields = {
   ...{ settledFrom: 1, settledUntil: 1 },
 } satisfies Record<keyof AddressQuery, 1>;
 
-/** The credential that named the address, or created it if nobody named it. */
+/** The kind of credential that set the reference or, without a reference, created the address. */
 export const createdBy = among("api_key", "client_id");
 export type CreatedBy = TypeOf<typeof createdBy>;
 
-/** One of the account's addresses, as the service last saw it. */
+/** One of the account's addresses, as the service last observed it. */
 export const listedAddress = object({
   address,
   /** The URL of the record. */
   recordUrl: text,
-  /** The account's own name for the address, set by an API key. */
+  /** The reference that an API key set: the account's own name for the address. */
   reference: orNull(text),
-  /** The name that a client ID claims. A client ID is public, so anyone can claim any name. */
+  /** The reference that a client ID set. Client IDs are public, so anyone can set any reference. */
   claimedReference: orNull(text),
   createdBy,
   createdAt: time,
   chainId,
   /** The intent's token. */
   token: address,
-  /** The amount that the intent asks for, in base units of `token`. */
+  /** The requested amount in base units of `token`. */
   amount: uint256,
   /**
-   * The amount that a payer is asked for: more than `amount` if the calls accept a payment that is
-   * a little short.
+   * The amount that payers are asked for. It is more than `amount` if the calls also accept a
+   * payment that is slightly too small.
    */
   askedAmount: uint256,
-  /** Unix seconds, inclusive. */
+  /** The last second, in Unix time, in which the calls can be executed. */
   expirationTimestamp: count,
-  /** The state last seen, at `block`; `unfunded` if no money was ever seen. */
+  /**
+   * The last observed state, at `block`. If no money was observed, it is `unfunded` or, after the
+   * expiration time, `expired`.
+   */
   state,
-  /** Null if no money was ever seen. */
+  /** The block of the last observation, or null if no money was observed. */
   block: orNull(blockReference),
-  /** The transaction of the execution, or of the recovery that closed it. */
+  /** The transaction of the execution, or of the recovery that closed the address. */
   transactionHash: orNull(hash),
   settledAt: orNull(time),
 });
@@ -92,7 +95,9 @@ export type ListedAddress = TypeOf<typeof listedAddress>;
 /** A page of the account's addresses. */
 export const addressPage = object({
   items: list(listedAddress),
-  /** The next page's `cursor`; null on the last page. With `order=oldest` there is always one. */
+  /**
+   * The `cursor` for the next page, or null on the last page. With `order=oldest` it is never null.
+   */
   next: orNull(text),
 });
 export type AddressPage = TypeOf<typeof addressPage>;
@@ -125,9 +130,9 @@ export type EventQuery = {
 export const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
- * Money that arrived, according to the token's log. Without a log (native coin, or money that
- * arrived before the address was created) the balance grew by `amount` up to that block, and payer,
- * transaction and log are null.
+ * A payment to the address, as recorded in a log of the token. If there is no log (native coin, or
+ * money that arrived before the address was created), `amount` is the growth of the balance up to
+ * the block, and the payer, the transaction, and the log index are null.
  */
 export const payment = object({
   transactionHash: orNull(hash),
@@ -141,65 +146,73 @@ export const payment = object({
 });
 export type Payment = TypeOf<typeof payment>;
 
-/** A payment and its meaning for the intent. */
+/** A payment, and its effect on the requested amount. */
 export const paymentNews = object({
   ...payment.properties,
   /**
-   * `asked`: the amount is now complete. `partial`: it is still incomplete. `surplus`: it was
-   * complete before. `other_token`: another token that the service lists. `wrong_token`: a
-   * look-alike of a listed token, such as bridged USDC. Neither of these pays for anything.
+   * `asked`: the payment completes the requested amount. `partial`: the amount is still incomplete.
+   * `surplus`: the amount was already complete. `other_token`: the payment is in another listed
+   * token. `wrong_token`: the payment is in a look-alike of a listed token, such as bridged USDC.
+   * The last two do not count toward the amount.
    */
   kind: among("asked", "partial", "surplus", "other_token", "wrong_token"),
-  /** It arrived after the execution or the expiry. */
+  /** True if the payment arrived after the execution or the expiration time. */
   isLate: flag,
-  /** Further payments of its size or kind have no event: the status contains their sum. */
+  /**
+   * True if later payments of this kind or size will have no event. The status includes them in its
+   * sums.
+   */
   isLast: flag,
 });
 export type PaymentNews = TypeOf<typeof paymentNews>;
 
-/** The subject of an event: an address and what happened to it. */
+/** The address of an event, and what happened to it. */
 export const eventData = object({
   address,
-  /** The account's own name for the address, set by an API key. */
+  /** The reference that an API key set: the account's own name for the address. */
   reference: orNull(text),
-  /** The name that a client ID claims. A client ID is public, so anyone can claim any name. */
+  /** The reference that a client ID set. Client IDs are public, so anyone can set any reference. */
   claimedReference: orNull(text),
   createdBy,
-  /** From 1, counted over the account's events about this address. */
+  /** The number of this event among the account's events about this address, starting at 1. */
   sequence: integer(1),
   /** The URL of the record. */
   recordUrl: text,
-  /** The transaction of the payment, the execution or the newest recovery. */
+  /** The transaction of the payment, the execution, or the newest recovery. */
   transactionHash: orNull(hash),
-  /** Null except in `address.payment`. */
+  /** The payment of an `address.payment` event; null in all other events. */
   payment: orNull(paymentNews),
   /**
-   * In `address.executed` the payments of the token that arrived before it, in `address.recovered`
-   * all payments; otherwise empty.
+   * In `address.executed`: the payments of the token before the execution. In `address.recovered`:
+   * all payments. In all other events, the list is empty.
    *
    * @maxItems 8
    */
   payments: list(payment),
-  /** The number of payments that are not listed. */
+  /** The number of payments that `payments` omits. */
   paymentsOmitted: count,
   /** The status at `status.block`, with the newest 30 recoveries. */
   status: addressStatus,
-  /** The number of older recoveries that are not listed. */
+  /** The number of older recoveries that `status` omits. */
   recoveriesOmitted: count,
 });
 
-/** An event of the account. A webhook delivers it byte for byte. */
+/** An event of the account. The body of a webhook has the same bytes. */
 export const serviceEvent = object({
   /**
-   * Also the `webhook-id` of every delivery. Deliveries may repeat.
+   * The ID of the event, which is also the `webhook-id` of its deliveries. An event can be
+   * delivered more than once.
    *
    * @pattern ^evt_[0-9a-f]{32}$
    */
   id: text,
   type: eventType,
-  /** 1. Raised when a field is removed or changes its meaning; new fields and types do not. */
+  /**
+   * The version of the format: 1. It increases when a field is removed or changes its meaning, but
+   * not when fields or types are added.
+   */
   version: integer(1),
-  /** When the event was reported. */
+  /** The time at which the service recorded the event. */
   timestamp: time,
   data: eventData,
 });
@@ -208,22 +221,22 @@ export type ServiceEvent = TypeOf<typeof serviceEvent>;
 /** A page of the account's events, oldest first. */
 export const eventPage = object({
   items: list(serviceEvent),
-  /** The next page's `cursor`. */
+  /** The `cursor` for the next page. */
   next: text,
   hasMore: flag,
 });
 export type EventPage = TypeOf<typeof eventPage>;
 
-/** A test, sent only if somebody requests one. */
+/** A test event, which is sent only on request. */
 export const testEvent = object({
   /**
-   * Also the `webhook-id` of every delivery.
+   * The ID of the event, which is also the `webhook-id` of its deliveries.
    *
    * @pattern ^evt_[0-9a-f]{32}$
    */
   id: text,
   type: among("webhook.test"),
-  /** 1, as of every event. */
+  /** The version of the format, as in other events. */
   version: integer(1),
   timestamp: time,
   data: object({}),

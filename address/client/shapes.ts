@@ -1,5 +1,5 @@
-// `executable-address/shapes`: the shape of every answer of the service, from which the types, the
-// client's checks and the OpenAPI document are made.
+// `executable-address/shapes`: the shapes of all responses, from which the types, the client's
+// checks, and the OpenAPI document are derived.
 
 import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";
@@ -73,9 +73,9 @@ export { balanceChange, simulation } from "./simulation.ts";
 
 const bytes = matching<Hex>(/^0x([0-9a-f]{2})*$/);
 
-/** Proves a transaction and its receipt by the trie nodes of its block. */
+/** Proves a transaction and its receipt with the trie nodes of its block. */
 export const transactionProof = object({
-  /** RLP headers from the block of the transaction to the trusted one. */
+  /** The RLP headers from the block of the transaction to the trusted block. */
   headers: list(bytes),
   transactionIndex: count,
   receipt: list(bytes),
@@ -83,14 +83,14 @@ export const transactionProof = object({
 });
 
 /**
- * Proves the code of the address: the RLP header of the block, and an account proof of EIP-1186.
+ * Proves the code of the address with the RLP header of the block and an EIP-1186 account proof.
  */
 export const outcomeProof = object({
   header: bytes,
   account: list(bytes),
 });
 
-/** The execution that the proof shows. */
+/** The execution, with its proof. */
 export const provedExecution = object({
   transactionHash: hash,
   /** The vault's balance of the intent's token before the calls. */
@@ -116,21 +116,22 @@ export const addressProof: Shape<
   object({
     chainId,
     /**
-     * `executed`: the calls were executed. `closed`: they never can be. `open`: neither. `never`:
-     * neither, and the block is later than the expiry.
+     * `executed`: the calls were executed. `closed`: a recovery closed the address, so the calls
+     * can never be executed. `open`: the calls can still be executed. `never`: the calls were not
+     * executed, and the block is later than the expiration time, so they can never be executed.
      */
     outcome: among("executed", "closed", "open", "never"),
     block: blockReference,
     proof: outcomeProof,
-    /** Null unless the outcome is `executed`. */
+    /** The execution if the outcome is `executed`, otherwise null. */
     execution: orNull(provedExecution),
     /**
-     * The transactions that paid the most, oldest first.
+     * The transactions with the largest payments, oldest first.
      *
      * @maxItems 4
      */
     payments: list(provedPayment),
-    /** The number of further transactions that the node reported. Not proved. */
+    /** The number of other transactions with payments, as reported by the node without a proof. */
     paymentsOmitted: count,
   }),
 );

@@ -25,58 +25,74 @@ export type Role = TypeOf<typeof role>;
 export const balanceChange = object({
   account: address,
   /**
-   * What the account is to the intent; `named` is an address among the arguments of its calls.
-   * Empty for an account that only the run itself led to.
+   * The roles of the account in the intent. `named` means that the account is an argument of a
+   * call. The list is empty if the account appears only in transfers of the simulation.
    */
   roles: list(role),
-  /** The zero address means the native coin. */
+  /** The token contract. The zero address means the native coin. */
   token: address,
   /** Null for the native coin and for tokens that the service does not list. */
   symbol: orNull(text),
   /** Null for the native coin and for tokens that the service does not list. */
   decimals: orNull(integer(0, 255)),
-  /** Base units, decimal, with the sign if negative: `-25000000`. Never zero. */
+  /**
+   * The change in base units, as a decimal string that starts with `-` if it is negative:
+   * `-25000000`. Never zero.
+   */
   change: matching(/^-?[1-9][0-9]{0,77}$/),
 });
 export type BalanceChange = TypeOf<typeof balanceChange>;
 
-/** What executing an address would do now, as computed by one node: information, never evidence. */
+/**
+ * The effects that an execution would have now, as computed by one node. It is an estimate and not
+ * evidence.
+ */
 export const simulation = object({
   address,
   chainId,
-  /** Everything was computed on top of this block. */
+  /** The simulation ran on top of this block. */
   block: blockReference,
   /** The address's state at `block`. */
   state,
   /**
-   * `impossible`: in this `state` nothing can be executed anymore. `unknown`: the node could not
-   * run it. There are changes only with `succeeds`.
+   * `impossible`: an address in this `state` can no longer be executed. `unknown`: the node could
+   * not run the simulation. `changes` is empty unless the outcome is `succeeds`.
    */
   outcome: among("succeeds", "fails", "impossible", "unknown"),
   /**
-   * Why it does not succeed; null if it does. A contract may have chosen the words: at most 200
-   * characters of printable ASCII.
+   * The reason if the outcome is not `succeeds`, otherwise null. It has at most 200 characters of
+   * printable ASCII and can contain text that a contract returned.
    */
   reason: orNull(text),
-  /** The index of the call that failed, if the failure names one. */
+  /** The index in `calls` of the call that failed, if the failure identifies one. */
   failedCall: orNull(integer(0, 31)),
-  /** The address holds less than `amount`, and was run as if it held exactly `amount`. */
+  /**
+   * True if the balance is less than `amount`, so the simulation assumed a balance of exactly
+   * `amount`.
+   */
   fundingAssumed: flag,
-  /** Gas of one execution on its own, or null if the node does not report it. */
+  /**
+   * The gas that an execution uses in a transaction of its own, or null if the node does not report
+   * it.
+   */
   gasUsed: orNull(count),
   /**
-   * Measured by asking each token before and after, regardless of its logs.
+   * The difference between each balance before and after the calls, as reported by the token
+   * contract.
    *
    * @maxItems 100
    */
   changes: list(balanceChange),
   /**
-   * The accounts whose balances were measured: all accounts in the run's transfers and all accounts
-   * that the intent names, or, if the node does not return logs, only the accounts that the intent
-   * names.
+   * The accounts whose balances were measured. `transfers`: the accounts in the intent and in the
+   * transfers of the simulation. `intent`: only the accounts in the intent, because the node does
+   * not return logs.
    */
   scope: orNull(among("transfers", "intent")),
-  /** The number of balances that were not measured: too many, or the token did not answer. */
+  /**
+   * The number of balances that were not measured, because there were more than 100 or the token
+   * did not return a balance.
+   */
   unmeasured: count,
 });
 export type Simulation = TypeOf<typeof simulation>;

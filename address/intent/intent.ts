@@ -15,23 +15,23 @@ import {
 
 export type { Hex };
 
-/** One contract call, made from the executable address. */
+/** A contract call that the executable address makes. */
 export const call = immutable(
   object({
-    /** The contract to call; 2^16 or above. */
+    /** The contract to call. Addresses below 2^16 are rejected. */
     target: address,
     /**
-     * `name(type name, type name)`: canonical ABI types, one space between a type and its name, a
-     * comma and a space between parameters, and a name for every parameter.
+     * The signature in the form `name(type name, type name)`. Types are canonical ABI types, every
+     * parameter has a name, and parameters are separated by a comma and a space.
      *
      * @minLength 3
      * @maxLength 24576
      */
     function: text,
     /**
-     * One string for each parameter, in signature order: decimal integers, addresses, `true` or
-     * `false`, `0x` hex, and text as it is; arrays and tuples are JSON text of nested arrays of
-     * such strings.
+     * One string per parameter, in the order of the signature. Integers are decimal, booleans are
+     * `true` or `false`, bytes are `0x` hex, and strings are plain text. Arrays and tuples are JSON
+     * arrays of such strings, which can be nested.
      *
      * @maxItems 768
      */
@@ -40,45 +40,48 @@ export const call = immutable(
 );
 export type Call = TypeOf<typeof call>;
 
-/** The purpose of an address: spec §2.2. */
+/** The purpose of an address (spec §2.2). */
 export const intent = immutable(
   object({
     /** The token contract, listed for `chainId`. */
     token: address,
-    /** Base units of the token, below 2^256. */
+    /** The requested amount in base units of the token, below 2^256. */
     amount: matching(/^[1-9][0-9]{0,77}$/),
     /**
-     * Made in this order, once; either all succeed or none do.
+     * The calls to make, in this order. They run once, and either all succeed or none do.
      *
      * @minItems 1
      * @maxItems 32
      */
     calls: list(call),
-    /** Unix seconds by the chain's clock, inclusive. */
+    /** The last second, in Unix time by the chain's clock, in which the calls can be executed. */
     expirationTimestamp: integer(0),
-    /** Receives the money that the calls do not use. Not zero, the factory or the token. */
+    /**
+     * Receives the money that the calls do not use. It cannot be the zero address, the factory, or
+     * the token.
+     */
     recovery: address,
-    /** Distinguishes otherwise equal intents. */
+    /** A random value that distinguishes otherwise equal intents. */
     salt: hash,
-    /** A listed chain. */
+    /** The ID of a listed chain. */
     chainId: integer(1),
   }),
 );
 export type Intent = TypeOf<typeof intent>;
 
 /**
- * An address and its purpose: spec §2.1. Recompute the address from the terms before you trust it.
- * Addresses are in EIP-55 checksum case, every other hex value is lowercase.
+ * An address and its intent (spec §2.1). Recompute the address from the terms before you trust the
+ * record. Addresses are in EIP-55 checksum case, and all other hex values are lowercase.
  */
 export const addressRecord = immutable(
   object({
     /** The executable address. */
     address,
-    /** The PaymentFactory, which has the same address on every chain. */
+    /** The PaymentFactory contract, which has the same address on every chain. */
     factory: address,
-    /** The intent behind the address. */
+    /** The intent of the address. */
     intent,
-    /** `abi.encode(intent)`: spec/terms.md. */
+    /** The encoded intent, `abi.encode(intent)` (spec/terms.md). */
     terms: matching<Hex>(/^0x([0-9a-f]{2})+$/),
   }),
 );

@@ -1,4 +1,4 @@
-// The shape of a status: what an address is and has done, as its chain shows it at one block.
+// The shape of a status: the state and the history of an address at one block.
 
 import {
   address,
@@ -44,9 +44,9 @@ export type BlockReference = TypeOf<typeof blockReference>;
 
 /** An amount of one token. */
 export const tokenAmount = object({
-  /** The zero address means the native coin. */
+  /** The token contract. The zero address means the native coin. */
   token: address,
-  /** Base units. */
+  /** The amount in base units. */
   amount: uint256,
 });
 export type TokenAmount = TypeOf<typeof tokenAmount>;
@@ -56,12 +56,14 @@ const eventReference = object({
   transactionHash: hash,
   blockNumber: count,
   blockHash: hash,
-  /** Counted within the block. */
+  /** The index of the log in the block. */
   logIndex: count,
 });
 export type EventReference = TypeOf<typeof eventReference>;
 
-/** The execution of the calls, with the balances of the intent's token in base units. */
+/**
+ * The execution of the calls. `held` and `left` are balances of the intent's token in base units.
+ */
 export const execution = object({
   ...eventReference.properties,
   /** The vault's balance before the calls. */
@@ -71,7 +73,10 @@ export const execution = object({
 });
 export type Execution = TypeOf<typeof execution>;
 
-/** One token that was sent to the intent's `recovery`, in the amount that the factory measured. */
+/**
+ * A transfer of one token to the intent's `recovery`. `amount` is the amount that the factory
+ * measured.
+ */
 export const recovery = object({
   ...eventReference.properties,
   ...tokenAmount.properties,
@@ -79,57 +84,63 @@ export const recovery = object({
 export type Recovery = TypeOf<typeof recovery>;
 
 /**
- * The status of an address: a pure function of the record and the chain's state at `block`, so that
- * every reader of that block gets the same answer. Amounts are decimal strings in base units.
+ * The status of an address. It depends only on the record and the chain's state at `block`, so
+ * every client that reads this block computes the same status. Amounts are decimal strings in base
+ * units.
  */
 export const addressStatus = object({
   address,
   state,
   chainId,
-  /** The block at which the chain was read. */
+  /** The block at which the service read the chain. */
   block: blockReference,
   /** The intent's token. */
   token: address,
-  /** The address's balance of `token` at `block`. */
+  /** The balance of `token` at `block`. */
   balance: uint256,
-  /** The amount that the intent asks for, in base units of `token`. */
+  /** The requested amount in base units of `token`. */
   amount: uint256,
-  /** Unix seconds, inclusive: the calls can be executed in a block of this very second. */
+  /** The last second, in Unix time by the chain's clock, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
-   * The amounts of `token` and the native coin that `recover` would return now; empty while open.
+   * The amounts of `token` and the native coin that `recover` would send now. Empty while the
+   * address is open.
    */
   recoverable: list(tokenAmount),
-  /** Null until the calls were executed. */
+  /** The execution, or null if the calls were not executed. */
   execution: orNull(execution),
-  /** Oldest first, of every token. */
+  /** The recoveries of all tokens, oldest first. */
   recoveries: list(recovery),
 });
 export type AddressStatus = TypeOf<typeof addressStatus>;
 
-/** The executor's work for an address: information from the service, not evidence. */
+/** The progress of the service's executor. It is information and not evidence. */
 export const executorProgress = object({
-  /** Null until it is decided. */
+  /** Null until the executor has decided. */
   purpose: orNull(among("execute", "recover")),
-  /** `waiting` for its turn or its next attempt, `sent` and not yet deep enough, or `given_up`. */
+  /**
+   * `waiting`: a transaction will be sent later. `sent`: a transaction was sent and does not have
+   * enough confirmations yet. `given_up`: the executor tries again only if more money arrives or
+   * the operator requests it.
+   */
   phase: among("waiting", "sent", "given_up"),
-  /** The transaction that was sent last. */
+  /** The newest transaction that the executor sent. */
   transactionHash: orNull(hash),
-  /** The number of attempts that failed. */
+  /** The number of failed attempts. */
   attempts: count,
-  /** Why it waits, or why the last attempt failed. */
+  /** The reason why the executor waits, or why the last attempt failed. */
   reason: orNull(text),
 });
 export type ExecutorProgress = TypeOf<typeof executorProgress>;
 
-/** A token at an address that its payer probably took for one that the service lists. */
+/** A look-alike of a listed token, which a payer probably sent by mistake. */
 export const wrongToken = object({
   ...tokenAmount.properties,
   symbol: text,
-  /** What people call the token, such as "Bridged USDC". */
+  /** The name of the token, such as "Bridged USDC". */
   name: text,
   decimals: integer(0, 255),
-  /** The symbol of the listed token that the payer probably meant. */
+  /** The symbol of the listed token that the payer probably wanted to send. */
   looksLike: text,
   /** The newest transfer of the token to the address. Null if a reorganization undid it. */
   transactionHash: orNull(hash),
@@ -138,46 +149,49 @@ export const wrongToken = object({
 });
 export type WrongToken = TypeOf<typeof wrongToken>;
 
-/** Money that arrived at the address on another chain than the intent's. It pays for nothing. */
+/** Money that arrived at the same address on another chain. It does not count toward the amount. */
 export const elsewhere = object({
   chainId,
   ...tokenAmount.properties,
-  /** `held`: still there. `returned`: sent to `recovery` on that chain. */
+  /**
+   * `held`: the money is still at the address. `returned`: it was sent to `recovery` on that chain.
+   */
   state: among("held", "returned"),
   /**
-   * The newest transfer, or the recovery: null while its receipt is not final, or if somebody else
-   * sent it.
+   * The newest transfer to the address or, if the money was returned, the recovery. Null if the
+   * receipt of the recovery is not final yet, or if someone else sent the recovery.
    */
   transactionHash: orNull(hash),
 });
 export type Elsewhere = TypeOf<typeof elsewhere>;
 
 /**
- * The status of an address at one block, and what this service knows beside it (`executor`,
+ * The status of an address at one block, and information that only this service has (`executor`,
  * `settledAt`, `explorer`, `strays`, `wrongTokens`, and `elsewhere`).
  */
 export const serviceStatus = object({
   ...addressStatus.properties,
-  /** The work of this service's own executor for the address: information, never evidence. */
+  /** The progress of the service's executor. It is information and not evidence. */
   executor: orNull(executorProgress),
   /**
-   * When it was executed, or else first sent money to `recovery`: Unix seconds by the chain's
-   * clock, or null while unknown.
+   * The time of the execution or, without an execution, of the first recovery, in Unix seconds by
+   * the chain's clock. Null if unknown.
    */
   settledAt: orNull(count),
   /**
-   * The base URL of the chain's block explorer, as the operator names it; EIP-3091 paths follow.
+   * The base URL of a block explorer for the chain, whose paths follow EIP-3091. Null if the
+   * operator configured none.
    */
   explorer: orNull(matching(/^https?:\/\//)),
   /**
-   * Amounts of the chain's coin and of other listed tokens at the address while it is open. They
-   * pay for nothing and go to `recovery` later. Null if the chain did not show them.
+   * Native coin and other listed tokens at an open address. They do not count toward the amount and
+   * can be sent to `recovery` later. Null if the chain could not be read.
    */
   strays: orNull(list(tokenAmount)),
   /**
-   * Look-alikes of listed tokens, such as bridged USDC, that lie at the address in any state. They
-   * pay for nothing and go to `recovery` after the execution or the expiry. Null if the chain did
-   * not show them.
+   * Look-alikes of listed tokens, such as bridged USDC, at an address in any state. They do not
+   * count toward the amount and go to `recovery` after the execution or the expiration time. Null
+   * if the chain could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),
   /** Listed tokens and look-alikes that arrived at the address on other chains. */

@@ -1,4 +1,5 @@
-// Accounts, which have credentials. A sign-up or an operator makes them; none is ever removed.
+// Accounts, which have credentials. A sign-up or an operator creates an account, and accounts are
+// never removed.
 
 import type { Kysely } from "kysely";
 import { z } from "zod";
@@ -9,7 +10,7 @@ import { digestCredential, newAccountId, newClientId } from "./credentials.ts";
 
 export type Account = { accountId: string; email: string; createdAtMs: number };
 
-/** Sign-in accepts every text that passes here. */
+/** Sign-in accepts every email that this check accepts. */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
 /** @param email as typed; any letter case */

@@ -204,17 +204,17 @@ for (const [name, database] of Object.entries(databases)) {
         const brief = { name: "brief", scopes: wholeKey.scopes, expiresAtMs: 2 };
         const { prefix } = (await addApiKey(store.db, accountId, brief, { atMs: 1 }))!;
         const expired = run("key rotate", { account: accountId, key: prefix });
-        await assert.rejects(expired, /this key has expired, or was rotated or revoked/);
+        await assert.rejects(expired, /this key has expired or was rotated or revoked/);
       });
 
       // On SQLite only one transaction is open at a time: the second reads what the first wrote.
       const skip = name === "sqlite";
       test("fails if another process made the same change simultaneously", { skip }, async () => {
         for (const [words, said] of [
-          ["key create", /another key was created at the same time: try again/],
-          ["key rotate", /this key has expired, or was rotated or revoked/],
-          ["reference-key rotate", /the key was rotated at the same time/],
-          ["client-id rotate", /the client ID was rotated at the same time/],
+          ["key create", /another key was created simultaneously: try again/],
+          ["key rotate", /this key has expired or was rotated or revoked/],
+          ["reference-key rotate", /the key was rotated simultaneously/],
+          ["client-id rotate", /the client ID was rotated simultaneously/],
         ] as const) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;

@@ -99,7 +99,7 @@ const ofApiKeys: Command[] = [
     async run({ store: { db } }, { options, rest }) {
       const { accountId } = await requireAccount(db, options);
       const made = await addApiKey(db, accountId, parseNewKey(options, rest), operator());
-      if (!made) throw new Error("another key was created at the same time: try again");
+      if (!made) throw new Error("another key was created simultaneously: try again");
       return made;
     },
   },
@@ -111,7 +111,7 @@ const ofApiKeys: Command[] = [
       const { accountId } = await requireAccount(db, options);
       const prefix = await choosePrefix(db, accountId, options.key);
       const rotated = await rotateApiKey(db, accountId, prefix, operator());
-      if (!rotated) throw new Error("this key has expired, or was rotated or revoked");
+      if (!rotated) throw new Error("this key has expired or was rotated or revoked");
       return { apiKey: rotated.apiKey };
     },
   },
@@ -134,7 +134,7 @@ const ofPages: Command[] = [
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
       const rotated = await rotateReferenceKey(db, accountId, operator());
-      if (!rotated) throw new Error("the key was rotated at the same time: try again");
+      if (!rotated) throw new Error("the key was rotated simultaneously: try again");
       return rotated;
     },
   },
@@ -145,7 +145,7 @@ const ofPages: Command[] = [
       const { accountId } = await requireAccount(db, options);
       const { clientId } = await findCredentials(db, accountId);
       const rotated = await rotateClientId(db, accountId, clientId.client_id, operator());
-      if (!rotated) throw new Error("the client ID was rotated at the same time: try again");
+      if (!rotated) throw new Error("the client ID was rotated simultaneously: try again");
       return rotated;
     },
   },

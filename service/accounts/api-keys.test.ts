@@ -94,7 +94,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal(await holders.findClientId(digestCredential(clientId.client_id)), undefined);
     });
 
-    test("returns undefined and false to another account that names the key", async () => {
+    test("returns undefined or false for the key of another account", async () => {
       const [accountId, stranger] = [await newAccount(a), await newAccount(a)];
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(await rotateApiKey(a.db, stranger, prefix, actor), undefined);
@@ -102,12 +102,12 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal((await holders.findApiKey(digestCredential(apiKey)))?.accountId, accountId);
     });
 
-    test("after a rotation by A, B finds the old key in none of 100 look-ups", async () => {
+    test("after a rotation, 100 look-ups on another server never find the old key", async () => {
       const accountId = await newAccount(a);
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {
         const old = digestCredential(held.apiKey);
-        // Look-ups under way while it is rotated may see either; those begun after may not.
+        // A look-up during the rotation can find either key, but a later one only the new key.
         const before = Array.from({ length: 20 }, () => holders.findApiKey(old));
         held = (await rotateApiKey(a.db, accountId, held.prefix, actor))!;
         const asked = Array.from({ length: 100 }, () => holders.findApiKey(old));

@@ -17,11 +17,14 @@ import {
   scopes,
 } from "./credentials.ts";
 
-/** An account numbers its keys from 1 to this. A rotated key keeps its number. */
+/**
+ * The maximum number of keys per account. Keys are numbered from 1, and a rotated key keeps its
+ * number.
+ */
 export const apiKeysMax = 10;
 
 export type NewApiKey = {
-  /** Shown to the account's users only; see isPlainName. */
+  /** Shown only to the account's users; see isPlainName. */
   name: string;
   scopes: readonly Scope[];
   /** Unix milliseconds, or null if the key does not expire. */
@@ -29,7 +32,7 @@ export type NewApiKey = {
 };
 export type Made = { apiKey: string; prefix: string };
 
-/** The settings of a key that is created without any. */
+/** The settings of a key that is created without settings. */
 export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
 
 /**
@@ -137,7 +140,7 @@ function expired(atMs: number): InvalidError {
 }
 
 function tooMany(count: number): InvalidError {
-  const most = `an account has at most ${apiKeysMax} API keys`;
-  const message = `${most}, and this one has ${count}: revoke one first`;
+  const most = `expected at most ${apiKeysMax} API keys per account`;
+  const message = `${most}, found ${count}: revoke one first`;
   return new InvalidError([{ path: ["name"], code: "too_many", message }]);
 }

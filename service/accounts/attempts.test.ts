@@ -14,7 +14,7 @@ function open() {
     memoryLimiter(() => now),
     "a secret of tests",
   );
-  /** Tries until refused; how many were admitted. */
+  /** Tries until an attempt is refused. Returns the number of admitted attempts. */
   const spend = async (attempt: { ip: string; email?: string; deviceCookie?: string }) => {
     for (let admitted = 0; ; admitted++) {
       const whole = { email, deviceCookie: undefined, ...attempt };
@@ -105,7 +105,7 @@ describe("attempts to sign in", () => {
     assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
   });
 
-  test("cookies of one account have priority 20 times, then count as strangers", async () => {
+  test("cookies of one account have priority for 20 attempts, then none", async () => {
     const { attempts, newCookie } = open();
     let [known, admitted] = [0, 0];
     for (let i = 0; i < 100; i++) {
@@ -117,7 +117,7 @@ describe("attempts to sign in", () => {
     assert.deepEqual({ known, admitted }, { known: 20, admitted: 20 + 10 });
   });
 
-  test("a /24 or /48 has priority 30 times, for any accounts and cookies", async () => {
+  test("all cookies from a /24 or /48 together have priority for 30 attempts", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts, newCookie } = open();
       let known = 0;
@@ -132,13 +132,13 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("an old cookie of the account locks no browser of its owner out", async () => {
+  test("an attacker with an old cookie cannot lock out the owner's browsers", async () => {
     const { newCookie, spend, waitToTry } = open();
     for (let i = 0; i < 100; i++) await spend({ ip: "192.0.2.1", deviceCookie: newCookie() });
     assert.equal(await waitToTry({ email, ip: network(1), deviceCookie: newCookie() }), 0);
   });
 
-  test("200 networks that guess for days lock no new browser out", async () => {
+  test("guesses from 200 networks for days do not lock out a new browser", async () => {
     const { spend, wait, waitToTry } = open();
     for (let hour = 0; hour < 72; hour++) {
       for (let i = 0; i < 200; i++) await spend({ ip: network(i) });

@@ -9,7 +9,8 @@
 // A browser that has signed in before has a signed cookie that proves it. Its tries count by
 // cookie, by account, and by network, separately from other browsers. An attacker's own account
 // gets any number of cookies, so a limit by cookie is not sufficient. A browser that has used up
-// one of the three limits is treated as one that never signed in, so filling them locks nobody out.
+// one of the three limits is treated as one that never signed in, so an attacker who uses up these
+// limits does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
@@ -20,17 +21,20 @@ const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
- * The limit of a network over all accounts, so that trying one account after the other gains
- * nothing.
+ * The limit of a network for all accounts together, so that an attacker gains nothing by trying
+ * many accounts.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
-/** These two allow 2,400 guesses a day from everywhere, at passwords of 12 characters or more. */
+/**
+ * These two limits allow 2,400 guesses per day from all networks, at passwords of at least 12
+ * characters.
+ */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
-/** Less than the places of their queue, so that one network never fills it. */
+/** Less than the size of their queue, so that one network never fills it. */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
   intervalMs: 2_000,
@@ -39,24 +43,24 @@ const perDeviceNetwork: Policy = {
 const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
 const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, burst: 60 };
 
-/** `deviceCookie` as the browser sent it, if it did. */
+/** `deviceCookie` as the browser sent it, if any. */
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * `waitMs` to wait before the next try; 0 if this attempt is allowed, and then it counts.
- * `isKnown`: it has priority over strangers. Attempts with the same `turnOf` share a turn.
+ * `waitMs` to wait before the next attempt; 0 if this attempt is allowed and counted. `isKnown`: it
+ * has priority over strangers. Attempts with the same `turnOf` share a turn.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
-  /** For sign-ups, and for links that set a password: only by network. */
+  /** The limit for sign-ups and for links that set a password, which applies only to networks. */
   trySignUp(ip: string): Promise<Leave>;
   /** Milliseconds to wait, by /24 of IPv4 and /48 of IPv6, if new accounts have such a limit. */
   tryNewAccount(ip: string): Promise<number>;
   /**
-   * The cookie of a browser that has just signed in: the cookie that it sent, if that is the
-   * account's.
+   * Returns the cookie for a browser that has just signed in: the cookie that it sent, if it
+   * belongs to the account, or else a new one.
    */
   deviceCookieFor(browser: Pick<Attempt, "email" | "deviceCookie">): string;
 };
@@ -90,7 +94,7 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // A first try counts whether it is allowed or not, so nobody can save them up.
+    // A first try counts even if it is refused, so tries cannot be saved up.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -153,7 +157,9 @@ export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 /** A /24 of IPv4, or a /48 of IPv6, which a small provider or one site gets. */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
-/** @param kept how many numbers of an IPv4 address, or groups of an IPv6 address, are kept */
+/**
+ * @param kept the number of numbers of an IPv4 address, or of groups of an IPv6 address, to keep
+ */
 function prefixOf(text: string, kept: { v4: number; v6: number }): string {
   if (!ipaddr.isValid(text)) return text;
   const ip = ipaddr.process(text);

@@ -46,7 +46,7 @@ type AuditEntry = {
 
 /**
  * Adds one entry; within a transaction when `db` is one.
- * @param detail never a secret: a prefix, a client ID or an origin
+ * @param detail a prefix, a client ID, or an origin; never a secret
  */
 export async function appendAudit(
   db: Kysely<Tables>,
@@ -95,7 +95,8 @@ const auditId = (atMs: number) =>
   `${String(Math.trunc(atMs)).padStart(13, "0")}-${randomBytes(4).toString("hex")}`;
 
 /**
- * Newest first, entries before `cursor`, which is the `id` of the last entry of the previous page.
+ * Lists the entries, newest first, before `cursor`, which is the `id` of the last entry of the
+ * previous page.
  */
 export async function listAudit(
   db: Kysely<Tables>,

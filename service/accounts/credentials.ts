@@ -21,7 +21,8 @@ export type CredentialKind = "apiKey" | "clientId";
 
 /**
  * A text is `valid` if this service could have issued it, whether it did or not. It has a
- * `bad_checksum` if it has the right form but is mistyped or made up. Anything else is `malformed`.
+ * `bad_checksum` if it has the right form but is mistyped or invented. Anything else is
+ * `malformed`.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
@@ -70,7 +71,7 @@ const withChecksum = (text: string) =>
 
 type KeyHolder = {
   accountId: string;
-  /** The number of the key in its account. Each number has a rate limit of its own. */
+  /** The number of the key in its account. Each number has a separate rate limit. */
   number: number;
   scopes: Scope[];
   /** Unix milliseconds, or null if the key does not expire. */

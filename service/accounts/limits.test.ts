@@ -49,7 +49,7 @@ const implementations: Implementation[] = [
   },
 ];
 
-/** Requests in groups of `count`, `waitMs` after the group before. */
+/** Requests in groups of `count`, `waitMs` after the previous group. */
 const schedules = (policy: Policy) =>
   fc.array(
     fc.record({
@@ -181,7 +181,7 @@ describe("two servers on one PostgreSQL", () => {
     }
   });
 
-  test("a clock that was set back by an hour locks nobody out", async () => {
+  test("a clock that is set back by an hour does not lock out any client", async () => {
     let now = 10_000_000_000;
     const limiter = postgresLimiter(store, () => now * 1000);
     const key = newKey();
@@ -193,7 +193,7 @@ describe("two servers on one PostgreSQL", () => {
   });
 });
 
-test("a limiter whose statement omits a key makes no decision from it", () => {
+test("a limiter rejects a result of the database that omits a key", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
     message: "the limiter's statement returned no row for a key",

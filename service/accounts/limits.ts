@@ -173,13 +173,13 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
  */
 async function spend(
   { prepared }: LimiterStore,
-  asked: (LimitedRequest & { count: number })[],
+  requests: (LimitedRequest & { count: number })[],
   nowMicros: number | undefined,
 ): Promise<Map<string, LimitRow>> {
-  const keys = asked.map(({ key }) => key);
-  const counts = asked.map(({ count, policy }) => Math.min(count, policy.burst));
-  const intervals = asked.map(({ policy }) => policy.intervalMs * 1000);
-  const bursts = asked.map(({ policy }) => policy.burst);
+  const keys = requests.map(({ key }) => key);
+  const counts = requests.map(({ count, policy }) => Math.min(count, policy.burst));
+  const intervals = requests.map(({ policy }) => policy.intervalMs * 1000);
+  const bursts = requests.map(({ policy }) => policy.burst);
   const values = [nowMicros ?? null, keys, counts, intervals, bursts];
   const rows = await prepared!({ name: "spend-limits", text: spendLimits, values });
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
@@ -192,7 +192,7 @@ const spendLimits = `
   insert into limits as held (key, whole_at, at, admitted, interval_us, burst)
   select key, now + count * interval_us, now, count, interval_us, burst
     from clock, unnest($2::text[], $3::int[], $4::bigint[], $5::int[])
-      as asked (key, count, interval_us, burst)
+      as requests (key, count, interval_us, burst)
     order by key
   on conflict (key) do update set (whole_at, at, admitted, interval_us, burst) = (
     select base + admitted * excluded.interval_us, excluded.at, admitted,

@@ -8,13 +8,13 @@ import { type Actor, appendAudit } from "./audit.ts";
 const nameMax = 64;
 /**
  * Letters, digits, punctuation, and single spaces: no characters that hide, reorder, or imitate
- * others.
+ * other characters.
  */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} plain characters with single spaces`;
 
-/** Returns whether it has at most 64 characters and no invisible one. */
+/** Returns whether the name has at most 64 characters and no invisible ones. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 

@@ -20,19 +20,23 @@ export type Accounts = {
 };
 
 type AccountsConfig = {
-  /** Browsers reach the service there. */
+  /** The URL at which browsers reach the service. */
   publicUrl: string;
   signup: "open" | "closed";
   /** A network is a /24 of IPv4 or a /48 of IPv6; 0 means unlimited. */
   accountsPerNetworkDay?: number;
-  /** Left out: drawn at the first start and kept in the store. At least 32 characters. */
+  /**
+   * At least 32 characters. If absent, it is generated at the first start and kept in the store.
+   */
   sessionSecret?: string | undefined;
 };
 
-/** Faults that stop nothing, for the caller to count and log. */
+/** Receives faults that do not stop the service, to count and log them. */
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
-/** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */
+/**
+ * SQLite has only one process, so its limits are in memory. On PostgreSQL, all servers share them.
+ */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,
   { publicUrl, signup, sessionSecret, accountsPerNetworkDay }: AccountsConfig,

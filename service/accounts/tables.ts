@@ -1,7 +1,7 @@
 // Accounts, their credentials and origins, and what the dashboard needs: people's sign-ins, the
 // usage of credentials, the audit log, and the limits that servers share. Times are Unix
-// milliseconds, but for the auth_ tables, whose columns are better-auth's own (sign-in/sign-in.ts
-// is its only user).
+// milliseconds, except in the auth_ tables, whose columns are defined by better-auth and used only
+// by sign-in/sign-in.ts.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -55,7 +55,10 @@ declare module "../store/tables.ts" {
       created: number;
       refused: number;
     };
-    /** Rows are added, never changed or removed: triggers hold to it. `id` is `at` and 8 digits. */
+    /**
+     * Rows are added, but never changed or removed. Triggers enforce that. `id` is `at` and 8
+     * digits.
+     */
     audit: {
       id: string;
       account_id: string;
@@ -64,7 +67,7 @@ declare module "../store/tables.ts" {
       ip: string | null;
       detail: string | null;
     };
-    /** Drawn at the first start, shared by all servers. */
+    /** Generated at the first start and shared by all servers. */
     secrets: { name: string; value: string };
     /** Only on PostgreSQL, in microseconds. See limits.ts. */
     limits: { key: string; whole_at: number; at: number; admitted: number };
@@ -131,7 +134,7 @@ const limits = [
       with (fillfactor = 50)`,
 ];
 
-/** The tables as better-auth 1.7 lays them out, under names that we use for nothing else. */
+/** The tables of better-auth 1.7, with names that no other table has. */
 function signIn(isPostgres: boolean) {
   const time = sql.raw(isPostgres ? "timestamptz" : "date");
   const bool = sql.raw(isPostgres ? "boolean" : "integer");

@@ -1,5 +1,5 @@
 // When and how often credentials were used: counted in memory and written in batches, so that no
-// request waits for it. A crash loses the last seconds; a close loses nothing.
+// request waits for it. A crash loses the last seconds, and a normal shutdown loses nothing.
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
@@ -8,7 +8,10 @@ import type { Tables } from "../store/tables.ts";
 import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
-/** The most uses between two flushes. Anyone can send unknown keys, which the flush ignores. */
+/**
+ * The maximum number of uses between two flushes. Anyone can send unknown keys, which the flush
+ * ignores.
+ */
 const inBrowserMax = 10_000;
 
 /** One use of a credential. `digest` is the SHA-256 of its text, 32 bytes. */
@@ -19,9 +22,9 @@ export type Usage = {
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /** A key with this digest came with an `Origin`. Whether the key exists is checked later. */
   seenInBrowser(digest: Buffer, atMs: number): void;
-  /** Writes the counts; keeps them if the store refuses. */
+  /** Writes the counts. If that fails, the counts remain for the next flush. */
   flush(): Promise<void>;
-  /** Stops the timer and flushes a last time. */
+  /** Stops the timer and flushes one last time. */
   close(): Promise<void>;
 };
 

@@ -1,4 +1,4 @@
-// Imported into the process that files.ts counts: starts V8's precise coverage, and answers each
+// Imported into the process that files.ts measures. Starts V8's precise coverage, and answers each
 // message of the parent with the source files whose functions ran since the last one.
 
 import { Session } from "node:inspector/promises";

@@ -1,8 +1,8 @@
 // node bench/detect.ts: a block of 10,000 Transfer logs against 10⁴ to 10⁶ known addresses, on
-// SQLite and PostgreSQL. Every tenth log pays a known address. Shown are the whole step, from the
-// node's JSON to the jobs in the ledger, and of it the matching, beside its ceiling: one look-up of
-// each address by its primary key. What grows with the number of addresses is the look-up itself,
-// whose pages no longer fit the processor's caches. Medians of interleaved rounds.
+// SQLite and PostgreSQL. Every tenth log pays a known address. Prints the time of the whole step,
+// from the node's JSON to the jobs in the ledger, the part of matching, and a lower bound: one
+// look-up of each address by its primary key. Only the look-ups grow with the number of addresses,
+// because their pages no longer fit the processor's caches. Medians of interleaved rounds.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,10 +24,10 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = [10_000, 100_000, 1_000_000];
 const logs = 10_000;
 const rounds = Number(process.env.ROUNDS ?? 9);
-/** An intent of two calls encodes to so many. */
+/** The number of bytes of an encoded intent with two calls. */
 const termsBytes = 1000;
 
-/** A million of them are as random as keccak's, and drawn again from a number. */
+/** Generates a million addresses, each from its number, which are as random as those of keccak. */
 function addressOf(n: number, kind: number): Uint8Array {
   const bytes = Buffer.alloc(20);
   let state = (n * 2 + kind) >>> 0;
@@ -41,7 +41,7 @@ function addressOf(n: number, kind: number): Uint8Array {
 
 async function fill(store: Store, from: number, to: number): Promise<void> {
   const terms = Buffer.alloc(termsBytes, 7);
-  // A statement of SQLite takes 32,766 values, and a row here has eight.
+  // A statement of SQLite accepts 32,766 values, and a row here has eight.
   for (let at = from; at < to; at += 4000) {
     const rows = Array.from({ length: Math.min(4000, to - at) }, (_, i) => ({
       address: addressOf(at + i, 0),
@@ -83,7 +83,9 @@ const hashOf = (number: number) => word(number.toString(16));
 
 type ViewOfTurn = Pick<View, "quorum" | "askers"> & { head: Partial<View["head"]> };
 
-/** The loop's own turn over one block, with the executor's ledger and an endpoint at hand. */
+/**
+ * One turn of the loop over one block, with the executor's ledger and an endpoint in this process.
+ */
 async function detect(ledger: Ledger, fence: Fence, number: number, text: string): Promise<void> {
   let found = 0;
   const answer = { result: JSON.parse(text) };

@@ -1,4 +1,4 @@
-// The intents all servers are asked for: approve and pay, each with a salt that is its number.
+// The intents that are sent to all servers: approve and pay, each with its number as the salt.
 
 import type { Hex, Intent } from "executable-address";
 

@@ -112,8 +112,8 @@ async function measure(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
         times[index]!.push(performance.now() - before);
       }
     }
-    const told = times.map((each) => median(each).toFixed(2).padStart(8)).join("");
-    process.stdout.write(`${dialect.padEnd(9)} ${name.padEnd(24)} ${told}\n`);
+    const cells = times.map((each) => median(each).toFixed(2).padStart(8)).join("");
+    process.stdout.write(`${dialect.padEnd(9)} ${name.padEnd(24)} ${cells}\n`);
   }
 }
 

@@ -1,5 +1,5 @@
-// The load, in a process of its own: so many connections, each with one request under way, over
-// plain sockets, so that it costs the machine as little as it can beside the server.
+// The load generator, a separate process: a number of connections, each with one request in
+// progress, over plain sockets, so that it uses as little of the machine as possible.
 
 import { connect, type Socket } from "node:net";
 
@@ -63,7 +63,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** One request after the other on one connection, until the time is over. */
+/** Sends one request after the other on one connection until the time is over. */
 function exchange(socket: Socket, next: () => Buffer, end: number, latencies: number[]) {
   return new Promise<void>((resolve, reject) => {
     let begun = 0;
@@ -87,7 +87,9 @@ function exchange(socket: Socket, next: () => Buffer, end: number, latencies: nu
   });
 }
 
-/** Bytes of a whole answer, from its first chunk, which holds its head. */
+/**
+ * Returns the number of bytes of a whole response from its first chunk, which contains the headers.
+ */
 function answerBytes(chunk: Buffer): number {
   const head = chunk.indexOf("\r\n\r\n");
   const text = chunk.toString("latin1", 0, head);

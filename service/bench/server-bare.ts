@@ -1,5 +1,5 @@
-// The ceiling: node:http alone. It parses a create's body and answers bytes as long as ours, kept
-// ready, to either request.
+// The upper bound: only node:http. It parses the body of a create, and returns prepared responses
+// of the same length as ours.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,6 +23,6 @@ const server = createServer((request, response) => {
 server.listen(0, "127.0.0.1", () => {
   process.send!({ port: (server.address() as AddressInfo).port, keys: ["none"] });
 });
-// Asked before and after each round: what the rounds cost this process.
+// Read before and after each round: the cost of the rounds for this process.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

@@ -1,7 +1,7 @@
-// This service as it is served, with credentials, limits, and metrics: on SQLite, or on PostgreSQL
-// if a URL is given. It can run without one of its optimizations, to measure the gain: "wasm" uses
-// keccak in JavaScript, "reader" and "writer" read lookups and commit creates in the answering
-// thread.
+// Runs this service as in production, with credentials, limits, and metrics: on SQLite, or on
+// PostgreSQL if a URL is given. It can run without one of its optimizations, to measure the gain:
+// "wasm" uses keccak in JavaScript, "reader" and "writer" read lookups and commit creates in the
+// answering thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";

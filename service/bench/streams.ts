@@ -46,13 +46,13 @@ async function measure(count: number) {
     const openMs = performance.now() - start;
     await sleep(500);
     const after = memory();
-    const tolds: number[] = [];
+    const receivedMs: number[] = [];
     for (let round = 0; round < 5; round++) {
-      const told = clients.told(addresses.length === 1 ? count : 1);
+      const received = clients.received(addresses.length === 1 ? count : 1);
       await world.pay(addresses[0]!.address, 1n);
       const paid = performance.now();
-      await told;
-      tolds.push(performance.now() - paid);
+      await received;
+      receivedMs.push(performance.now() - paid);
       await sleep(150);
     }
     console.log({
@@ -61,7 +61,7 @@ async function measure(count: number) {
       openMs: Math.round(openMs),
       rssKibPerStream: Math.round((after.rss - before.rss) / count / 1024),
       heapKibPerStream: Math.round(((after.heapUsed - before.heapUsed) / count / 1024) * 10) / 10,
-      toldMsMedian: Math.round(tolds.sort((a, b) => a - b)[2]!),
+      receivedMsMedian: Math.round(receivedMs.sort((a, b) => a - b)[2]!),
     });
     await clients.close();
     await sleep(500);
@@ -81,8 +81,8 @@ function memory() {
 }
 
 /**
- * Streams from another process: `told` resolves after that number of further messages has arrived
- * in total.
+ * Streams from another process: `received` resolves after that number of further messages has
+ * arrived in total.
  */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];
@@ -97,7 +97,7 @@ async function open(base: string, addresses: string[], count: number) {
   };
   await until(count);
   return {
-    told: async (more: number) => {
+    received: async (more: number) => {
       const wanted = seen + more;
       await until(wanted);
     },
@@ -111,19 +111,19 @@ async function open(base: string, addresses: string[], count: number) {
 /** Prints the number of messages that all streams received, each time it changes. */
 async function openClients([base, count, ...addresses]: string[]) {
   const { hostname, port } = new URL(base!);
-  let told = 0;
+  let received = 0;
   for (let i = 0; i < Number(count); i++) {
     const socket = connect(Number(port), hostname);
     const path = `/v1/address/${addresses[i % addresses.length]}/events`;
     socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
     socket.on("data", (chunk) => {
-      told += chunk.toString("latin1").split("event: status").length - 1;
+      received += chunk.toString("latin1").split("event: status").length - 1;
     });
     if (i % 50 === 0) await sleep(5);
   }
   let printed = 0;
   setInterval(() => {
-    if (told !== printed) process.stdout.write(`${told}\n`);
-    printed = told;
+    if (received !== printed) process.stdout.write(`${received}\n`);
+    printed = received;
   }, 2);
 }

@@ -1,5 +1,6 @@
-// How much one dead endpoint among a thousand slows the others: run with bench/webhooks.ts 1000 3.
-// Interleaved rounds with all endpoints alive and with one that never answers; medians.
+// Measures how much one dead endpoint among a thousand delays the others: run with
+// bench/webhooks.ts 1000 3. Interleaved rounds with all endpoints alive and with one that never
+// answers; medians.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ const endpoints = Number(process.argv[2] ?? 1000);
 const rounds = Number(process.argv[3] ?? 3);
 const eventsEach = 3;
 
-/** Seconds until all endpoints but the dead one have what happened. */
+/** Returns the seconds until all endpoints except the dead one have received the events. */
 async function measure(hasDead: boolean): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "bench-"));
   const store = await openStore({ dataDirectory: directory });

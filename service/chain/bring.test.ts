@@ -1,4 +1,5 @@
-// The command that makes a chain ready, on chains that lack all, something, nothing, or a fork.
+// Tests the command that prepares a chain, on chains without all, some, or none of the contracts,
+// and without the fork.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +38,7 @@ describe("chain bring", () => {
   test("refuses a chain without MCOPY, and spends nothing there", async () => {
     await assert.rejects(
       bring(shanghai.rpcUrl, () => key),
-      /does not run MCOPY/,
+      /does not support MCOPY/,
     );
   });
 
@@ -81,7 +82,7 @@ describe("chain bring", () => {
 describe("readBringKey", () => {
   const directory = mkdtempSync(join(tmpdir(), "bring-key-"));
   const file = join(directory, "key");
-  const wanted = "expected a private key, 64 hex digits with or without 0x";
+  const wanted = "expected a private key: 64 hex digits with or without 0x";
   after(() => {
     delete process.env.BRING_KEY;
     rmSync(directory, { recursive: true });
@@ -92,7 +93,9 @@ describe("readBringKey", () => {
     delete process.env.BRING_KEY;
     for (const from of [file, undefined])
       assert.throws(() => readBringKey(from), {
-        message: "something is missing there: give a key that pays, by --key-file or BRING_KEY",
+        message:
+          "a contract is missing on the chain: to deploy it, set a key that pays with --key-file " +
+          "or BRING_KEY",
       });
   });
 

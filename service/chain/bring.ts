@@ -127,7 +127,10 @@ async function assertFactory(reader: Client): Promise<void> {
   const code = await getCode(reader, { address: factoryAddress });
   const codeHash = code && keccak256(code);
   if (codeHash !== factoryCodeHash) {
-    throw new Error(`the code at ${factoryAddress} hashes to ${codeHash}, not to the factory's`);
+    throw new Error(
+      `the code at ${factoryAddress}: expected the factory with the hash ${factoryCodeHash}, ` +
+        `found ${codeHash}`,
+    );
   }
 }
 
@@ -143,12 +146,13 @@ export function readBringKey(file: string | undefined): Hex {
     : [process.env[keyVariable], keyVariable];
   if (!text) {
     throw new Error(
-      `something is missing there: give a key that pays, by --key-file or ${keyVariable}`,
+      "a contract is missing on the chain: to deploy it, set a key that pays with --key-file or " +
+        `${keyVariable}`,
     );
   }
   const digits = text.replace(/^0x/, "");
   if (/^[0-9a-f]{64}$/i.test(digits)) return `0x${digits}`;
-  const wanted = "a private key, 64 hex digits with or without 0x";
+  const wanted = "a private key: 64 hex digits with or without 0x";
   throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
 }
 
@@ -176,7 +180,7 @@ export async function estimateBring(
   const { address, code, sender, fundingWei } = deterministicDeployer;
   const deployerCode = await getCode(reader, { address });
   if (deployerCode && deployerCode !== code) {
-    throw new Error(`${address} has other code than the deployer's: this chain is unsuited`);
+    throw new Error(`${address} is not the deterministic deployer: this chain is not supported`);
   }
   if (!deployerCode) {
     await assertDeployerDeployable(reader);
@@ -200,7 +204,9 @@ export async function estimateBring(
   const factoryCode = await getCode(reader, { address: factoryAddress });
   if (!factoryCode) await deploy("factory", factoryCreationCode, factorySalt);
   else if (keccak256(factoryCode) !== factoryCodeHash) {
-    throw new Error(`the code at ${factoryAddress} is not the factory's: this chain is unsuited`);
+    throw new Error(
+      `the code at ${factoryAddress} is not the factory's: this chain is not supported`,
+    );
   }
   for (const name of await missingPeriphery(rpc)) await deploy(name, periphery[name].bytecode);
   return steps;

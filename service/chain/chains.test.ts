@@ -23,8 +23,8 @@ const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], 
 
 describe("a file of chains is refused with the place and the reason", () => {
   const refused: [string, unknown, RegExp][] = [
-    ["that is no list", {}, /not a list of chains: [^:]/],
-    ["that is empty", [], /not a list of chains/],
+    ["that is no list", {}, /not a valid list of chains: [^:]/],
+    ["that is empty", [], /not a valid list of chains/],
     ["with a field nobody knows", [{ ...chain, rpc: "x" }], /0: .*rpc/],
     ["without tokens", [{ ...chain, tokens: [] }], /0\.tokens/],
     ["without an RPC", [{ ...chain, rpcUrls: [] }], /0\.rpcUrls/],
@@ -36,7 +36,7 @@ describe("a file of chains is refused with the place and the reason", () => {
       /0\.tokens\.0\.address: .*checksum.*0xA0b8/,
     ],
     ["with negative decimals", [{ ...chain, tokens: [{ ...token, decimals: -1 }] }], /decimals/],
-    ["that lists a chain twice", [chain, chain], /chain 1 stands there twice/],
+    ["that lists a chain twice", [chain, chain], /chain 1 appears twice/],
     [
       "that lists a token twice, in any letter case",
       [{ ...chain, tokens: [token, { ...token, address: usdc.toLowerCase() }] }],
@@ -45,12 +45,12 @@ describe("a file of chains is refused with the place and the reason", () => {
     [
       "that prices tips in a token it does not list",
       [{ ...chain, tipPrices: { USDC: "1", DAI: "1" } }],
-      /^chains\.json: chain 1 has a price for DAI, which it does not list$/,
+      /^chains\.json: chain 1 has a price for the token DAI, which it does not list$/,
     ],
     [
       "that limits calls to a URL that is not the chain's, without showing the URL",
       [{ ...chain, callsPerSecond: { "https://other.example/secret": 5 } }],
-      /^chains\.json: callsPerSecond of chain 1 names a URL of other\.example that is in neither /,
+      /^chains\.json: callsPerSecond of chain 1 contains a URL of other\.example that is not in /,
     ],
     [
       "that allows no call per second",
@@ -65,7 +65,7 @@ describe("a file of chains is refused with the place and the reason", () => {
     [
       "whose look-alike looks like a token that the chain does not list",
       [{ ...chain, lookalikes: [{ ...lookalike, looksLike: "EURC" }] }],
-      /the look-alike USDC\.e of chain 1 looks like EURC, which the chain does not list/,
+      /the look-alike USDC\.e of chain 1 names the token EURC, which the chain does not list/,
     ],
     [
       "that lists a token as its own look-alike",
@@ -77,8 +77,12 @@ describe("a file of chains is refused with the place and the reason", () => {
       [{ ...chain, lookalikes: Array.from({ length: 33 }, () => lookalike) }],
       /0\.lookalikes: .*32/,
     ],
-    ["with zkSync Era", [{ ...chain, chainId: 324 }], /324 \(zkSync Era\).*another formula/],
-    ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*another formula/],
+    [
+      "with zkSync Era",
+      [{ ...chain, chainId: 324 }],
+      /324 \(zkSync Era\).*CREATE2 addresses differently/,
+    ],
+    ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*CREATE2 addresses differently/],
   ];
   for (const [title, value, message] of refused) {
     test(title, () => {

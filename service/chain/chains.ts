@@ -1,7 +1,7 @@
 // The chains this service knows, from a file: spec/service.md §2.4, and how to reach each.
 //
-// service/chains.json is the one we ship; docs/self-hosting.md says what it was compared with. At
-// start each is held against the chain itself: check.ts.
+// service/chains.json is the one we ship; docs/self-hosting.md describes how it was verified. At
+// start, check.ts compares each entry with the chain.
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
@@ -31,7 +31,7 @@ const tokenSchema = z.strictObject({
     .optional(),
 });
 
-/** A token that payers confuse with a listed one. No intent may ask for it. */
+/** A token that payers confuse with a listed one. Intents cannot request it. */
 const lookalikeSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
   /** What people call it, such as "Bridged USDC". */
@@ -49,13 +49,13 @@ const chainSchema = z.strictObject({
   name: z.string().min(1).max(40),
   /** Tried in order. The second is called if the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
-  /** Transactions go to these, such as private relays, and to none of `rpcUrls`. */
+  /** Transactions go to these endpoints, such as private relays, and not to `rpcUrls`. */
   sendUrls: z.array(httpUrl).max(8).default([]),
-  /** Blocks after which one that is not mined goes to `rpcUrls` too; absent: never. */
+  /** Blocks after which a transaction that is not mined goes to `rpcUrls` too; absent: never. */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
   /** By URL of `rpcUrls` or `sendUrls`: the maximum number of calls per second. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
-  /** They only end the executor's wait for a new block, which it then reads by HTTP. */
+  /** WebSockets end the executor's wait for a new block, which it then reads by HTTP. */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
   /** Wallets that do not know the chain get this public RPC URL and the coin's symbol. */
@@ -63,16 +63,16 @@ const chainSchema = z.strictObject({
   tokens: z.array(tokenSchema).min(1),
   /** The executor returns these like surplus. Each adds its transfers to the logs that it reads. */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
-  /** Blocks on top of an execution or a recovery before it is taken for final. */
+  /** Blocks on top of an execution or a recovery before it counts as final. */
   confirmations: z.int().min(0).max(10_000).default(12),
   /**
-   * `finalized`: the executor takes a block for final that endpoints show as finalized, and counts
-   * confirmations where they do not serve that tag. `blocks`: it counts them everywhere.
+   * `finalized`: a block is final if endpoints report it as finalized; if they do not support that
+   * tag, the executor counts confirmations. `blocks`: it always counts confirmations.
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
-   * Blocks on top of a payment before the executor acts on it. Zero is safe: execution checks the
-   * balance itself, so a payment that is undone costs the executor its gas and nobody money.
+   * Blocks on top of a payment before the executor acts on it. Zero is safe, because the contract
+   * checks the balance: if a payment is undone, the executor loses gas, but nobody loses money.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
@@ -80,7 +80,7 @@ const chainSchema = z.strictObject({
    * these, and leaves late money and surplus that is worth less than its gas.
    */
   tipPrices: z.record(z.string(), wei).optional(),
-  /** Wei; the executor waits rather than pay more. */
+  /** In wei. The executor waits if the fee is higher. */
   maxFeePerGas: wei.optional(),
   /** Wei of priority fee, for chains that ask for more than 3 gwei and twice the base fee. */
   maxPriorityFeePerGas: wei.optional(),
@@ -91,9 +91,8 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Chains whose CREATE2 derives other addresses, so a payment there could not be moved. The list
- * contains the known ones. On any other such chain the factory has no code at its address, so that
- * chain is not listed either.
+ * Known chains whose CREATE2 derives other addresses, so a payment on them could not be moved. On
+ * any other such chain the factory has no code at its address, so that chain is not listed either.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],
@@ -142,23 +141,24 @@ export function parseChains(value: unknown, source: string): Chain[] {
     const faults = parsed.error.issues.map(({ path, message }) =>
       path.length > 0 ? `${path.join(".")}: ${message}` : message,
     );
-    throw new ChainsError(`${source} is not a list of chains: ${faults.join("; ")}`);
+    throw new ChainsError(`${source} is not a valid list of chains: ${faults.join("; ")}`);
   }
   const seen = new Set<number>();
   for (const { chainId, tokens, lookalikes, tipPrices = {}, ...chain } of parsed.data) {
-    if (seen.has(chainId)) throw new ChainsError(`${source}: chain ${chainId} stands there twice`);
+    if (seen.has(chainId)) throw new ChainsError(`${source}: chain ${chainId} appears twice`);
     seen.add(chainId);
     const refused = refusedChains.get(chainId);
     if (refused) {
       throw new ChainsError(
-        `${source}: chain ${chainId} (${refused}) derives CREATE2 addresses by another formula`,
+        `${source}: chain ${chainId} (${refused}) is not supported, because it derives CREATE2 ` +
+          "addresses differently",
       );
     }
     const symbols = new Set(tokens.map((token) => token.symbol));
     const stranger = Object.keys(tipPrices).find((symbol) => !symbols.has(symbol));
     if (stranger !== undefined) {
       throw new ChainsError(
-        `${source}: chain ${chainId} has a price for ${stranger}, which it does not list`,
+        `${source}: chain ${chainId} has a price for the token ${stranger}, which it does not list`,
       );
     }
     const urls = new Set([...chain.rpcUrls, ...chain.sendUrls]);
@@ -166,14 +166,14 @@ export function parseChains(value: unknown, source: string): Chain[] {
     if (unused !== undefined) {
       // The whole URL may contain a key.
       throw new ChainsError(
-        `${source}: callsPerSecond of chain ${chainId} names a URL of ${new URL(unused).host} ` +
-          "that is in neither rpcUrls nor sendUrls",
+        `${source}: callsPerSecond of chain ${chainId} contains a URL of ${new URL(unused).host} ` +
+          "that is not in rpcUrls or sendUrls",
       );
     }
     const unlike = lookalikes.find(({ looksLike }) => !symbols.has(looksLike));
     if (unlike) {
       throw new ChainsError(
-        `${source}: the look-alike ${unlike.symbol} of chain ${chainId} looks like ` +
+        `${source}: the look-alike ${unlike.symbol} of chain ${chainId} names the token ` +
           `${unlike.looksLike}, which the chain does not list`,
       );
     }

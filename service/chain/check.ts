@@ -14,8 +14,8 @@ export type Verdict =
   /** The chain contradicts the file. Each fault is one sentence. */
   | { kind: "wrong"; faults: string[] }
   /**
-   * No endpoint answered, so nothing is known. `reason` names no URL, because URLs can contain
-   * keys.
+   * No endpoint responded, so the result is unknown. `reason` names no URL, because URLs can
+   * contain keys.
    */
   | { kind: "unknown"; reason: string };
 
@@ -31,7 +31,7 @@ export async function checkChain(
   try {
     const chainId = Number(quantity(await rpc.request("eth_chainId", [])));
     if (chainId !== chain.chainId) {
-      return wrong([`the RPC is of chain ${chainId}, wanted ${chain.chainId}`]);
+      return wrong([`expected an RPC endpoint of chain ${chain.chainId}, found chain ${chainId}`]);
     }
     const found = await Promise.all([
       forkFault(rpc),
@@ -54,7 +54,7 @@ const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
   // A node that runs no creation code at all cannot answer this.
   if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
-  return "the chain does not run MCOPY (EIP-5656): it needs Ethereum's Cancun fork";
+  return "the chain does not support MCOPY (EIP-5656), which Ethereum's Cancun fork added";
 }
 
 /**
@@ -75,15 +75,18 @@ async function runs(rpc: ChainRpc, data: Hex): Promise<boolean> {
 async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | undefined> {
   const { address, codeHash } = factory;
   const code = hexData(await rpc.request("eth_getCode", [address, "latest"]));
-  if (code === "0x") return `no factory at ${address} yet: admin chain bring brings it`;
+  if (code === "0x") return `there is no factory at ${address}: deploy it with admin chain bring`;
   const found = keccak256(code);
   if (found === codeHash) return undefined;
-  return `the code at ${address} hashes to ${found}, wanted the factory's ${codeHash}`;
+  return `the code at ${address}: expected the factory with the hash ${codeHash}, found ${found}`;
 }
 
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 
-/** The periphery contracts that the chain lacks. Only intents that call them need them. */
+/**
+ * Returns the periphery contracts that are missing on the chain. Only intents that call them need
+ * them.
+ */
 export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
   const isThere = await Promise.all(
     peripheryNames.map(async (name) => {
@@ -103,9 +106,9 @@ async function tokenFault(
     const found = hexData(await rpc.request("eth_call", [call, "latest"]));
     if (found === numberToHex(decimals, { size: 32 })) return undefined;
     if (found.length !== 66) throw new CallRefused({ code: 3, message: "not a word" });
-    return `${symbol} ${address} has ${BigInt(found)} decimals, wanted ${decimals}`;
+    return `${symbol} ${address}: expected ${decimals} decimals, found ${BigInt(found)}`;
   } catch (error) {
     if (!(error instanceof CallRefused)) throw error;
-    return `${symbol} ${address} does not answer decimals(): is it an ERC-20 on this chain?`;
+    return `${symbol} ${address} does not return decimals(): check that it is an ERC-20 token`;
   }
 }

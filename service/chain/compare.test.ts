@@ -4,7 +4,10 @@ import type { AddressInfo } from "node:net";
 import { after, describe, test } from "node:test";
 import { compareEndpoints } from "./compare.ts";
 
-/** A node at `head`, whose blocks have hashes of that byte; it may not serve the finalized tag. */
+/**
+ * A node whose head is `head`, whose blocks have hashes of that byte; it may not serve the
+ * finalized tag.
+ */
 async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<string> {
   const block = (tag: string) => {
     const number = tag === "latest" ? head : tag === "finalized" ? head - 64 : Number(tag);
@@ -33,9 +36,9 @@ const factory = `0x${"fa".repeat(20)}` as const;
 describe("compareEndpoints", () => {
   test("of three, names the endpoint with another block, and not one that lags", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
-    const told = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
+    const reports = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
-      told.map(({ headBlock, finalizedBlock, differsOn }) => [
+      reports.map(({ headBlock, finalizedBlock, differsOn }) => [
         headBlock,
         finalizedBlock,
         differsOn,
@@ -50,9 +53,9 @@ describe("compareEndpoints", () => {
 
   test("names both of two that contradict each other", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
-    const told = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
+    const reports = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
-      told.map(({ differsOn }) => differsOn),
+      reports.map(({ differsOn }) => differsOn),
       [["eth_getBlockByNumber"], ["eth_getBlockByNumber"]],
     );
   });
@@ -93,12 +96,12 @@ describe("compareEndpoints", () => {
     const limited = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const tokens = [{ address: factory }];
     const rpcUrls = [await nodeAt(3000, "ab"), limited];
-    const told = await compareEndpoints(
+    const reports = await compareEndpoints(
       { chainId: 1, rpcUrls, tokens, callsPerSecond: { [limited]: 7 } },
       factory,
     );
     assert.deepEqual(
-      told.map(({ logBlocks, callsPerSecond }) => [logBlocks, callsPerSecond]),
+      reports.map(({ logBlocks, callsPerSecond }) => [logBlocks, callsPerSecond]),
       [
         [2000, null],
         [100, 7],

@@ -17,9 +17,9 @@ import {
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
- * `finalizedBlock` null: it does not serve the tag. `differsOn` names methods, `refuses` the words
- * of its error too. `logBlocks`: for how many blocks it showed logs in one query, of those tried.
- * `callsPerSecond` null: no limit is known.
+ * `finalizedBlock` null: the endpoint does not support the tag. `differsOn` contains methods,
+ * `refuses` also contains the text of the error. `logBlocks`: the largest tested range of blocks
+ * for which it returned logs in one query. `callsPerSecond` null: the limit is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -37,7 +37,7 @@ type Compared = EndpointChain & {
 };
 
 const timeoutMs = 10_000;
-/** The common block lies so far below the lowest head that each endpoint has it. */
+/** The distance of the common block below the lowest head, so that each endpoint has it. */
 const depth = 5;
 
 /**
@@ -83,7 +83,7 @@ export async function compareEndpoints(
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // If two contradict each other, it is not known which is wrong.
+    // If two endpoints contradict each other, it is unknown which one is wrong.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
@@ -98,7 +98,10 @@ export async function compareEndpoints(
   }));
 }
 
-/** A node may have no state but the newest one, as after a restart: that is no refusal. */
+/**
+ * A node may have only the newest state, for example after a restart. That does not count as a
+ * refusal.
+ */
 const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
 const ofState = new Set([...ofFactory, "eth_call"]);
 /** `totalSupply()` */
@@ -122,7 +125,7 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
 /** A public endpoint may allow 10 blocks, others thousands. */
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
-/** Returns the longest range tried whose logs it showed, or null if it showed none. */
+/** Returns the longest tested range whose logs the endpoint returned, or null if there is none. */
 async function readLogBlocks(
   endpoint: Endpoint,
   to: number,
@@ -141,7 +144,7 @@ async function readLogBlocks(
   return null;
 }
 
-/** Logs are compared by the fields that are used, as blocks are. */
+/** Logs, like blocks, are compared only by the fields that are used. */
 function comparable(method: string, answer: Answer): string | undefined {
   if (method !== "eth_getLogs" || !("result" in answer)) return comparableText(method, answer);
   try {
@@ -156,7 +159,10 @@ const blockIn = (answers: Answer[] | undefined, place: number): Block | undefine
 
 /** Calls that not every node supports, for proofs, past statuses, and simulations. */
 type Abilities = {
-  /** The greatest of the tried depths at which it shows state, or null if it shows none. */
+  /**
+   * Returns the greatest tested depth at which the endpoint returns state, or null if there is
+   * none.
+   */
   archiveBlocks: number | null;
   /** Answers `eth_getProof`. */
   proves: boolean;

@@ -1,4 +1,4 @@
-// Chains as they are found at start: a real local chain, and RPCs that are silent.
+// Tests the checks of chains at start, with a real local chain and silent RPC endpoints.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -48,31 +48,35 @@ async function open(chain: object, factory = { address: token, codeHash }) {
 
 describe("a chain is NOT LISTED, with an error in the log, but still known, if its RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
-    ["is another chain's", () => open({ chainId: 1 }), /RPC is of chain 31337, wanted 1/],
+    [
+      "is another chain's",
+      () => open({ chainId: 1 }),
+      /RPC endpoint of chain 1, found chain 31337/,
+    ],
     [
       "has other code at the factory's address",
       () => open({}, { address: token, codeHash: `0x${"1".repeat(64)}` }),
-      /hashes to 0x[0-9a-f]{64}, wanted/,
+      /expected the factory with the hash 0x[0-9a-f]{64}, found 0x/,
     ],
     [
       "has no code there",
       () => open({}, { address: `0x${"9".repeat(40)}`, codeHash }),
-      /no factory at 0x9{40} yet/,
+      /there is no factory at 0x9{40}:/,
     ],
     [
-      "does not run MCOPY",
+      "does not support MCOPY",
       () => open({ rpcUrls: [shanghai.rpcUrl] }),
-      /does not run MCOPY \(EIP-5656\): it needs Ethereum's Cancun fork/,
+      /does not support MCOPY \(EIP-5656\), which Ethereum's Cancun fork added/,
     ],
     [
       "answers other decimals",
       () => open({ tokens: [{ symbol: "DEMO", address: token, decimals: 18 }] }),
-      /has 6 decimals, wanted 18/,
+      /expected 18 decimals, found 6/,
     ],
     [
       "knows no such token",
       () => open({ tokens: [{ symbol: "GONE", address: `0x${"8".repeat(40)}`, decimals: 6 }] }),
-      /GONE 0x8{40} does not answer decimals/,
+      /GONE 0x8{40} does not return decimals/,
     ],
   ];
   for (const [title, opening, message] of wrong) {

@@ -17,10 +17,13 @@ export type Chains = {
   known: readonly Chain[];
   /** The chains on which addresses can be created now. */
   listed(): readonly Chain[];
-  /** A known chain, listed or not: an address outlives its chain's listing. */
+  /**
+   * Finds a known chain, listed or not, because addresses remain when their chain is no longer
+   * listed.
+   */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
-  /** Returns how a known chain is called. Throws for an unknown chain. */
+  /** Returns the RPC of a known chain. Throws for an unknown chain. */
   rpcOf(chainId: number): ChainRpc;
   /** Stops all calls. */
   close(): void;
@@ -111,12 +114,12 @@ function report(
   } else if (verdict.kind === "wrong") {
     log.error(
       { chainId, name, faults: verdict.faults },
-      "chain NOT LISTED: it contradicts the file",
+      "chain NOT LISTED: the chain contradicts the file",
     );
   } else {
     log.warn(
       { chainId, name, reason: verdict.reason },
-      "chain unchecked: no RPC answers; will ask again",
+      "chain not checked, because no RPC endpoint responds; will retry",
     );
   }
 }

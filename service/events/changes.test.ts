@@ -54,12 +54,12 @@ const payment = (n: number, amount: string): KeptPayment => ({
 
 /** Returns the types of the events, while payments without logs are not reported yet. */
 function said(...statuses: AddressStatus[]): string[] {
-  return told(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
+  return newsOf(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
     ({ type }) => type.replace("address.", ""),
   );
 }
 
-function told(...seen: (readonly [AddressStatus, Paid])[]) {
+function newsOf(...seen: (readonly [AddressStatus, Paid])[]) {
   let known: KnownStatus = nothingKnown;
   return seen.flatMap(([status, paid]) => {
     const next = compareStatuses(known, status, paid);
@@ -109,8 +109,8 @@ describe("compareStatuses", () => {
 
   test("does not report a log whose amount was already reported as a growth", () => {
     const all = paidBy([]);
-    const amountsOf = (...seen: Parameters<typeof told>) =>
-      told(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
+    const amountsOf = (...seen: Parameters<typeof newsOf>) =>
+      newsOf(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
     assert.deepEqual(amountsOf([funded, all], [funded, paidBy([payment(1, "100")])]), ["100"]);
     const twoLogs = paidBy([payment(1, "60"), payment(2, "40")]);
     assert.deepEqual(amountsOf([funded, all], [funded, twoLogs]), ["100"]);
@@ -123,13 +123,13 @@ describe("compareStatuses", () => {
 
   test("reports a log of the same amount if it is another payment or token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
-    const seen = told([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
+    const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(
       seen.flatMap(({ payment }) => payment?.transactionHash ?? []),
       [hash(1)],
     );
     const other = { ...payment(1, "100"), token: `0x${"b".repeat(40)}` as const };
-    const odd = told([funded, paidBy([])], [funded, paidBy([other])]);
+    const odd = newsOf([funded, paidBy([])], [funded, paidBy([other])]);
     assert.equal(odd.at(-1)?.payment?.kind, "other_token");
   });
 });

@@ -16,12 +16,15 @@ import {
   isTakenBack,
   listPayments,
   newPayments,
-  nothingTold,
+  nothingReported,
   type Paid,
-  type ToldPayments,
+  type ReportedPayments,
 } from "./paid.ts";
 
-/** The last reported status of an address: enough to find new events and undone ones. */
+/**
+ * The last reported status of an address, with the values that are needed to find new and undone
+ * events.
+ */
 export type KnownStatus = {
   state: AddressState;
   /** The position of the execution: `transactionHash blockHash logIndex`. */
@@ -32,7 +35,7 @@ export type KnownStatus = {
   recoverable: TokenAmount[];
   /** The amounts of the token that are counted in the account's sums. */
   moved: Moved;
-  payments: ToldPayments;
+  payments: ReportedPayments;
 };
 
 /** The status before the first report. */
@@ -43,7 +46,7 @@ export const nothingKnown: KnownStatus = {
   lastRecovery: null,
   recoverable: [],
   moved: nothingMoved,
-  payments: nothingTold,
+  payments: nothingReported,
 };
 
 type LogPosition = { transactionHash: string; blockHash: string; logIndex: number };
@@ -54,9 +57,9 @@ const toKey = (position: LogPosition | null | undefined) =>
 export type Change = { type: EventType; payment?: PaymentNews };
 
 /**
- * Returns the events that lead from `known` to `status`, in order, and the new known status. If the
- * chain took a reported change back, `address.reverted` is the first event, and the current status
- * is reported as if nothing had been reported before.
+ * Returns the events that lead from `known` to `status`, in order, and the new known status. If a
+ * reorganization undid a reported change, `address.reverted` is the first event, and the current
+ * status is reported as if nothing had been reported before.
  */
 export function compareStatuses(
   known: KnownStatus,
@@ -105,7 +108,7 @@ type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 /** Late payments can cause these events, so the payments are reported first. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
-/** Returns whether a reported change was taken back, which only a reorganization can do. */
+/** Returns whether a reorganization undid a reported change. */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && toKey(status.execution) !== known.execution) return true;
   const lastSaid = status.recoveries[known.recoveries - 1];
@@ -127,7 +130,7 @@ function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: bo
   );
 }
 
-/** The most bytes of a body. */
+/** The maximum size of a body. */
 export const eventBytesMax = 20_000;
 /** An old vault can have thousands of recoveries. The number of omitted ones is reported. */
 const recoveriesMax = 30;

@@ -1,5 +1,5 @@
-// Money at an address on other chains than its intent's. The loop of each chain sees it there, and
-// the executor returns it. It is read from the database, so a status costs no call.
+// Money at an address on other chains than its intent's. The loop of each chain finds it, and the
+// executor returns it. A status reads it from the database, so it needs no further call to a node.
 
 import { formatAddress, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
@@ -15,8 +15,8 @@ export type AddressOf = { address: Hex; chainId: number };
 export type PaidElsewhere = Omit<Elsewhere, "state"> & { transactionHash: Hex };
 
 /**
- * What the executor did on other chains: the money that it returned, and the chains on which it
- * found nothing when it last looked.
+ * The executor's results on other chains: the money that it returned, and the chains on which it
+ * found no money in its last read.
  */
 export type ReturnsElsewhere = {
   returned: readonly PaidElsewhere[];
@@ -30,11 +30,11 @@ export type ReturnsElsewhere = {
 export function elsewhereFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
-): (asked: AddressOf) => Promise<PaidElsewhere[]> {
+): (request: AddressOf) => Promise<PaidElsewhere[]> {
   return togetherBy<AddressOf, PaidElsewhere[]>(
     ({ chainId }) => `${chainId}`,
-    async (asked) => {
-      const keys = [...new Set(asked.map(({ address }) => address.slice(2).toLowerCase()))];
+    async (requests) => {
+      const keys = [...new Set(requests.map(({ address }) => address.slice(2).toLowerCase()))];
       const rows = await db
         .selectFrom("payments")
         .select(["address", "chain_id", "token", "amount", "transaction_hash"])
@@ -43,14 +43,14 @@ export function elsewhereFinder(
           "in",
           keys.map((key) => Buffer.from(key, "hex")),
         )
-        .where("chain_id", "<>", asked[0]!.chainId)
+        .where("chain_id", "<>", requests[0]!.chainId)
         .orderBy("address")
         .orderBy("chain_id")
         .orderBy("block_number")
         .orderBy("log_index")
         .execute();
       const byAddress = Map.groupBy(rows, (row) => toHex(row.address));
-      return asked.map(({ address }) =>
+      return requests.map(({ address }) =>
         (byAddress.get(address.toLowerCase() as Hex) ?? []).map((row) => ({
           chainId: Number(row.chain_id),
           token: formatAddress(row.token, keccak),
@@ -64,8 +64,8 @@ export function elsewhereFinder(
 }
 
 /**
- * Sums the transfers of each token and chain, less the returned amounts. Somebody else may have
- * returned money, and then no transaction is known.
+ * Sums the transfers of each token and chain, less the returned amounts. If somebody else returned
+ * money, no transaction is known.
  */
 export function elsewhereOf(
   paid: readonly PaidElsewhere[],

@@ -33,7 +33,7 @@ type AddressFilter = {
   /** Claimed by a client ID. */
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
-  /** Of either kind, in any letter case. */
+  /** A part of either kind of reference, in any letter case. */
   referenceContains?: string | undefined;
   /** Unix milliseconds, from inclusive, until exclusive. */
   createdFrom?: number | undefined;
@@ -44,13 +44,13 @@ type AddressFilter = {
 
 export type AddressQuery = AddressFilter & {
   accountId: string;
-  /** By creation; by settlement if a settled time is among the filters. */
+  /** The order is by creation or, if a filter has a time of settlement, by settlement. */
   order: "newest" | "oldest";
   /** The list begins after this row. */
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Each window is read in it. The list ends if it returns undefined. */
+  /** Runs the read of each window. The list ends if it returns undefined. */
   turn?: ReadQueue;
 };
 
@@ -75,12 +75,12 @@ export type ListedAddress = Named & {
   settledAtMs: number | null;
 };
 
-/** Rows of a window at most: each may lie on database pages of its own. */
+/** The maximum number of rows in a window. Each row can be on different pages of the database. */
 const windowRowsMax = 250;
 
 /**
- * With the oldest first, younger rows are not listed yet: a row gets its time before it is
- * committed, so one that appeared behind a cursor would be skipped.
+ * With the oldest first, younger rows are omitted. A row gets its time before it is committed, so
+ * it could otherwise appear behind a cursor and be skipped.
  */
 const settleMs = 15_000;
 
@@ -88,7 +88,7 @@ type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
  * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. With
- * the oldest first there always is one, because later rows are added at the end.
+ * the oldest first there is always a cursor, because later rows are added at the end.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
@@ -152,7 +152,7 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
 }
 
-/** The rows to walk, by the index that the fewest others share, and the time that orders them. */
+/** The rows to walk, by the most selective index, and the time that orders them. */
 type Walk = {
   from: Sql;
   time: "created_at" | "settled_at";
@@ -225,7 +225,7 @@ async function readItems(
   return new Map(rows.map((row) => [Buffer.from(row.address).toString("hex"), toItem(row)]));
 }
 
-/** An address without money is not observed again, so its expiry decides if it has expired. */
+/** An address without money is not observed again, so the clock decides whether it has expired. */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;

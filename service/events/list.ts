@@ -64,7 +64,7 @@ async function readWindow(
   return { rows, last: last?.position };
 }
 
-/** The body of one event; undefined if the account has no event with this ID, or no longer. */
+/** Returns the body of one event, or undefined if the account has no event with this ID. */
 export async function findEvent(
   db: Kysely<Tables>,
   accountId: string,
@@ -79,12 +79,13 @@ export async function findEvent(
   return row?.body;
 }
 
-/** Returns SQL for the body of the event whose ID is in `id`; null if it is no longer kept. */
+/** Returns SQL for the body of the event whose ID is in `id`, or null if the event was deleted. */
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
 /**
- * One event, or the events of a time span in Unix milliseconds: from inclusive, until exclusive.
+ * One event, or the events of a time range in Unix milliseconds; `from` is inclusive, `until`
+ * exclusive.
  */
 export type WhichEvents = { eventId: string } | { fromMs: number; untilMs: number };
 
@@ -99,7 +100,7 @@ export function findEvents(
     .selectFrom("events")
     .select(["id", "type", "sequence", "created_at"])
     .where("account_id", "=", accountId);
-  const told =
+  const rows =
     "eventId" in which
       ? query.where("id", "=", which.eventId)
       : query
@@ -108,10 +109,10 @@ export function findEvents(
           .orderBy("created_at")
           .orderBy("position")
           .limit(limit);
-  return told.execute();
+  return rows.execute();
 }
 
-/** Deletes events that are no longer kept. @returns the number of deleted events */
+/** Deletes events that are too old. @returns the number of deleted events */
 export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({
     find: (limit) =>

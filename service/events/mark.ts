@@ -1,7 +1,7 @@
-// Marks addresses for observation. An address that received money or was settled is marked in the
-// same transaction of the executor's ledger, and an address observed on a replaced block after the
-// reorganization. An address is due once the block is as deep as its account, or else the chain,
-// requires.
+// Marks addresses for observation. The executor's ledger marks an address in the transaction that
+// saves its payment or settlement. After a reorganization, addresses that were observed on a
+// replaced block are marked too. An address is due once the block is as deep as its account, or
+// else the chain, requires.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -10,8 +10,8 @@ import { findShared, firstOwners, laterOwners } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The most accounts besides the first that are notified about one address, the oldest first.
- * Anybody can create the address again, and each account costs the executor a row.
+ * The maximum number of accounts that are notified about one address in addition to the first.
+ * Older accounts have priority. Anybody can create an address again, and each account adds a row.
  */
 const laterOwnersMax = 31;
 
@@ -36,7 +36,7 @@ export async function markWatches(
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
-/** Makes everything due that was observed above `block`, after a reorganization. */
+/** Makes all watches due that were observed above `block`, after a reorganization. */
 export async function markObservedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -47,7 +47,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // A step returns only its last row, because there can be a million, and each would be copied.
+    // A step returns only its last row, because a million rows would be copied otherwise.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,

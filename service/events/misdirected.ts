@@ -1,6 +1,6 @@
-// Tokens that an address received and its intent does not ask for: look-alikes of a listed token.
-// There is one row for each address, chain, and token, regardless of how often it was sent. A row
-// is only a reason to read the balance, so it stays when the money has left.
+// Stores look-alikes of listed tokens that an address received. There is one row for each address,
+// chain, and token, regardless of the number of transfers. A row only causes a read of the balance,
+// so it remains after the money has left.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -20,7 +20,7 @@ export type Misdirected = {
   payer: Hex | null;
 };
 
-/** Notes the tokens of `payments`, each with its newest transfer. Repeating it changes nothing. */
+/** Saves the tokens of `payments`, each with its newest transfer. Repeating it changes nothing. */
 export async function keepMisdirected(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -55,7 +55,7 @@ export async function keepMisdirected(
   }
 }
 
-/** A reorganization replaced the blocks above `number`: their transfers are no longer named. */
+/** A reorganization replaced the blocks above `number`, so their transfers are deleted. */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,7 +1,8 @@
 // An account's money by day and token: requested, paid, executed, and returned. Payments and
 // executions are added in the transaction that stores an observation. Requested amounts are counted
-// when the dashboard asks, from where the last count ended, so that creates write no further row.
-// The account's pace, from creation to payment and to execution, is computed from its events.
+// when the dashboard reads them, starting where the last count ended, so creates write no
+// additional row. The account's pace, from creation to payment and to execution, is computed from
+// its events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -154,7 +155,7 @@ export async function countAsked(
   return true;
 }
 
-/** Reads where the last count ended, and locks it for this one. */
+/** Reads the position at which the last count ended, and locks it. */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
     .insertInto("money_places")

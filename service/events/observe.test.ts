@@ -505,13 +505,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(asked?.transactionHash, last.transactionHash);
         assert.equal(asked?.blockHash, last.blockHash);
         assert.equal(asked?.logIndex, last.logs[0]?.logIndex);
-        const told = await events(account);
+        const reported = await events(account);
         assert.deepEqual(
-          told.map(({ type }) => type),
+          reported.map(({ type }) => type),
           [...Array(4).fill("address.payment"), "address.funded"],
         );
-        assert.ok(told.every(({ version }) => version === 1));
-        const facts = await factsOf(record, told);
+        assert.ok(reported.every(({ version }) => version === 1));
+        const facts = await factsOf(record, reported);
         assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
       });
 
@@ -615,8 +615,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const [first, second] = await payments(account);
         assert.equal(second, undefined);
         assert.deepEqual([first?.amount, first?.payer, first?.kind], ["100", null, "asked"]);
-        const told = (await events(account)).filter(({ data }) => data.payment);
-        assert.deepEqual(await factsOf(record, told), ["held"]);
+        const reported = (await events(account)).filter(({ data }) => data.payment);
+        assert.deepEqual(await factsOf(record, reported), ["held"]);
       });
 
       test("reports reverted if a payment left the chain, and again in its new block", async () => {

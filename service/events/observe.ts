@@ -1,6 +1,7 @@
-// The observer of a chain: it reads the status of each address that is due, at the depth that its
-// account asks for, and saves changes as events. Its passes run in the turns of the chain's
-// loop. Several processes can run it at the same time: of two observations only the first is saved.
+// The observer of a chain: it reads the status of each due address at the depth that its account
+// has chosen, and saves changes as events. Its passes run in the turns of the chain's loop. Several
+// processes can run it at the same time: if two observe the same change, only the first observation
+// is saved.
 //
 // It reads no block above the newest anchor of the chain's loop. The loop notices if a
 // reorganization replaces an anchor, and makes addresses due that were observed above the newest
@@ -27,7 +28,7 @@ import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 import { pruneEvents } from "./list.ts";
-import { isWaitingForSweep, type Paid, untold } from "./paid.ts";
+import { isWaitingForSweep, type Paid, unreported } from "./paid.ts";
 import { readPayments } from "./payments.ts";
 import {
   findDue,
@@ -74,7 +75,7 @@ function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain
   const logLimited = limitLogs();
   const onFault = (address: string, err: unknown) =>
     logLimited(`address ${messageKind(String(err))}`, (leftOut) => {
-      const text = "an address could not be observed; it will be tried again";
+      const text = "an address could not be observed; it will be retried";
       log.warn({ err, address, leftOut }, text);
     });
   let isDefaultKept = false;
@@ -95,7 +96,7 @@ function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain
     } catch (err) {
       failedAtMs = performance.now();
       logLimited(`pass ${messageKind(String(err))}`, (leftOut) =>
-        log.warn({ err, leftOut }, "addresses were not observed; they will be"),
+        log.warn({ err, leftOut }, "addresses could not be observed; they will be retried"),
       );
     }
   };
@@ -137,7 +138,7 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
-  /** Called for a watch that could not be read, or whose record does not derive its address. */
+  /** Called for a watch that could not be read, or whose record is corrupt. */
   onFault: (address: string, error: unknown) => void;
 };
 
@@ -164,7 +165,7 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   if (!anchor || due.length === 0) return [];
   if ((await chain.blockAt(anchor.number))?.hash !== anchor.hash) {
     const { number, hash } = anchor;
-    throw new ChainUnavailable(`chain ${chainId} has another block ${number} than ${hash}`);
+    throw new ChainUnavailable(`chain ${chainId} now has a different block ${number} than ${hash}`);
   }
   const read = await readDue(parts, chain, head, anchor, due);
   const nowMs = parts.now();
@@ -243,7 +244,7 @@ async function withPayments(
     const lateBlocks = new Set<number>();
     const { block, execution, expirationTimestamp } = status;
     const mayBeLate = !execution && block.timestamp > expirationTimestamp;
-    for (const { blockNumber } of mayBeLate ? untold(watch.known.payments, mine) : []) {
+    for (const { blockNumber } of mayBeLate ? unreported(watch.known.payments, mine) : []) {
       const time = times.get(blockNumber) ?? chain.blockAt(blockNumber);
       times.set(blockNumber, time);
       if (((await time)?.timestamp ?? 0) > expirationTimestamp) lateBlocks.add(blockNumber);
@@ -280,7 +281,7 @@ function nextReading({ watch, status, paid }: Observed, nowMs: number): number |
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
   if (isOpenState(state)) {
-    // By the chain's clock, provided that the host's clock runs at the same speed.
+    // Assumes that the host's clock and the chain's clock advance at the same speed.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;
     const atExpiry = nowMs + Math.max(1_000, secondsLeft * 1000);
     return state === "funded" ? Math.min(soon, atExpiry) : atExpiry;

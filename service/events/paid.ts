@@ -1,4 +1,5 @@
-// Decides which payments to an address to report, and how each relates to the amount. Pure.
+// Decides which payments to an address are reported, and how each relates to the requested amount.
+// Pure.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
@@ -10,14 +11,14 @@ import { type KeptPayment, paymentsMax } from "./payments.ts";
 export type Paid = {
   /** In the order of the chain; some may be above the status's block. */
   payments: readonly KeptPayment[];
-  /** Whether the blocks below the last payment were read again since. */
+  /** Whether the blocks below the last payment have been read again since then. */
   isSwept: boolean;
   /** Blocks with payments that are after the expiry. */
   lateBlocks: ReadonlySet<number>;
 };
 
 /** The reported payments, by {@link keyOf}, and reported amounts that no log explains. */
-export type ToldPayments = {
+export type ReportedPayments = {
   told: string[];
   /** Base units of the requested token, and wei, that arrived without a log. */
   unexplained: { token: string; coin: string };
@@ -25,7 +26,7 @@ export type ToldPayments = {
   growths: number;
 };
 
-export const nothingTold: ToldPayments = {
+export const nothingReported: ReportedPayments = {
   told: [],
   unexplained: { token: "0", coin: "0" },
   growths: 0,
@@ -38,19 +39,22 @@ const growthsMax = 16;
 const keyOf = ({ blockHash, logIndex }: KeptPayment) => `${blockHash.slice(2, 14)}.${logIndex}`;
 
 /** Returns whether a reported payment is no longer in the chain. */
-export function isTakenBack({ told }: ToldPayments, { payments }: Paid): boolean {
+export function isTakenBack({ told }: ReportedPayments, { payments }: Paid): boolean {
   const standing = new Set(payments.map(keyOf));
   return told.some((key) => !standing.has(key));
 }
 
 /** Returns the payments that were not reported yet. */
-export function untold({ told }: ToldPayments, payments: readonly KeptPayment[]): KeptPayment[] {
+export function unreported(
+  { told }: ReportedPayments,
+  payments: readonly KeptPayment[],
+): KeptPayment[] {
   const before = new Set(told);
   return payments.filter((payment) => !before.has(keyOf(payment)));
 }
 
-/** Returns whether tokens arrived without a log, and the log may still be found. */
-export const isWaitingForSweep = (before: ToldPayments, status: AddressStatus, paid: Paid) =>
+/** Returns whether tokens arrived without a log, but the log can still be found. */
+export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
 
 /**
@@ -59,11 +63,11 @@ export const isWaitingForSweep = (before: ToldPayments, status: AddressStatus, p
  * @param isOver whether the address was closed when it was last reported
  */
 export function newPayments(
-  before: ToldPayments,
+  before: ReportedPayments,
   status: AddressStatus,
   paid: Paid,
   isOver: boolean,
-): { news: PaymentNews[]; told: ToldPayments } {
+): { news: PaymentNews[]; told: ReportedPayments } {
   const seen = seenOf(status, paid);
   const found = foundLate(before, status, paid);
   const told = new Set([...before.told, ...found.keys]);
@@ -97,11 +101,11 @@ export function newPayments(
  *
  * @returns the keys of such logs, and the reported base units that no log explains yet
  */
-function foundLate(before: ToldPayments, status: AddressStatus, paid: Paid) {
+function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) {
   const now = unexplainedOf(status, paid).token;
   const left = now > 0n ? now : 0n;
   let token = BigInt(before.unexplained.token);
-  const keys = untold(before, seenOf(status, paid)).flatMap((payment) => {
+  const keys = unreported(before, seenOf(status, paid)).flatMap((payment) => {
     const amount = BigInt(payment.amount);
     const isOther = amount === 0n || !isSame(payment.token, status.token);
     if (isOther || token - amount < left) return [];
@@ -135,7 +139,7 @@ const isAfter = (payment: KeptPayment, place: EventReference) =>
  * Returns events for money without a log: native coin, which a status shows once the address is
  * closed, and tokens paid before the address was created here. Payer and transaction are unknown.
  */
-function growthsOf(before: ToldPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
+function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
   const now = unexplainedOf(status, paid);
   const { number: blockNumber, hash: blockHash } = status.block;
   const news: PaymentNews[] = [];
@@ -166,7 +170,7 @@ function unexplainedOf(status: AddressStatus, paid: Paid) {
   return { token: BigInt(movedOf(status).paid) - explained, coin: coinOf(status) };
 }
 
-/** Returns the total wei that the address received, as far as the status shows it. */
+/** Returns the total wei that the address received according to the status. */
 function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
   return [...recoverable, ...recoveries]
     .filter(({ token }) => token === zeroAddress)

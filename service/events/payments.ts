@@ -21,7 +21,7 @@ export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean };
 /**
  * Stores payments to addresses on this chain, up to the limit of each address. It is idempotent.
  *
- * @param payments at most some hundred
+ * @param payments at most a few hundred
  */
 export async function keepPayments(
   transaction: Transaction<Tables>,

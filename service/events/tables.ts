@@ -9,8 +9,9 @@ declare module "../store/tables.ts" {
   interface Tables {
     /**
      * One for each account and address that received money. `state` to `settled_at` are the last
-     * reported status; `sequence` counts the events. It is observed again from `due_block` on, or
-     * at `look_at`; a row with neither waits for money. `marked_block` is the last payment's block.
+     * reported status; `sequence` counts the events. It is observed again from block `due_block`
+     * on, or at `look_at`; a row without both waits for money. `marked_block` is the last payment's
+     * block.
      */
     watches: {
       account_id: string;
@@ -35,8 +36,8 @@ declare module "../store/tables.ts" {
       known: string | null;
     };
     /**
-     * Payments to addresses in transfer logs of listed tokens and their look-alikes, as far as each
-     * has an event of its own (payments.ts). `amount` is decimal, in base units.
+     * Payments to addresses in transfer logs of listed tokens and their look-alikes, that have
+     * their own event (payments.ts). `amount` is decimal, in base units.
      */
     payments: {
       chain_id: number;
@@ -160,7 +161,7 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
     sql`create table misdirected (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, block_number bigint not null, transaction_hash ${bytes},
         payer ${bytes}, primary key (address, chain_id, token))`,
-    // A reorganization takes back the transfers above a block.
+    // A reorganization undoes the transfers above a block.
     sql`create index misdirected_block on misdirected (chain_id, block_number)`,
   ];
 }

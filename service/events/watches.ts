@@ -152,7 +152,7 @@ type Observation = {
   readAgainAtMs: number | null;
 };
 
-/** `anchor`: nothing is saved after a reorganization took this block back. */
+/** `anchor`: nothing is saved if a reorganization replaced this block. */
 type Saving = {
   chainId: number;
   anchor: Anchor;
@@ -182,7 +182,7 @@ function saveSome(
 ): Promise<NewEvent[]> {
   return db.transaction().execute(async (transaction) => {
     if (!(await lockAnchor(transaction, chainId, anchor))) {
-      throw new ChainUnavailable(`block ${anchor.number} ${anchor.hash} was taken back`);
+      throw new ChainUnavailable(`block ${anchor.number} ${anchor.hash} is no longer in the chain`);
     }
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
@@ -309,8 +309,8 @@ export async function postponeWatches(
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Walks over the records after `seq` while they are closed: of another chain, expired, or settled.
- * A chain has an open address if the walk does not reach the end.
+ * Reads the records after `seq` while they are closed: of another chain, expired, or settled. A
+ * chain has an open address if the walk does not reach the end.
  *
  * @param expiredSeconds records that expire later are open, by the chain's clock
  */

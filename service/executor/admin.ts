@@ -98,8 +98,8 @@ export const executorCommands: Command[] = [
  * Returns the chain that `--chain` names, or else every chain that an executor of this database has
  * run on. Before its first start these are the chains of the file.
  *
- * @throws {Error} if the file lists other chains: it is not the service's then, and the command
- *   would pause chains that nothing runs on
+ * @throws {Error} if the file lists other chains, because it is then not the service's file and the
+ * command would pause chains without an executor
  */
 async function findChainsToPause(
   { db }: Store,
@@ -126,7 +126,7 @@ async function findChainsToPause(
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
   new Error(`${file} does not list chain ${found}; it lists ${known.join(", ")}`);
 
-/** @throws an error that names the option, or says that no intent is stored */
+/** @throws an error that names the option, or says that there is no intent */
 async function findJob(
   { store, chainsFile }: CommandContext,
   options: Record<string, string | undefined>,

@@ -83,13 +83,13 @@ describe("a status request makes the executor's job due", () => {
     const address = newAddress();
     const { look } = openOne();
     for (const state of ["unfunded", "executed", "expired", "recovered"] as const) {
-      const told = Array.from({ length: 50 }, () => look(seen(address, { state })));
-      assert.ok((await Promise.all(told)).every((each) => !each));
+      const results = Array.from({ length: 50 }, () => look(seen(address, { state })));
+      assert.ok((await Promise.all(results)).every((each) => !each));
     }
     assert.equal(await jobOf(address), undefined);
   });
 
-  test("does not change a job that is backing off, sent, or abandoned", async () => {
+  test("does not change a job in backoff, a sent job, or an abandoned job", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, funded));

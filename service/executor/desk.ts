@@ -1,6 +1,6 @@
-// Answers questions of the rest of the service about the executor, which can be another process on
-// the same database: its progress with an address, for each status, and the gas that it paid for an
-// account. A status that shows unknown money wakes the address's job.
+// Returns information about the executor, which can be another process on the same database, to the
+// rest of the service: its progress with an address, for each status, and the gas that it paid for
+// an account. A status that shows unknown money wakes the address's job.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -41,12 +41,12 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
 function returnsFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
-): (asked: AddressOf) => Promise<ReturnsElsewhere> {
+): (request: AddressOf) => Promise<ReturnsElsewhere> {
   return togetherBy<AddressOf, ReturnsElsewhere>(
     ({ chainId }) => `${chainId}`,
-    async (asked) => {
-      const keys = asked.map(({ address }) => Buffer.from(toDigits(address), "hex"));
-      const { chainId } = asked[0]!;
+    async (requests) => {
+      const keys = requests.map(({ address }) => Buffer.from(toDigits(address), "hex"));
+      const { chainId } = requests[0]!;
       const outcomes = await db
         .selectFrom("executor_outcomes as outcome")
         .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
@@ -74,7 +74,7 @@ function returnsFinder(
         return (row: { address: Uint8Array }) =>
           Buffer.from(row.address).toString("hex") === digits;
       };
-      return asked.map((each) => ({
+      return requests.map((each) => ({
         returned: outcomes.filter(isOf(each)).map((row) => ({
           chainId: Number(row.chain_id),
           token: formatAddress(fromHex(row.token), keccak),
@@ -164,7 +164,9 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 /** Returns whether a hint was saved. */
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
-/** A job that was not worth its gas is woken at most this often, however often it is read. */
+/**
+ * A job that was not worth its gas is woken at most this often, regardless of the number of reads.
+ */
 const worthlessSeconds = 3600;
 
 export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
@@ -172,7 +174,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   const led = new Set<number>();
   const waking = new Map<Hex, Promise<boolean>>();
 
-  /** Returns whether an executor has ever run on the chain: without one, no job would end. */
+  /** Returns whether an executor has ever run on the chain. Without one, jobs would never end. */
   const isLed = async (chainId: number) => {
     if (led.has(chainId)) return true;
     const lease = await db
@@ -190,7 +192,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The status is correct without the hint, and the next status tries again.
+      // The status is correct without the hint, and the next status saves it again.
       logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });
@@ -217,7 +219,8 @@ function isNews(
   if (balance === "0" && recoverable.length === 0) return false;
   if (!job) return true;
   const isMore = state === "funded" && job.state === "waiting" && job.reason === underfunded;
-  // The executor's endpoints can contradict ours for long, so each block gives one hint at most.
+  // The executor's endpoints can contradict ours for a long time, so each block causes at most one
+  // hint.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
   return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;

@@ -1,6 +1,6 @@
 // The events that the executor reports, and how each kind is reported: its level in the log, and
-// the metric that counts it. Labels come from a fixed list: a reason that a contract wrote is
-// counted under the name of its error, or as `other`.
+// the metric that counts it. Labels are from a fixed list. A reason from a contract is counted
+// under the name of its error, or as `other`.
 
 import type { Hex } from "executable-address";
 import type { NetworkEvent } from "../chain/rpc/endpoint-record.ts";
@@ -56,7 +56,7 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Any address can cause the event, or an outage repeats it in each pass. It is logged at most
+   * Any address can cause the event, and an outage can repeat it in each pass. It is logged at most
    * once a minute for each reason and endpoint, with the number of skipped events. Metrics count
    * all.
    */
@@ -88,7 +88,7 @@ const toLabel = (reason: string) =>
 
 const byRpc = {
   name: "rpc_failures_total",
-  help: "Failures of endpoints, and endpoints of another chain",
+  help: "Failed calls of an endpoint, and endpoints that belong to another chain",
   labels: ["rpc"],
   of: ({ rpc }: { rpc: string }) => ({ rpc }),
 };
@@ -106,7 +106,7 @@ export const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "rpc_differs_total",
-      help: "Answers of an endpoint that enough others contradict",
+      help: "Responses of an endpoint that a quorum of other endpoints contradicts",
       labels: ["rpc", "method"],
       of: ({ rpc, method }) => ({ rpc, method }),
     },
@@ -127,7 +127,7 @@ export const kinds: Kinds = {
   pass_failed: {
     level: "warn",
     isLimited: true,
-    counter: { name: "passes_failed_total", help: "Passes that ended early" },
+    counter: { name: "passes_failed_total", help: "Passes that failed" },
   },
   detected: {
     level: "info",
@@ -135,14 +135,19 @@ export const kinds: Kinds = {
   },
   reorg: {
     level: "warn",
-    counter: { name: "reorgs_total", help: "Reorganizations that reached below the cursor" },
+    counter: {
+      name: "reorgs_total",
+      help: "Reorganizations of blocks that the executor had already read",
+    },
   },
   gap: {
     level: "warn",
     isLimited: true,
     counter: {
       name: "gaps_total",
-      help: "Blocks that too few endpoints show, after which all records are looked at",
+      help:
+        "Block ranges whose logs too few endpoints return, after which the executor reads the " +
+        "balances of all records",
     },
   },
   late_jobs: { level: "warn" },
@@ -152,7 +157,7 @@ export const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "failed_total",
-      help: "Failed attempts, estimated or mined",
+      help: "Failed attempts, in an estimate or on the chain",
       labels: ["reason"],
       of: ({ reason }) => ({ reason: toLabel(reason) }),
     },
@@ -162,7 +167,7 @@ export const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "given_up_total",
-      help: "Addresses that the executor gave up on",
+      help: "Addresses that the executor abandoned",
       labels: ["reason"],
       of: ({ reason }) => ({ reason }),
     },
@@ -176,11 +181,11 @@ export const kinds: Kinds = {
   send_refused: { level: "warn", isLimited: true },
   executed: {
     level: "info",
-    counter: { name: "executed_total", help: "Executions settled, by the factory's event" },
+    counter: { name: "executed_total", help: "Settled executions, counted by the factory's event" },
   },
   recovered: {
     level: "info",
-    counter: { name: "recovered_total", help: "Recoveries settled, one for each token" },
+    counter: { name: "recovered_total", help: "Settled recoveries, one per token" },
   },
   settled: {
     level: "debug",
@@ -197,14 +202,14 @@ export const kinds: Kinds = {
     level: "warn",
     counter: {
       name: "foreign_nonces_total",
-      help: "Nonces of a key that a transaction unknown to the ledger used",
+      help: "Nonces that were used by a transaction that the executor does not know",
     },
   },
   nonces_written_off: {
     level: "error",
     counter: {
       name: "written_off_nonces_total",
-      help: "Nonces whose transactions no endpoint shows, charged at the highest cost",
+      help: "Nonces whose transactions no endpoint returns, charged at the highest possible cost",
       labels: ["sender"],
       of: ({ sender }) => ({ sender }),
       by: ({ count }) => count,
@@ -227,7 +232,7 @@ export const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "stopped_for_balance_total",
-      help: "Passes that sent less because keys lacked balance",
+      help: "Passes that sent fewer transactions because the balance of a key was too low",
     },
   },
 };

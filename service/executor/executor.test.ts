@@ -154,7 +154,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("sends nothing that it cannot afford to replace, until it can", async (context) => {
+  test("sends a transaction only after it can also pay for its replacement", async (context) => {
     await executor.stop();
     const [address] = executor.addresses;
     const wei = await world.client.getBalance({ address: address! });

@@ -19,7 +19,7 @@ import type { TipPrices } from "./money/tips.ts";
 
 /**
  * One pass over one chain. `Memory` is the part of the chain's memory that a function uses, so its
- * signature says what it reads and changes.
+ * signature shows what it reads and changes.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -54,7 +54,7 @@ export type Parts = {
   /** Returns a number from 0 up to 1. */
   random: () => number;
   sleep: (ms: number) => Promise<void>;
-  /** Lets other work of the process run, without waiting. */
+  /** Yields to other work of the process. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
   /** Called with the newest block whenever it was read, even if it is the same as before. */
@@ -113,7 +113,7 @@ export type ChainSettings = {
   /** Executions are paid for by the operator's budgets, by tips, or by either. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
-  /** Wei of a key's balance below which operators are warned. */
+  /** The balance of a key in wei below which operators are warned. */
   balanceWarnBelow: bigint;
 };
 
@@ -121,7 +121,9 @@ export type ChainSettings = {
 export type DecisionPolicy = {
   /** Base units of a token below which it is not returned. */
   recoverMin: ReadonlyMap<Hex, bigint>;
-  /** The same of look-alikes, which have tighter limits: their contracts can claim any balance. */
+  /**
+   * The same limit for look-alikes, which is higher because their contracts can claim any balance.
+   */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /**
    * Returns the value in wei; undefined if the token has no price, so that `recoverMin` decides.
@@ -152,7 +154,7 @@ export type Tuning = FollowTuning & {
   /** Time that a pass spends on estimates of gas. */
   estimateMsMax: number;
   batchItemsMax: number;
-  /** Nodes refuse transactions above 128 KiB. */
+  /** The size above which nodes refuse a transaction: 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
   /** The most due jobs that a pass works on; fewer if the free slots cannot send as many. */

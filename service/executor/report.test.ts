@@ -86,7 +86,7 @@ describe("the log of the executor", () => {
     const ours: ExecutorEvent[] = [
       { kind: "rpc_failed", rpc: "0:one", message: "answered 502" },
       { kind: "stopped_for_balance" },
-      { kind: "pass_failed", message: "ChainUnavailable: no endpoint answers" },
+      { kind: "pass_failed", message: "ChainUnavailable: no endpoint responds to" },
     ];
     const lines = linesOf([...theirs, { kind: "executed", address, hash }, ...ours], 1);
     assert.deepEqual(

@@ -12,7 +12,7 @@ type EventLog = (event: ExecutorEvent) => void;
 
 /** Returns a function that logs an event, unless it is limited. @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // Strangers choose reasons and could use up the limits, so their events have limits of their own.
+  // Strangers choose reasons and could use up the limits, so their events have separate limits.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
@@ -110,17 +110,28 @@ function createGauges(registry: Registry) {
   return {
     leads: gauge("leads", "1 if this process has the lease of the chain"),
     balance: gauge("balance_wei", "The balance of a key that pays gas", "sender"),
-    blocksBehind: gauge("blocks_behind", "Blocks whose payments were not read yet"),
+    blocksBehind: gauge("blocks_behind", "Blocks that the executor has not read yet"),
     secondsBehind: gauge("seconds_behind", "Age of the head while the executor is behind"),
     lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass"),
     late: gauge(
       "late_jobs",
-      "Addresses that were due later than any backoff allows: a clock was wrong",
+      "Addresses whose due time is later than the longest backoff, which means that a clock was " +
+        "wrong",
     ),
     due: gauge("due_jobs", "Addresses that were due in the last pass"),
-    waited: gauge("waited_seconds", "Age of the oldest payment that waits for the executor"),
+    waited: gauge(
+      "waited_seconds",
+      "Age of the oldest payment that the executor has not processed yet",
+    ),
     inFlight: gauge("in_flight", "Transactions not yet final"),
-    budget: gauge("budget_share", "Share of the day's budget that is spent or reserved, 0 to 1"),
-    rpcScore: gauge("rpc_score", "Penalty points of an endpoint; the highest is asked last", "rpc"),
+    budget: gauge(
+      "budget_share",
+      "Share of the daily budget that is spent or reserved, from 0 to 1",
+    ),
+    rpcScore: gauge(
+      "rpc_score",
+      "Penalty points of an endpoint; the endpoint with the most points is used last",
+      "rpc",
+    ),
   };
 }

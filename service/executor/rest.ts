@@ -1,5 +1,5 @@
-// Decides whether a poll needs a pass. It does not until the next block of an idle chain is
-// expected, and while a chain without open addresses sleeps.
+// Decides whether a poll runs a pass. It does not if the chain is idle and its next block is not
+// expected yet, or if the chain has no open addresses and sleeps.
 //
 // A sleeping chain is checked every five minutes, because late money can reach closed addresses: a
 // quorum of endpoints is asked for the transfers since the cursor, and one endpoint whether the
@@ -15,11 +15,14 @@ import type { FollowMemory } from "../follow/parts.ts";
 import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 
-/** Together with the pass that follows, late money is found within five minutes. */
+/** With this interval and the pass that follows, late money is found within five minutes. */
 const sleepMs = 285_000;
 /** The number of checks after which a whole pass runs. */
 const looksMax = 6;
-/** After the last expiry, passes go on for this long: to report it, and to find late payments. */
+/**
+ * The time for which passes continue after the last expiration time, to report it and to find late
+ * payments.
+ */
 const closingSeconds = 900;
 /** How often an awake chain is checked for open addresses. */
 const closedEveryMs = 10_000;
@@ -42,12 +45,12 @@ export type Rest = {
   awakeUntilMs: number;
 };
 
-/** What the last pass found. */
+/** The result of the last pass. */
 type LastPass = {
   view: View | undefined;
   /** Nothing is left to do until the next block. */
   isQuiet: boolean;
-  /** The share of the chain's budget of `day` that was spent or reserved, 0 to 1. */
+  /** The share of the chain's budget of `day` that was spent or reserved, from 0 to 1. */
   budget: { day: number; share: number } | undefined;
 };
 
@@ -66,7 +69,7 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
   last: { view: undefined, isQuiet: false, budget: undefined },
 });
 
-/** `peek`: a pass only if there is a new block. `rest`: nothing. */
+/** `peek`: run a pass only if there is a new block. `rest`: nothing. */
 export type PollKind = "pass" | "peek" | "rest";
 
 export async function decidePoll(
@@ -109,7 +112,9 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
   return closed.isEnd && !(await ledger.isBlockAwaited(chainId));
 }
 
-/** Returns whether an address was paid since the cursor, or one call cannot answer that. */
+/**
+ * Returns whether an address was paid since the cursor, or whether one call is not enough to know.
+ */
 async function isPaidSince(
   parts: Parts,
   memory: RestMemory & { follow: FollowMemory },
@@ -143,8 +148,6 @@ export function reportRest({ report }: Parts, { last }: RestMemory): void {
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/**
- * Returns the share of the budget that was taken on the day of `seconds`, as far as it is known.
- */
+/** Returns the share of the budget that was taken on the day of `seconds`, if it is known. */
 export const readBudgetShare = ({ budget }: LastPass, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

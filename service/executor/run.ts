@@ -57,14 +57,14 @@ type LeaseMemory = {
   lease: {
     /** The lease that this process has. */
     fence: Fence | undefined;
-    /** The lease of another process, and since when it has not changed. */
+    /** The lease of another process, and the time since which it has not changed. */
     watched: { lease: Lease; sinceMs: number } | undefined;
   };
 };
 
 /**
- * What the loop of a chain remembers between passes. A process can lose it at any moment:
- * everything that must survive is in the ledger.
+ * The state of a chain's loop between passes. A process can lose it at any time, because all data
+ * that must survive is in the ledger.
  */
 export type Memory = {
   network: Network;
@@ -208,10 +208,10 @@ function isExpired(
   return nowMs - watched.sinceMs >= leaseMs;
 }
 
-/** Returns undefined if a pass would find nothing. */
+/** Returns undefined if a pass would find no work. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
-  // Before the first head the chain's clock is unknown, so nothing decides how long to rest.
+  // Before the first head, the chain's clock is unknown, so the length of a rest cannot be decided.
   const poll = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";

@@ -39,7 +39,10 @@ export type Executor = {
   stop(): Promise<void>;
 };
 
-/** Well below a lease, so that a pass that waits for an endpoint does not lose it. */
+/**
+ * Well below the length of a lease, so that a pass does not lose the lease while it waits for an
+ * endpoint.
+ */
 const rpcTimeoutMs = 4000;
 /** The longest wait between passes while a socket announces new blocks. */
 const quietMsMax = 10_000;

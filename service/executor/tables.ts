@@ -143,7 +143,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // Each pass finds the pending purposes of a key without reading its settled ones.
+    // Each pass finds the pending purposes of a key by this index, without reading settled ones.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,
@@ -174,7 +174,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** A status looks for the money that was returned from an address on other chains. */
+/** A status reads the money that was returned from an address on other chains. */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,

@@ -2,9 +2,9 @@
 // several owners fairly.
 
 /**
- * The most rows of one statement or one short commit, because other statements wait for it: on
- * SQLite all but creates and look-ups, on PostgreSQL those that need the same rows. A limit with
- * another reason is next to its only use.
+ * The maximum number of rows in one statement or one short commit, because other statements wait
+ * for it: on SQLite all except creates and look-ups, on PostgreSQL those that need the same rows.
+ * Limits with other reasons are next to their only use.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
@@ -14,8 +14,9 @@ export const statementRows = {
   /** Rows of an index that a search scans when it returns few of them. */
   walked: 1_000,
   /**
-   * Rows with terms, of up to 24,576 bytes each. Reading 300 watches on PostgreSQL took 1.6 times
-   * as long by 25 rows as by 50; on SQLite, 25, 50, and 100 rows take the same time.
+   * Rows with terms, of up to 24,576 bytes each. On PostgreSQL, reading 300 watches in groups of 25
+   * rows took 1.6 times as long as in groups of 50. On SQLite, groups of 25, 50, and 100 rows take
+   * the same time.
    */
   withTerms: 50,
 } as const;
@@ -41,7 +42,7 @@ export async function inGroups<Item, Found>(
  * many items does not delay the first item of another.
  *
  * @param ownerOf returns the owner of an item
- * @param among compares items of the same round; by default, they keep the order of `items`
+ * @param among compares items of the same round; by default they keep the order of `items`
  */
 export function roundRobin<Item>(
   items: readonly Item[],

@@ -1,7 +1,7 @@
 // Limits log lines that an outage would repeat for each request.
 
 const everyMs = 60_000;
-/** Further kinds share one limit. */
+/** The number of kinds that have their own limit. Further kinds share one. */
 const kindsMax = 100;
 
 /** Returns `text` without numbers and hex, so that repetitions of a message are equal. */

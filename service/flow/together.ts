@@ -12,12 +12,12 @@ type Waiting<Item, Answer> = {
 
 export type Together<Item, Answer> = {
   (item: Item): Promise<Answer>;
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when no item is waiting or running. */
   idle(): Promise<void>;
 };
 
 type TogetherOptions = {
-  /** Items of one group. */
+  /** The maximum number of items in a group. */
   sizeMax: number;
   /**
    * The number of groups that run simultaneously, 1 by default. With 1, items that arrive while a

@@ -1,6 +1,6 @@
-// How long work waits, and for what: for a place, for a time limit, or before a retry.
+// Functions with which work waits: for a place, until a time limit, or before a retry.
 
-/** Returns a function that runs at most `max` tasks at a time, first come, first served. */
+/** Returns a function that runs at most `max` tasks at a time, in the order of the calls. */
 export function openGate(max: number) {
   let running = 0;
   const waiting: (() => void)[] = [];

@@ -88,10 +88,13 @@ export async function forgetAnchorsAbove(
 
 /** No payment is older than the oldest record; the margin allows for clocks that differ. */
 const startMarginSeconds = 3600;
-/** If no anchor is on the chain anymore, reading starts this far below the oldest one. */
+/**
+ * If the chain no longer contains any anchor, reading starts this number of blocks below the oldest
+ * one.
+ */
 const deepReorgBlocks = 256;
 
-/** Returns the first block to read, after it undid facts from replaced blocks. */
+/** Returns the first block to read, and first undoes facts from replaced blocks. */
 export async function firstBlock(turn: Turn, target: number): Promise<number> {
   const { store, view, tuning, memory } = turn;
   let anchor = await store.findAnchor(view.head.number + 1);
@@ -125,7 +128,7 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 
 const linksMax = 64;
 
-/** Records the parent that the head names, and forgets blocks that do not lead to it. */
+/** Stores the parent of the head, and deletes blocks that are not its ancestors. */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
   if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
@@ -136,8 +139,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether two blocks contradict each other. Nothing that was read here is stored, so a
- * false answer only discards knowledge.
+ * Returns whether two blocks contradict each other. These blocks are not stored, so a false answer
+ * can only discard information.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;

@@ -20,7 +20,7 @@ function openLoop() {
   return { loop: openChainLoop(heads, pollMs), noteBlock, countRequests: () => requests };
 }
 
-/** A subscriber that counts its runs; each ends when `finish` is called. */
+/** A subscriber that counts its runs. Each run ends when `finish` is called. */
 function heldRun() {
   let finish = () => {};
   const counted = { runs: 0, finish: () => finish() };
@@ -61,12 +61,12 @@ describe("the loop of a chain", () => {
     assert.equal(runs, 3, "a turn begins the wait anew");
     loop.startTurn();
     await settle();
-    assert.equal(runs, 4, "when told");
+    assert.equal(runs, 4, "on request");
     assert.equal(countRequests(), 0, "no head is requested unless a subscriber reads it");
     await end();
   });
 
-  test("never runs a subscriber twice simultaneously, and makes up for missed turns", async () => {
+  test("never runs a subscriber twice simultaneously, but runs it later", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);

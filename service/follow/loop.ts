@@ -1,7 +1,7 @@
 // The loop of one chain in one process: everything that depends on the chain's newest block runs in
 // its turns. A turn starts when another block was seen, when the executor has saved the payments up
-// to it, and otherwise at every poll, because some work is due by the clock and a chain may be
-// silent.
+// to it, and otherwise at every poll, because some work becomes due by the clock and a chain may
+// produce no blocks.
 //
 // In a process with an executor, its passes record the heads that they read, so this loop requests
 // none. It requests heads only if the passes were silent for two polls: during a long pass, without
@@ -64,7 +64,7 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   };
 }
 
-/** Runs of one subscriber, one after the other. */
+/** Runs one subscriber, one run after the other. */
 function openRuns(run: () => Promise<void>) {
   let isDue = false;
   let isEnded = false;

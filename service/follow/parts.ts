@@ -31,13 +31,19 @@ export type FollowEvent =
   | { kind: "gap"; blockNumber: number; message: string };
 
 export type FollowTuning = {
-  /** Blocks requested in one call. */
+  /** The number of blocks per call. */
   rangeBlocksMax: number;
-  /** Calls for ranges in one turn. */
+  /** The maximum number of calls for ranges per turn. */
   rangesPerPass: number;
-  /** Blocks below the cursor that each turn reads again, because an endpoint's index can lag. */
+  /**
+   * The number of blocks below the cursor that each turn reads again, because an endpoint's index
+   * can lag.
+   */
   resweepBlocks: number;
-  /** The most records for requests by recipients: nodes accept 1,000 topics. 0: never. */
+  /**
+   * The maximum number of records for queries by recipients, because nodes accept 1,000 topics. 0
+   * disables such queries.
+   */
   recipientsMax: number;
 };
 

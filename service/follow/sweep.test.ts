@@ -78,7 +78,7 @@ describe("sweep", () => {
   test("throws ChainUnavailable if the logs are not a list", () =>
     assert.rejects(sweep(turnOf([showing({ result: null })])), {
       name: "ChainUnavailable",
-      message: "no endpoint shows logs of blocks 11 to 99",
+      message: "no endpoint returns the logs of blocks 11 to 99",
     }));
 
   test("throws ChainUnavailable if two endpoints show another last block", () => {
@@ -186,7 +186,7 @@ describe("sweep", () => {
     assert.deepEqual(asked, [[11, 99]]);
   });
 
-  test("reads nothing more in a turn whose newest blocks are refused for a rate", async () => {
+  test("reads nothing more in a turn if a rate limit refuses the newest blocks", async () => {
     let queries = 0;
     const turn = turnOf([
       ({ method, params }) => {
@@ -200,7 +200,7 @@ describe("sweep", () => {
     assert.equal(queries, 1);
   });
 
-  test("makes a gap of a block whose logs are refused for a rate in three turns", async () => {
+  test("makes a gap of a block whose logs a rate limit refuses in three turns", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);
@@ -216,7 +216,7 @@ describe("the range of an endpoint's log queries", () => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("returns to the longest that was shown, and stays for 16, 32 … 256 ranges", () => {
+  test("returns to the longest accepted range, and stays there for 16, 32 … 256 ranges", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];
@@ -246,7 +246,7 @@ describe("the range of an endpoint's log queries", () => {
     assert.equal(record.logs.rangeBlocks, 5000);
   });
 
-  test("is halved if a range is refused that was shown before", () => {
+  test("is halved if a range is refused that was accepted before", () => {
     const record = opened();
     shown(record, 1);
     shrinkLogRange(record, 2000);
@@ -329,7 +329,7 @@ describe("sweep with look-alikes of the listed token", () => {
   });
 });
 
-describe("sweep with look-alikes that one query cannot show", () => {
+describe("sweep with look-alikes whose logs exceed one query", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const log = {
     ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
@@ -358,12 +358,12 @@ describe("sweep with look-alikes that one query cannot show", () => {
     return kept.flatMap(([, payments]) => payments.map(({ amount }) => amount));
   };
 
-  test("keeps one of a range whose results are too many for one query", async () => {
+  test("finds a look-alike in a range whose results exceed one query", async () => {
     const isRefused = (tokens: string[], blocks: number) => blocks * tokens.length > 150;
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("keeps one that the other endpoint shows, although the first refuses them", async () => {
+  test("finds a look-alike at the other endpoint if the first refuses the query", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });

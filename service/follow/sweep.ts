@@ -161,7 +161,9 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Range
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const refused = answers.filter((each): each is Refused => each.kind === "refused");
   if (shown.length + refused.length === 0) {
-    throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
+    throw new ChainUnavailable(
+      `no endpoint returns the logs of blocks ${range.from} to ${range.to}`,
+    );
   }
   assertOneEnd(shown);
   const failed = answers.length - shown.length;
@@ -212,7 +214,9 @@ function assertOneEnd(shown: readonly Shown[]): void {
   const other = others.find(({ hash }) => hash !== first!.hash);
   if (!other) return;
   const two = `block ${other.number} is ${first!.hash} and ${other.hash}`;
-  throw new ChainUnavailable(`endpoints differ, as in a reorg: ${two}`);
+  throw new ChainUnavailable(
+    `the endpoints disagree, possibly because of a reorganization: ${two}`,
+  );
 }
 
 /**

@@ -45,7 +45,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
       "/v1/chains/",
       "/v2/chains",
     ]) {
-      if (path === "/v1/address/") continue; // a look-up of nothing: 400
+      if (path === "/v1/address/") continue; // a look-up without an address: 400
       for (const method of ["GET", "POST", "DELETE"] as const) {
         const response = await service.app.inject({
           method,
@@ -169,7 +169,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     await broken.close();
   });
 
-  test("408 request_timeout if a head is not complete in time", async () => {
+  test("408 request_timeout if the headers are not complete in time", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -180,10 +180,10 @@ describe("every refusal has the form of spec §7, and CORS", () => {
   test("417 expectation_failed for an expectation that is not 100-continue", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
-    assert.match(answer, /expected Expect: 100-continue or none, found \\"wonders\\"/);
+    assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("503 with Retry-After above the limit of pending requests, no other effect", async () => {
+  test("503 with Retry-After above the limit of pending requests, with no effect", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -196,7 +196,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
       socket.write(`${head}Expect: 100-continue\r\n${json}`);
       assert.match(String(await once(socket, "data")), /^HTTP\/1.1 100/);
     }
-    // No body is sent: it is refused without one having been waited for.
+    // No body is sent, because the request is refused without waiting for it.
     const refused = await raw(head + json, busyPort);
     assertShape(refused, 503, "service_unavailable");
     assert.match(refused, /retry-after: 1\r\n/i);

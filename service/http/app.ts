@@ -1,4 +1,4 @@
-// The HTTP service: which route answers which path, and what applies to every response.
+// The HTTP service: the table of routes, and the rules that apply to every response.
 //
 // Every /v1 response, regardless of its status, has CORS `*` and X-Request-Id. Every refusal,
 // including the framework's own, has the form of spec/service.md §7.

@@ -1,5 +1,5 @@
-// All refusals: one table from code to status, and one function from any error to a response.
-// spec/service.md §7.
+// Defines all refusals: one table maps codes to statuses, and one function converts any error to a
+// response. spec/service.md §7.
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
@@ -65,30 +65,31 @@ export class Refusal extends Error {
   }
 }
 
-/** One fault of a request: its place, its kind, and what would be valid. */
+/** One fault of a request, with its path, its code, and what would be valid. */
 export const issue = object({
   /**
-   * Field names and array indices from the root of the body; `["address"]` is the request's path.
+   * Field names and array indices from the root of the body. `["address"]` is the address in the
+   * request's path.
    */
   path: list(either(text, count)),
   /**
-   * docs/intents.md lists them. New ones may be added.
+   * A code for programs. docs/intents.md lists the codes, and new codes can be added.
    *
    * @pattern ^[a-z][a-z0-9_]*$
    */
   code: text,
-  /** For people; the wording may change. */
+  /** A message for developers. The wording can change. */
   message: text,
 });
 
-/** Why a request was refused. */
+/** The reason why a request was rejected. */
 export const errorDetails = object({
-  /** For programs. New ones may be added. */
+  /** A code for programs. New codes can be added. */
   code: text,
-  /** For people; the wording may change. */
+  /** A message for developers. The wording can change. */
   message: text,
   /**
-   * Empty if there is nothing to point at.
+   * The faults of the request, if the error is about specific fields; otherwise empty.
    *
    * @maxItems 20
    */
@@ -103,7 +104,7 @@ type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boo
 
 const issuesMax = 20;
 
-/** @param request if there is one: it shows what the framework refused */
+/** @param request the request, if there is one, which shows what the framework refused */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
@@ -123,7 +124,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   if (error instanceof SignInError) return new Refusal(error.code, error.message);
   if (error instanceof InvalidError) return fromIssues(error.issues);
   if (error instanceof UnavailableError) {
-    return new Refusal("service_unavailable", "the store does not respond; try again", {
+    return new Refusal("service_unavailable", "the database is not available; try again", {
       headers: { "retry-after": "1" },
     });
   }
@@ -135,14 +136,16 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   if (error instanceof ProofError) return unproved(error);
   const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];
   if (framework) return new Refusal(...framework(request));
-  return new Refusal("internal_error", "something failed on our side; it has been logged");
+  return new Refusal("internal_error", "an internal error occurred, which has been logged");
 }
 
-/** The reason, if it is in the library's words. A node's text may name the node. */
+/**
+ * Shows the reason only if the library wrote it, because the text of a node can contain its host.
+ */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
-  const reason = isOurs ? error.message : "its node gives none of this block";
-  return new Refusal("unproved", `no proof that verifies: ${reason}`, {
+  const reason = isOurs ? error.message : "no RPC endpoint returned a proof at this block";
+  return new Refusal("unproved", `no valid proof is available: ${reason}`, {
     headers: { "retry-after": "2" },
   });
 }
@@ -170,7 +173,7 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: (request) => [
     "invalid_request",
-    `the body is not as long as Content-Length says, ${request?.headers["content-length"]} bytes`,
+    `expected a body of ${request?.headers["content-length"]} bytes, as in Content-Length`,
   ],
   HPE_HEADER_OVERFLOW: () => ["headers_too_large", "the headers are larger than 16 KiB"],
   ERR_HTTP_REQUEST_TIMEOUT: () => ["request_timeout", "the request did not arrive in time"],

@@ -16,10 +16,10 @@ const issuesOf = (text: string | Buffer) => {
 
 describe("a body has one interpretation, or is refused", () => {
   const refused: [string, string | Buffer, string][] = [
-    ["what is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
-    ["what is not JSON", "{", "not_json"],
-    ["a field that stands there twice", '{"a":1,"a":1}', "repeated_field"],
-    ["one that is spelled otherwise the second time", '{"a":1,"\\u0061":1}', "repeated_field"],
+    ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
+    ["text that is not JSON", "{", "not_json"],
+    ["a repeated field", '{"a":1,"a":1}', "repeated_field"],
+    ["a repeated field with another spelling", '{"a":1,"\\u0061":1}', "repeated_field"],
     [
       "more fields than any intent has",
       `{${"a".repeat(201).replace(/a/g, '"a":0,')}`,
@@ -33,7 +33,10 @@ describe("a body has one interpretation, or is refused", () => {
 
   test("too_many_values has the number and the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
-    assert.match(issue?.message ?? "", /has 2001 commas and opening brackets, more than 2000$/);
+    assert.match(
+      issue?.message ?? "",
+      /at most 2000 commas and opening brackets in the body, found 2001$/,
+    );
   });
 
   test("not_an_integer, at its place, even if the number equals an integer", () => {

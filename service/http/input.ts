@@ -13,10 +13,10 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
 
-/** The text of the path at `:address`. */
+/** Returns the text of the path at `:address`. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
-/** The 40 digits in lowercase, because any letter case names the same address. */
+/** Returns the 40 digits in lowercase, because any letter case means the same address. */
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
@@ -28,8 +28,8 @@ export function addressDigits(text: string | undefined): string {
 
 /**
  * @returns the result of the schema for `value`; text with a NUL is refused, because PostgreSQL
- *   does not accept it, and it would fail everything in the same statement
- * @throws {InvalidError} in the words of the schema
+ *   does not accept it, and the whole statement would fail @throws {InvalidError} with the messages
+ *   of the schema
  */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown) {
   const parsed = schema.safeParse(value ?? {});
@@ -50,7 +50,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
  * Parses a request's query.
  *
  * @throws {InvalidError} as {@link parseInput}, and for escapes that are not UTF-8, which the
- *   framework would pass on unchanged
+ * framework does not decode
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;
@@ -58,7 +58,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
     if (url.includes("%")) decodeURIComponent(url.slice(url.indexOf("?")));
   } catch {
     const { length } = url.slice(url.indexOf("?") + 1);
-    const message = `expected percent-encoded UTF-8, found ${length} characters with other escapes`;
+    const found = `${length} characters with other escapes`;
+    const message = `expected valid percent-encoded UTF-8, found ${found}`;
     throw new InvalidError([{ path: ["query"], code: "bad_escape", message }]);
   }
   return parseInput(schema, request.query);
@@ -92,7 +93,7 @@ function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
 export const integerInput = (min: number, max: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer in digits alone")
+    .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer of digits only")
     .transform(Number)
     .pipe(z.int().min(min).max(max))
     .meta({ type: "integer", minimum: min, maximum: max });
@@ -124,26 +125,30 @@ export function parseJsonBody(
 }
 
 /**
- * The most fields of a whole body. An intent has 7, and 3 in each of at most 32 calls. Parsing and
- * naming unknown fields takes time, during which others wait.
+ * The maximum number of fields in a body. An intent has 7, and 3 in each of at most 32 calls.
+ * Parsing and naming unknown fields takes time, during which others wait.
  */
 const membersMax = 200;
 
 /**
- * The most commas and opening brackets of a whole body. Terms of 24,576 bytes contain at most 768
- * arguments. More arguments take time to parse and to name, as fields do.
+ * The maximum number of commas and opening brackets in a body. Terms of 24,576 bytes contain at
+ * most 768 arguments. More arguments take time to parse and to name, as fields do.
  */
 const marksMax = 2_000;
 
 /** @throws {InvalidError} */
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw invalid("not_utf8", "the body is not UTF-8");
+  if (!isUtf8(bytes)) throw invalid("not_utf8", "expected a body in UTF-8");
   const { members, marks, isExact } = scan(bytes);
   if (members > membersMax) {
-    throw invalid("too_many_fields", `the body has ${members} fields, more than ${membersMax}`);
+    throw invalid(
+      "too_many_fields",
+      `expected at most ${membersMax} fields in the body, found ${members}`,
+    );
   }
   if (marks > marksMax) {
-    const message = `the body has ${marks} commas and opening brackets, more than ${marksMax}`;
+    const message =
+      `expected at most ${marksMax} commas and opening brackets in the body, ` + `found ${marks}`;
     throw invalid("too_many_values", message);
   }
   const text = bytes.toString("utf8");
@@ -165,7 +170,9 @@ const comma = 0x2c;
 const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
-/** An `e` or `E` after a digit. Outside strings, other ones occur only in `true` and `false`. */
+/**
+ * An `e` or `E` after a digit. Outside strings, other occurrences are only in `true` and `false`.
+ */
 const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
 
@@ -198,7 +205,7 @@ function inexactNumbers(text: string): Issue[] {
     const source = context?.source;
     if (typeof value === "number" && source !== undefined && !/^-?\d+$/.test(source)) {
       const path = [Array.isArray(this) ? Number(key) : key];
-      const message = `expected an integer in digits alone, found ${source.slice(0, 40)}`;
+      const message = `expected an integer of digits only, found ${source.slice(0, 40)}`;
       issues.push({ path, code: "not_an_integer", message });
     }
     return value;
@@ -208,21 +215,24 @@ function inexactNumbers(text: string): Issue[] {
 
 /** The body of a new webhook endpoint, for the API, its OpenAPI document, and the dashboard. */
 export const endpointInput = z.strictObject({
-  url: z.string().max(500).describe("An `https` URL whose every address is public."),
+  url: z
+    .string()
+    .max(500)
+    .describe("An `https` URL whose host name resolves to public addresses only."),
   types: z
     .array(z.string().max(100).meta({ enum: eventTypes }))
     .max(20)
     .default([])
-    .describe("The event types to send; empty or absent means all."),
+    .describe("The types of events to send. If empty or absent, all types are sent."),
 });
 
 /** The body of a replay: one event or a time span. */
 export const replayInput = z.union([
-  z.strictObject({ eventId: z.string().max(100).describe("One event.") }),
+  z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
   z
     .strictObject({
-      from: z.iso.datetime({ offset: true }).describe("Inclusive."),
-      until: z.iso.datetime({ offset: true }).describe("Exclusive."),
+      from: z.iso.datetime({ offset: true }).describe("The start of the time range, inclusive."),
+      until: z.iso.datetime({ offset: true }).describe("The end of the time range, exclusive."),
     })
     .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
       path: ["until"],

@@ -1,7 +1,7 @@
 // The limits of one server: requests in progress, connections, streams, and caches.
 
 export type Limits = {
-  /** The time from now to `expirationTimestamp`. */
+  /** The range of the expiration time, relative to now, is up to `expirationTimestamp`. */
   expirySecondsMin: number;
   expirySecondsMax: number;
   /** Requests of a kind in progress. Another one is refused immediately with 503. */

@@ -23,23 +23,23 @@ export function createMetrics() {
     registry,
     corruptRecords: new Counter({
       name: "corrupt_records_total",
-      help: "Requests that met a record which does not derive its address; never served",
+      help: "Requests for a corrupt record, which does not match its address and is never returned",
       registers,
     }),
     limiterFaults: new Counter({
       name: "limiter_faults_total",
-      help: "Requests limited by this server alone because the shared limiter did not answer",
+      help: "Requests limited by this server only, because the shared limiter did not respond",
       registers,
     }),
     shed: new Counter({
       name: "http_shed_total",
-      help: "Requests refused at once because too many were under way",
+      help: "Requests rejected with 503 because too many were in progress",
       labelNames: ["route"],
       registers,
     }),
     createsAdmitted: new Gauge({
       name: "http_creates_admitted_max",
-      help: "Creates that may be worked on at once, by what the last ones took",
+      help: "Number of simultaneous creates that are allowed, which depends on recent durations",
       registers,
     }),
     countResponses: responseMetrics(registry),
@@ -58,7 +58,7 @@ function providerMetrics(registry: Registry) {
     rpcPaused: new Gauge({
       ...shared,
       name: "rpc_paused_seconds",
-      help: "How long a provider wants no call, or no call of one method",
+      help: "Remaining time for which a provider rejects calls, or calls of one method",
       aggregator: "max",
       collect() {
         for (const each of readProviders()) this.set(labels(each), each.pausedMs / 1000);
@@ -67,7 +67,7 @@ function providerMetrics(registry: Registry) {
     rpcRefusals: new Counter({
       ...shared,
       name: "rpc_limited_total",
-      help: "Refusals by which a provider asked for fewer calls",
+      help: "Responses in which a provider limited the rate of calls",
       collect() {
         this.reset();
         for (const each of readProviders()) this.inc(labels(each), each.refusals);
@@ -76,7 +76,7 @@ function providerMetrics(registry: Registry) {
     rpcRate: new Gauge({
       ...shared,
       name: "rpc_calls_per_second_max",
-      help: "Calls per second that are sent at most, where a limit is known",
+      help: "Maximum rate of calls to a provider, if it is limited",
       collect() {
         this.reset();
         for (const { callsPerSecond, ...each } of readProviders()) {
@@ -95,13 +95,13 @@ function responseMetrics(registry: Registry) {
   const registers = [registry];
   const answers = new Counter({
     name: "http_responses_total",
-    help: "Answers, by route and status",
+    help: "Responses, by route and status",
     labelNames: ["route", "status"],
     registers,
   });
   const durations = new Histogram({
     name: "http_response_seconds",
-    help: "From the request's head read to its answer written",
+    help: "Time from the headers of a request to the end of its response",
     labelNames: ["route"],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,

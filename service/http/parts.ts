@@ -48,11 +48,11 @@ export type Parts = {
   log: Logger;
   /** Unix milliseconds. */
   now: () => number;
-  /** Is aborted when the server begins to drain: streams end, and `/readyz` returns 503. */
+  /** Aborts when the server begins to drain: streams end, and `/readyz` returns 503. */
   draining: AbortSignal;
 };
 
-/** The routes' view of the executor, which may be another process on the same database. */
+/** Gives routes access to the executor, which can be another process on the same database. */
 type ExecutorDesk = {
   /**
    * Reads the executor's work in progress for the address of `status`, or null if there is none. If

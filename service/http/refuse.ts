@@ -47,7 +47,7 @@ function kindOfError(error: unknown): string {
   return messageKind(`${error.name} ${error.message}`);
 }
 
-/** The part of a refused body that is still read. */
+/** The maximum size of the rest of a refused body that is still read. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
@@ -82,7 +82,7 @@ export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, 
 }
 
 export const unknownPath = () =>
-  new Refusal("unknown_path", "this path does not exist; paths start with /v1");
+  new Refusal("unknown_path", "this path does not exist; API paths start with /v1");
 
 const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
@@ -92,13 +92,17 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
   refuseRaw(
     response,
     "expectation_failed",
-    `expected Expect: 100-continue or none, found ${found}`,
+    `expected no Expect header or Expect: 100-continue, found ${found}`,
   );
 }
 
-/** Runs before the framework, which would use the first of two. */
+/** Runs before the framework, which would use the first of two Host headers. */
 export function refuseHost(_request: IncomingMessage, response: ServerResponse): void {
-  refuseRaw(response, "invalid_request", "expected one Host header: a name, and perhaps a port");
+  refuseRaw(
+    response,
+    "invalid_request",
+    "expected one Host header with a name and an optional port",
+  );
 }
 
 function refuseRaw(
@@ -126,7 +130,7 @@ const lingerMs = 1000;
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const isKnown = error.code === "HPE_HEADER_OVERFLOW" || error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-  const refusal = new Refusal("invalid_request", "this is not an HTTP/1.1 request");
+  const refusal = new Refusal("invalid_request", "expected an HTTP/1.1 request");
   endWith(socket, isKnown ? error : refusal);
 }
 
@@ -134,9 +138,13 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
   endWith(
     socket,
-    new Refusal("method_not_allowed", `this server is not a proxy: it accepts ${allMethods}`, {
-      headers: { allow: allMethods },
-    }),
+    new Refusal(
+      "method_not_allowed",
+      `this server is not a proxy: expected one of the methods ${allMethods}`,
+      {
+        headers: { allow: allMethods },
+      },
+    ),
   );
 }
 

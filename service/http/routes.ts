@@ -47,9 +47,13 @@ export function mount(
     // Runs before the body is parsed; otherwise the media type would be refused instead of the
     // method.
     onRequest: (request) => {
-      throw new Refusal("method_not_allowed", `this path accepts ${allow}, not ${request.method}`, {
-        headers: { allow },
-      });
+      throw new Refusal(
+        "method_not_allowed",
+        `expected one of the methods ${allow}, found ${request.method}`,
+        {
+          headers: { allow },
+        },
+      );
     },
     handler: unreachable,
     onResponse,
@@ -65,7 +69,7 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
   };
 }
 
-/** Allows pages the headers of spec §5, and two hours without another preflight. */
+/** Allows pages to send the headers of spec §5, and to omit another preflight for two hours. */
 export const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
     .code(204)
@@ -80,13 +84,13 @@ export const preflight = (allow: string) => (_request: FastifyRequest, reply: Fa
 };
 
 function unreachable(): never {
-  throw new Error("refused before the handler");
+  throw new Error("rejected before the handler");
 }
 
 /** The media type of JSON that is sent as text; Fastify sets it for JSON that it serializes. */
 export const jsonType = "application/json; charset=utf-8";
 
-/** More than any honest client or proxy sends. */
+/** More headers than an honest client or proxy sends. */
 const headersMax = 64;
 
 /**
@@ -123,7 +127,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   }
   // RFC 9112 §3.2. Node's own refusal has no body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
-    throw new Refusal("invalid_request", "an HTTP/1.1 request names its Host");
+    throw new Refusal("invalid_request", "expected a Host header, which HTTP/1.1 requires");
   }
   done();
 }

@@ -1,4 +1,5 @@
-// A launch with endpoints that lag, lie, or do not mine, and with a key that another program uses.
+// Tests launches with endpoints that lag, lie, or do not mine, and with a key that another program
+// uses.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +19,7 @@ async function startChain(t: TestContext): Promise<BareChain> {
   return chain;
 }
 
-/** Runs a launch, and pays its address when it shows it. */
+/** Runs a launch, and pays its address when it is shown. */
 function run(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
   const lines: string[] = [];
@@ -52,13 +53,13 @@ describe("launch refuses", () => {
     writeFileSync(file, JSON.stringify([{ ...listed, maxFeePerGas: `${parseGwei("0.5")}` }]));
     await assert.rejects(
       run(chain).done,
-      /gas costs .* gwei now, above the chain's maxFeePerGas of 0\.5 gwei/,
+      /gas costs .* gwei now, which is above the chain's maxFeePerGas of 0\.5 gwei/,
     );
     assert.equal(await countSent(chain), 0);
     assert.equal(existsSync(chain.config.dataDirectory), false);
   });
 
-  test("another key than the interrupted launch had, and names both wallets", async (t) => {
+  test("another key than in the interrupted launch, and names both wallets", async (t) => {
     const chain = await startChain(t);
     await run(chain).done;
     const state = journalOf(chain);

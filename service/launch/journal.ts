@@ -1,10 +1,10 @@
-// Remembers what a launch did, so that an interrupted one can be repeated: each transaction is
-// stored, signed, before it is sent, and the intent before its address is shown.
+// Records the steps of a launch, so that an interrupted launch can be repeated. Each signed
+// transaction is stored before it is sent, and the intent before its address is shown.
 //
-// Why nothing is sent twice: a transaction takes the nonce after the newest mined one, and the next
-// is signed only after that was mined, so two that are not mined share a nonce and at most one of
-// them can be. A mined one with the same recipient, value and calldata is never signed again, also
-// where an endpoint lags behind and does not show its effect yet.
+// No transaction takes effect twice: each uses the nonce after the newest mined one, and the next
+// is signed only after it was mined. Two pending transactions therefore share a nonce, and at most
+// one can be mined. A mined transaction with the same recipient, value, and calldata is never
+// signed again, even if an endpoint lags and does not show its effect yet.
 
 import type { Hex, Intent } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -15,7 +15,7 @@ import { CallRefused, quantity } from "../chain/rpc/json-rpc.ts";
 import { dataFeePaid } from "../executor/money/fees.ts";
 import { readNote, writeNote } from "../records/mirror.ts";
 
-/** `raw` is signed. `mined` is null until it is; its `wei` is the cost, value included, decimal. */
+/** `raw` is signed. `wei` is the cost including the value, decimal. */
 type Sent = {
   hash: Hex;
   raw: Hex;
@@ -23,7 +23,7 @@ type Sent = {
   mined: { block: number; succeeded: boolean; wei: string } | null;
 };
 
-/** What a launch on one chain did so far. */
+/** The completed steps of a launch on one chain. */
 export type LaunchState = {
   chainId: number;
   wallet: Hex;
@@ -87,7 +87,7 @@ export function journaled(
 const isText = (value: unknown, text: string) =>
   typeof value === "string" && value.toLowerCase() === text.toLowerCase();
 
-/** An endpoint that lags behind counts fewer transactions than were mined. */
+/** An endpoint that lags counts fewer transactions than were mined. */
 const nonceAfterMined = ({ sent }: LaunchState) =>
   sent.reduce((next, { nonce, mined }) => (mined ? Math.max(next, nonce + 1) : next), 0);
 
@@ -102,7 +102,7 @@ async function store(journal: Journal, raw: Hex, say: (line: string) => void): P
       `${same.hash} already did this, but the endpoint does not show it yet: try again later`,
     );
   }
-  // Of those that are not mined, only one can be: they have the same nonce.
+  // Of the pending transactions, only one can be mined, because they have the same nonce.
   await journal.save({ sent: [...sent, { hash, raw, nonce, mined: null }] });
   say(`sending ${hash}`);
 }
@@ -132,8 +132,8 @@ export const spentWei = ({ sent }: LaunchState): bigint =>
 const settleSecondsMax = 180;
 
 /**
- * Finds out what became of each stored transaction, also of one that a reorganization may have
- * undone, and sends again, as it is signed, one that is not mined.
+ * Finds the outcome of each stored transaction, including transactions that a reorganization may
+ * have undone, and resends those that are not mined.
  *
  * @param request that of {@link journaled}
  * @throws if one is neither mined nor refused in time
@@ -166,7 +166,7 @@ async function settle(
       const refusal = await request("eth_sendRawTransaction", [raw]).catch((error) => error);
       const isTaken =
         !(refusal instanceof CallRefused) || /known|import|exists/i.test(refusal.message);
-      // Whatever is signed next has its nonce, so not both can be mined.
+      // The next signed transaction has the same nonce, so only one of the two can be mined.
       if (!isTaken) return forget();
     } else if (!isKnown && waitedMs > 0 && journal.state.sent.some(replacesIt(nonce, hash))) {
       return forget();

@@ -1,4 +1,4 @@
-// A launch whose process is killed at each step and started again by the same command.
+// Tests a launch whose process is killed at each step and restarted with the same command.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -65,7 +65,8 @@ test("sends nothing twice if it is killed before and after each send", async (t)
   let kills = 0;
   for (let isAfter = false; ; isAfter = !isAfter) {
     const { sent = [], intent, saved } = journalOf(chain) ?? {};
-    // All is sent but the execution: the next run makes the address and waits for its payment.
+    // Everything except the execution was sent: the next run creates the address and waits for its
+    // payment.
     const waits = sent.length === 7 && !isPaid;
     if (waits && !saved) await killWhenWaiting(chain);
     else if (waits && intent) {

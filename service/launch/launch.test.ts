@@ -1,5 +1,5 @@
-// A launch on bare chains: what it refuses before anything is spent, what it estimates, and that it
-// ends in a proved payment.
+// Tests launches on empty chains: refusals before any coin is spent, the estimate, and the proved
+// payment at the end.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareCh
   return chain;
 }
 
-/** Runs a launch here, and pays when it waits for that. */
+/** Runs a launch in this process, and pays when it waits for the payment. */
 function run(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
   const lines: string[] = [];
@@ -42,7 +42,7 @@ function run(chain: BareChain, change: Partial<LaunchOptions> = {}) {
 const countSent = ({ client, wallet }: BareChain) =>
   client.getTransactionCount({ address: wallet });
 
-/** Runs it, expects a refusal, and checks that nothing was sent and no file was made. */
+/** Runs it, expects a refusal, and checks that it sent nothing and created no file. */
 async function assertRefused(chain: BareChain, message: RegExp, change?: Partial<LaunchOptions>) {
   await assert.rejects(run(chain, change).done, message);
   assert.equal(await countSent(chain), 0);
@@ -52,7 +52,7 @@ async function assertRefused(chain: BareChain, message: RegExp, change?: Partial
 describe("launch refuses, before anything is spent,", () => {
   test("a chain before Cancun", async (t) => {
     const chain = await startChain(t, "shanghai");
-    await assertRefused(chain, /does not run MCOPY/);
+    await assertRefused(chain, /does not support MCOPY/);
   });
 
   test("a chain where the keyless deployment would run out of gas", async (t) => {
@@ -70,12 +70,15 @@ describe("launch refuses, before anything is spent,", () => {
   test("a wallet that has too little, and names what it has and needs", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
-    await assertRefused(chain, new RegExp(`${chain.wallet} has 0.01 and needs 0.0[0-9]+ of`));
+    const wallet = new RegExp(
+      `the wallet ${chain.wallet} needs 0.0[0-9]+ of the native coin and has 0.01:`,
+    );
+    await assertRefused(chain, wallet);
   });
 
   test("endpoints of another chain, one endpoint only, and none that proves", async (t) => {
     const chain = await startChain(t);
-    await assertRefused(chain, /needs endpoints of two different providers, found 1/, {
+    await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],
     });
     chain.watch(({ method }, forward) =>
@@ -83,11 +86,11 @@ describe("launch refuses, before anything is spent,", () => {
         ? Promise.resolve({ error: { code: -32601, message: "method not found" } })
         : forward(),
     );
-    await assertRefused(chain, /no endpoint answers eth_getProof/);
+    await assertRefused(chain, /no endpoint supports eth_getProof/);
     chain.watch(({ method }, forward) =>
       method === "eth_chainId" ? Promise.resolve({ result: "0x1" }) : forward(),
     );
-    await assertRefused(chain, /the RPC is of chain 1, wanted 84532/);
+    await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
   test("an unknown chain, and --resume without a launch to resume", async (t) => {

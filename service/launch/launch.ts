@@ -48,7 +48,7 @@ import {
   requireEndpoints,
 } from "./preflight.ts";
 
-/** @throws an error of one sentence that says what to change */
+/** @throws an error whose message is one sentence that describes the required change */
 export async function launch(options: LaunchOptions, outside: Outside) {
   const { config, say } = outside;
   const chain = findChain(config, options);
@@ -107,7 +107,7 @@ const nextSteps = ({ journal }: Launch) =>
   [
     "",
     "  docs/production.md     the way to mainnet: settings, executor, alerts",
-    "  docs/webhooks.md       an endpoint that is told of each payment",
+    "  docs/webhooks.md       a webhook endpoint that is notified of each payment",
     "  docs/self-hosting.md   backups: admin backup, admin export",
     `  ${journal.state.receipt}   keep this receipt, which proves the payment without the service`,
   ].join("\n");
@@ -129,7 +129,7 @@ function sayProgress({ journal, say }: Launch, { steps }: CostEstimate, state: s
   const spent = formatEther(spentWei(journal.state));
   say(
     [
-      "Where the launch stands:",
+      "State of the launch:",
       `  transactions  ${sent.length} sent, ${mined} mined, ${spent} spent`,
       `  contracts     ${missing.length === 0 ? "all deployed" : `missing: ${missing.join(", ")}`}`,
       `  address       ${intent ? `${makeRecord(intent).address}, ${state}` : "not created yet"}`,
@@ -138,7 +138,7 @@ function sayProgress({ journal, say }: Launch, { steps }: CostEstimate, state: s
   );
 }
 
-/** @throws if another launch on this chain runs beside the database */
+/** @throws if another launch on this chain is running with this database */
 async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Promise<Result> {
   const { config, chain } = run;
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
@@ -156,7 +156,7 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
 /** The account that creates the address. It has no API key and no password. */
 const email = "launch@localhost.localdomain";
 
-/** Saves the record to the database, for an account of its own. Repeating it changes nothing. */
+/** Saves the record to the database under a separate account. Repeating it changes nothing. */
 async function saveAddress(
   { journal }: Launch,
   { address, terms }: AddressRecord,
@@ -165,7 +165,7 @@ async function saveAddress(
   const atMs = Date.now();
   const account =
     (await findAccount(store.db, { email })) ?? (await createAccount(store.db, email, { atMs }));
-  if (!account) throw new Error("another launch made the account at this moment: try again");
+  if (!account) throw new Error("another launch created the account simultaneously: try again");
   const { accountId } = account;
   await store.saveRecord({
     ...{ address: fromHex(address, ["address"]), terms: fromHex(terms, ["terms"]) },
@@ -236,16 +236,16 @@ async function execute(
     const hash = await sendTransaction(sender, { ...call, gas });
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
-    // An executor may have been first.
+    // An executor may have executed the address earlier.
     if ((await readState()).state !== "executed") throw error;
   }
 }
 
-/** Endpoints stand at different blocks for a moment. */
+/** For a moment, endpoints have different heads. */
 const proofAttemptsMax = 30;
 
 /**
- * Proves the outcome by blocks on which a quorum of endpoints agrees, verifies the proof, and
+ * Proves the outcome at blocks on which a quorum of endpoints agrees, verifies the proof, and
  * writes it to a file.
  */
 async function proveOutcome(run: Launch, record: AddressRecord) {

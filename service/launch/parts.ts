@@ -1,5 +1,5 @@
-// What the steps of a launch work with: the chain and its endpoints, the wallet, the journal, and
-// a way to print.
+// The dependencies of a launch's steps: the chain and its endpoints, the wallet, the journal, and
+// the output.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export type LaunchOptions = {
   /** As `base-sepolia`, or the chain's ID. */
   chainName: string;
   keyFile: string;
-  /** In place of the endpoints of the chains file; none: those. */
+  /** Replaces the endpoints of the chains file, unless it is empty. */
   rpcUrls: readonly string[];
   isDryRun: boolean;
   isResume: boolean;
@@ -26,7 +26,7 @@ export type LaunchOptions = {
 
 export type Outside = { config: Config; say: (line: string) => void; pollMs?: number };
 
-/** How the steps of one launch reach the chain, the journal and the operator. */
+/** Gives the steps of one launch access to the chain, the journal, and the operator. */
 export type Launch = {
   chain: Chain;
   config: Config;
@@ -35,7 +35,7 @@ export type Launch = {
   journal: Journal;
   /** Asks the first endpoint, and stores what it sends. */
   request: ReturnType<typeof journaled>;
-  /** All endpoints, `quorum` of which must agree on what is read of the address. */
+  /** All endpoints, `quorum` of which must agree on reads of the address. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;
@@ -43,7 +43,7 @@ export type Launch = {
 };
 
 const pollMsUsual = 2_000;
-/** The address waits so long for its payment; late money is returned to the wallet. */
+/** The time until the address expires. Late money is returned to the wallet. */
 const expirySeconds = 86_400;
 
 /** @throws an error that lists the names of the chains */
@@ -57,7 +57,7 @@ export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions)
     throw new Error(`--chain: expected one of ${names}, found ${chainName}`);
   }
   const bad = rpcUrls.find((url) => !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url));
-  // It may contain a key.
+  // The URL may contain a key.
   if (bad !== undefined) {
     throw new Error(`--rpc: expected an http or https URL, found ${bad.length} characters`);
   }
@@ -116,7 +116,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Reads what a quorum of the endpoints shows of the address. */
+/** Reads the status of the address that a quorum of the endpoints shows. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

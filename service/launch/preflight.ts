@@ -1,5 +1,5 @@
-// Checks, before anything is spent, that a launch can succeed: what each endpoint can do, whether
-// the chain suits, what the rest of the launch will cost, and whether the wallet has it.
+// Checks, before any coin is spent, that a launch can succeed: the abilities of each endpoint, the
+// support of the chain, the remaining cost, and the balance of the wallet.
 
 import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -20,7 +20,7 @@ export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number
   faults: string[];
 };
 
-/** Asks each endpoint of `chain` what it supports, and lists what a launch cannot do without. */
+/** Asks each endpoint of `chain` for its abilities, and lists the faults that prevent a launch. */
 export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> {
   const compared = await compareEndpoints(chain, factoryAddress);
   return Promise.all(
@@ -31,7 +31,8 @@ export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> 
       if (verdict.kind === "wrong") faults.push(...verdict.faults);
       else if (verdict.kind === "unknown") faults.push(`does not respond: ${verdict.reason}`);
       else {
-        if (report.logBlocks === null) faults.push("shows no logs, which payments are found by");
+        if (report.logBlocks === null)
+          faults.push("returns no logs, which are needed to find payments");
         if (report.differsOn.length > 0) faults.push(`differs on ${report.differsOn.join(", ")}`);
       }
       // The whole URL may contain a key.
@@ -45,15 +46,15 @@ export function requireEndpoints(reports: readonly EndpointReport[]): void {
   const hosts = new Set(reports.map(({ endpoint }) => endpoint));
   if (hosts.size < 2) {
     throw new Error(
-      `the proof needs endpoints of two different providers, found ${hosts.size}: ` +
-        "name another by --rpc",
+      `the proof requires endpoints of two different providers, found ${hosts.size}: ` +
+        "add another with --rpc",
     );
   }
   const faulty = reports.find(({ faults }) => faults.length > 0);
   if (faulty) throw new Error(`${faulty.endpoint}: ${faulty.faults.join("; ")}`);
   if (!reports.some(({ proves }) => proves)) {
     throw new Error(
-      "no endpoint answers eth_getProof, by which the outcome is proved: name one by --rpc",
+      "no endpoint supports eth_getProof, which the proof requires: add one with --rpc",
     );
   }
 }
@@ -88,7 +89,10 @@ export type CostEstimate = {
   steps: { name: string; gas: string; wei: string }[];
   gasPriceWei: string;
   estimatedWei: string;
-  /** What the wallet must have: gas limits and price offers are above what is paid. */
+  /**
+   * The balance that the wallet needs. It is above the cost, because gas limits and offered prices
+   * are higher than the paid ones.
+   */
   neededWei: string;
   balanceWei: string;
 };
@@ -101,15 +105,15 @@ type Estimated = {
   record: AddressRecord;
 };
 
-/** Gas of an execution that makes one transfer, if no node simulates it. Rounded up. */
+/** The gas of an execution with one transfer, rounded up, for nodes that do not simulate it. */
 const executionGasUsual = 110_000n;
-/** Stands in for a signature: the fee depends on the number of bytes. */
+/** Replaces a signature, because the fee depends on the number of bytes. */
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
- * Estimates what is left of the launch, at the gas price of this moment.
+ * Estimates the remaining cost of the launch at the current gas price.
  *
- * @param isExecuted the execution needs no more gas
+ * @param isExecuted whether the address is already executed
  * @throws a sentence if the chain does not suit
  */
 export async function estimateLaunch(
@@ -128,7 +132,7 @@ export async function estimateLaunch(
   const { maxFeePerGas } = chain;
   if (maxFeePerGas !== undefined && price > BigInt(maxFeePerGas)) {
     throw new Error(
-      `gas costs ${formatGwei(price)} gwei now, above the chain's maxFeePerGas of ` +
+      `gas costs ${formatGwei(price)} gwei now, which is above the chain's maxFeePerGas of ` +
         `${formatGwei(BigInt(maxFeePerGas))} gwei: try again later`,
     );
   }
@@ -154,14 +158,16 @@ export async function estimateLaunch(
   };
 }
 
-/** Simulates the execution as if the address were paid. Returns undefined if no node does. */
+/**
+ * Simulates the execution as if the address were paid. Returns undefined if no node can do that.
+ */
 async function estimateExecution(chain: Chain, rpc: ChainRpc, { address, intent }: AddressRecord) {
   const on = { chainId: chain.chainId, factory: factoryAddress, rpc, tokens: chain.tokens };
   const { gasUsed } = await openSimulations(on)({ address, intent });
   return gasUsed ? BigInt(gasUsed) : undefined;
 }
 
-/** Reads what an OP Stack chain takes for publishing these bytes; zero on other chains. */
+/** Reads the fee of an OP Stack chain for publishing these bytes. It is zero on other chains. */
 async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<bigint> {
   const fee = 1_000_000_000n;
   const unsigned = {
@@ -190,9 +196,11 @@ export function estimateLines(cost: CostEstimate): string {
   ].join("\n");
 }
 
-/** @throws a sentence that names the wallet, what it has and what it needs */
+/** @throws an error with the wallet, its balance, and the required balance */
 export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
   if (BigInt(balanceWei) >= BigInt(neededWei)) return;
   const [has, needs] = [balanceWei, neededWei].map((wei) => formatEther(BigInt(wei)));
-  throw new Error(`${wallet} has ${has} and needs ${needs} of the native coin: send more to it`);
+  throw new Error(
+    `the wallet ${wallet} needs ${needs} of the native coin and has ${has}: send more to it`,
+  );
 }

@@ -1,5 +1,5 @@
 // Exports and imports records as lines of JSON, each the body of its look-up: for a backup that any
-// program can read, a move, or a mirror. Each record is verified on the way out and on the way in.
+// program can read, a move, or a mirror. Each record is verified at export and at import.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -7,28 +7,27 @@ import { findCreated, findNewestSeq, readClock } from "../store/find-records.ts"
 import { keccak, mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
-/** Records that are read, or saved, together. */
+/** The number of records that are read or saved together. */
 export const batchSize = 500;
 
-/** More than any record: 24,576 bytes of terms, twice as hex, and what they spell as JSON. */
+/** More than any record: terms of 24,576 bytes as hex, and the intent as JSON. */
 export const lineBytesMax = 1_048_576;
 
 /** `untilMs`, by the database's clock, is the next export's `sinceMs`. */
 type Exported = { exported: number; corrupt: number; untilMs: number };
 
 /**
- * Lines, many to a piece, of what was created from `sinceMs` on: expired records too, since money
- * may still come back from them. A record that does not derive its address is reported and left
- * out.
+ * Yields the records created since `sinceMs` on: expired records too, since money may still come
+ * back from them. A corrupt record is reported and omitted.
  */
 export async function* exportRecords(
   store: Store,
   sinceMs: number,
-  tell: (fault: string) => void,
+  report: (fault: string) => void,
 ): AsyncGenerator<string, Exported> {
   const untilMs = await readClock(store.db, store.dialect);
   const counts = { exported: 0, corrupt: 0 };
-  for await (const { records, corrupt } of readRecords(store, 0, sinceMs, tell)) {
+  for await (const { records, corrupt } of readRecords(store, 0, sinceMs, report)) {
     counts.exported += records.length;
     counts.corrupt += corrupt.length;
     if (records.length > 0) yield records.map(({ body }) => `${body}\n`).join("");
@@ -36,17 +35,17 @@ export async function* exportRecords(
   return { ...counts, untilMs };
 }
 
-/** `body`: as the record's look-up has it. `corrupt`: those that do not derive their address. */
+/** `body`: the body of the look-up. `corrupt`: the corrupt records. */
 export type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
   readonly corrupt: readonly Uint8Array[];
 };
 
-/** The records of `addresses`, each verified; why one is corrupt is told. */
+/** The records of `addresses`, each verified, or the reason why it is corrupt. */
 export async function readEach(
   store: Store,
   addresses: readonly Uint8Array[],
-  tell: (fault: string) => void,
+  report: (fault: string) => void,
 ): Promise<Read> {
   const bodies = await Promise.allSettled(addresses.map(store.findRecord));
   const corrupt: Uint8Array[] = [];
@@ -56,18 +55,18 @@ export async function readEach(
       return found.value === undefined ? [] : [{ address, body: found.value }];
     if (!(found.reason instanceof CorruptError)) throw found.reason;
     corrupt.push(address);
-    tell(found.reason.message);
+    report(found.reason.message);
     return [];
   });
   return { records, corrupt };
 }
 
-/** Reads pages of what was created behind `seq` and since `sinceMs`; each tells its last `seq`. */
+/** Reads pages of the records after `seq` and since `sinceMs`; each contains its last `seq`. */
 export async function* readRecords(
   store: Store,
   seq: number,
   sinceMs: number,
-  tell: (fault: string) => void,
+  report: (fault: string) => void,
 ): AsyncGenerator<Read & { readonly seq: number }> {
   const newest = await findNewestSeq(store.db);
   for (let at = seq; at < newest; ) {
@@ -76,34 +75,34 @@ export async function* readRecords(
     const addresses = page
       .filter(({ createdAt }) => createdAt >= sinceMs)
       .map(({ address }) => fromHex(address));
-    yield { seq: at, ...(await readEach(store, addresses, tell)) };
+    yield { seq: at, ...(await readEach(store, addresses, report)) };
   }
 }
 
 type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** `mended`: of those saved, how many took the place of terms that do not derive the address. */
-type Imported = { saved: number; mended: number; refused: number };
+/** `repaired`: the number of saved records that replaced corrupt terms. */
+type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * Saves each line's record as `accountId`'s, once it has proved itself by the factory that this
- * service trusts. Repeating it changes nothing. A line that is no record is told and left out. A
- * row with other terms is mended and told: those of the line were proved, so the row's are wrong.
- * @param isWanted whether a record is saved at all
+ * Saves each line's record as `accountId`'s, after it is verified with the trusted factory. The
+ * call is idempotent. An invalid line is reported and omitted. If the row has other terms, it is
+ * repaired and reported, because the terms of the line are verified. @param isWanted returns
+ * whether to save a record
  */
 export async function importRecords(
   store: Store,
   accountId: string,
   input: Input,
-  tell: (fault: string) => void,
+  report: (fault: string) => void,
   isWanted: (intent: Intent) => boolean = () => true,
 ): Promise<Imported> {
   const options = { factory: factoryAddress, keccak };
-  const counts = { saved: 0, mended: 0, refused: 0 };
+  const counts = { saved: 0, repaired: 0, refused: 0 };
   let number = 0;
   const refuse = (at: number, why: string) => {
     counts.refused += 1;
-    tell(`line ${at}: ${why}`);
+    report(`line ${at}: ${why}`);
   };
   const save = async (line: string, at: number): Promise<void> => {
     let record: ReturnType<typeof verifyRecord>;
@@ -119,10 +118,10 @@ export async function importRecords(
       await store.saveRecord(row);
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
-      tell(`line ${at}: ${error.message}; mended`);
+      report(`line ${at}: ${error.message}; repaired`);
       await mendTerms(store, address, terms);
       await store.saveRecord(row);
-      counts.mended += 1;
+      counts.repaired += 1;
     }
     counts.saved += 1;
   };
@@ -140,7 +139,7 @@ export async function importRecords(
   return counts;
 }
 
-/** Undefined for a line that is too long, of which no more than that is held. */
+/** Yields undefined for a line that is too long, without keeping the rest of the line in memory. */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let kept: Uint8Array[] = [];
   let keptBytes = 0;

@@ -1,6 +1,6 @@
 // Writes and reads mirrors: static copies of the records that any web server can serve, with a file
-// for each look-up and a list with a line for each record. A record proves itself, so the server
-// does not have to be trusted. A note beside the files says how far the copy is.
+// for each look-up and a list with a line for each record. A client can verify each record, so it
+// does not have to trust the server. A separate file contains the position of the copy.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -17,15 +17,15 @@ import {
   readRecords,
 } from "./export.ts";
 
-/** The writer's note of the last record copied. Readers do not need it. */
+/** The file in which the writer stores the last copied record. Readers do not need it. */
 const noteFile = ".mirror.json";
 
 /** A line for each record, in a file that only grows. */
 const listFile = "records.jsonl";
 
 /**
- * `corrupt`: addresses up to `seq` whose records did not prove themselves, to be tried again.
- * `bytes`: the list's length at that point. Anything that a crash left after it is truncated.
+ * `corrupt`: addresses up to `seq` whose records are corrupt, to be retried. `bytes`: the list's
+ * length at that point. The writer truncates data after this point, which a crash can leave.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -36,7 +36,7 @@ const headers = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** Headers by where a path begins. A cache has to ask whether the list has grown. */
+/** The headers by prefix of the path. A cache has to revalidate the list, because it can grow. */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,
   [`/v1/${listFile}`]: {

@@ -1,4 +1,5 @@
-// admin export, import, backup and copy to-postgres, as an operator types them, over both stores.
+// Tests admin export, import, backup, and copy to-postgres as an operator enters them, on both
+// stores.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -64,7 +65,7 @@ async function admin(place: Place, words: string, input = "") {
   return { code, out, err };
 }
 
-/** The same by the program itself. */
+/** Does the same with the program. */
 async function typed(place: Place, words: string, input = "") {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...place };
@@ -76,7 +77,7 @@ async function typed(place: Place, words: string, input = "") {
   return { code, out, err };
 }
 
-/** Expired long ago: what was paid to it can come back only while somebody has the intent. */
+/** Expired long ago. Its money can be returned only if somebody has the intent. */
 function record(nth: number) {
   const intent: Intent = {
     token: "0x90461958A1b877A893da820b1131e33fB0c72600",
@@ -121,7 +122,7 @@ const email = "mirror@example.com";
 
 for (const [name, newPlace] of Object.entries(places)) {
   describe(`records on ${name}`, () => {
-    test("import refuses each line that does not prove itself and keeps the rest", async () => {
+    test("import rejects each line that is not a valid record and stores the others", async () => {
       const place = await newPlace();
       await addAccount(place);
       assert.match(
@@ -144,12 +145,12 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.ok(err.includes(line), err);
       assert.match(
         err,
-        /\{"saved":2,"mended":0,"refused":4\}: the rejected records are listed above\n$/,
+        /\{"saved":2,"repaired":0,"refused":4\}: the rejected records are listed above\n$/,
       );
       assert.equal((await admin(place, "export")).out, `${good}\n`);
     });
 
-    test("mirror writes what is new, as files by which a client looks up", async () => {
+    test("mirror writes new records as files that a client can look up", async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const first = await fill(place, 3, 1_700_000_000_000);
@@ -165,7 +166,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
-      // A 404 that is kept for a year would hide a record that is made later.
+      // A 404 that is cached for a year would hide a record that is created later.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
@@ -183,7 +184,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
-    test("mirror leaves out a corrupt record and has it once it is mended", async () => {
+    test("mirror omits a corrupt record and adds it after its repair", async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 3, 1_700_000_000_000);
@@ -199,7 +200,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.match(err, /is not served/);
         assert.equal(listed().length, 2);
       }
-      // A crash left half a line behind what was counted.
+      // A crash left half a line after the counted length.
       appendFileSync(join(mirror, "v1/records.jsonl"), lines[0]!.slice(0, 99));
       await addAccount(place);
       await admin(place, `import --email ${email}`, lines.join("\n"));
@@ -208,7 +209,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(listed(), lines.toSorted());
     });
 
-    test("mirror tries 600 corrupt records again, and has each once all are mended", async () => {
+    test("mirror retries 600 corrupt records, and adds each once after their repair", async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 600, 1_700_000_000_000);
@@ -239,7 +240,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       );
     });
 
-    test("export leaves out what the database was made to say, and import mends it", async () => {
+    test("export omits a changed record, and import repairs it", async () => {
       const place = await newPlace();
       const lines = await fill(place, 2, 1_700_000_000_000);
       const [good] = lines;
@@ -257,13 +258,13 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.match(err, /"exported":1,"corrupt":1,/);
 
       await addAccount(place);
-      const mended = await admin(place, `import --email ${email}`, lines.join("\n"));
-      assert.equal(mended.out, '{"saved":2,"mended":1,"refused":0}\n');
-      assert.match(mended.err, /^line 2: the row of 0x\w+ holds other terms .*; mended\n$/);
+      const repaired = await admin(place, `import --email ${email}`, lines.join("\n"));
+      assert.equal(repaired.out, '{"saved":2,"repaired":1,"refused":0}\n');
+      assert.match(repaired.err, /^line 2: the row of 0x\w+ contains terms that .*; repaired\n$/);
       assert.deepEqual(sorted((await admin(place, "export")).out), lines.toSorted());
     });
 
-    test("exports records as look-ups have them, expired ones too, and imports them", async () => {
+    test("exports and imports the records of look-ups, including expired ones", async () => {
       const from = await newPlace();
       const lines = await fill(from, 2500, 1_700_000_000_000);
       const all = await typed(from, "export");
@@ -278,14 +279,14 @@ for (const [name, newPlace] of Object.entries(places)) {
       const imported = await typed(to, `import --email ${email}`, all.out);
       assert.deepEqual(
         [imported.code, imported.out],
-        [0, '{"saved":2500,"mended":0,"refused":0}\n'],
+        [0, '{"saved":2500,"repaired":0,"refused":0}\n'],
       );
       const again = await typed(to, `import --email ${email}`, all.out);
       assert.equal(again.code, 0);
       assert.deepEqual(sorted((await typed(to, "export")).out), lines.toSorted());
     });
 
-    test("exports what was created since", async () => {
+    test("exports the records that were created since a time", async () => {
       const place = await newPlace();
       const lines = await fill(place, 10, Date.parse("2026-01-31T00:00:00Z"));
       const since = await admin(place, "export --since 2026-01-31T00:00:00.004Z");
@@ -301,7 +302,7 @@ for (const [name, newPlace] of Object.entries(places)) {
 }
 
 describe("backup", () => {
-  test("is one whole file that its owner alone can read, and never replaces another", async () => {
+  test("is one complete file that only its owner can read, and overwrites no file", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 100, 1_700_000_000_000);
     const restored = mkdtempSync(join(folder, "restored-"));
@@ -319,14 +320,14 @@ describe("backup", () => {
     assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());
   });
 
-  test("of PostgreSQL is PostgreSQL's own", async () => {
+  test("of PostgreSQL is refused, because PostgreSQL has its own tools", async () => {
     const { err } = await admin(await places.postgres!(), "backup --to somewhere");
     assert.match(err, /pg_dump/);
   });
 });
 
 describe("copy to-postgres", () => {
-  test("refuses a PostgreSQL that holds anything, and one that is none", async () => {
+  test("refuses a PostgreSQL database with rows, and any other database", async () => {
     const place = await places.sqlite!();
     await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
@@ -335,14 +336,14 @@ describe("copy to-postgres", () => {
       (await admin(target, "copy to-postgres")).err,
       /is not empty: accounts holds rows/,
     );
-    assert.match((await admin(place, "copy to-postgres")).err, /DATABASE_URL does not name/);
+    assert.match((await admin(place, "copy to-postgres")).err, /DATABASE_URL is not set to/);
     assert.match(
       (await admin({ ...target, DATA_DIR: folder }, "copy to-postgres")).err,
       /\S+db is missing: set DATA_DIR/,
     );
   });
 
-  test("refuses a file of another version, and says how it comes to this one", async () => {
+  test("refuses a file of another version, and explains how to upgrade it", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));
@@ -353,12 +354,12 @@ describe("copy to-postgres", () => {
     const { code, err } = await admin(target, "copy to-postgres");
     assert.equal(code, 1);
     const parts =
-      / version: start this version on it once, then stop; expected (.+), found (.+)\n$/;
+      / version: start this version with it once, and stop it; expected (.+), found (.+)\n$/;
     const [, wanted, found] = parts.exec(err) ?? [];
     assert.equal(wanted, `${found}, ${name}`);
   });
 
-  test("copies nothing where one record does not prove itself", async () => {
+  test("copies nothing if one record is corrupt", async () => {
     const place = await places.sqlite!();
     await fill(place, 3, 1_700_000_000_000);
     const store = await open(place);
@@ -372,7 +373,7 @@ describe("copy to-postgres", () => {
     assert.equal((await admin(target, "export")).out, "");
   });
 
-  test("takes everything along, and every record proves itself in the copy", async () => {
+  test("copies all rows, and every record in the copy is valid", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 1500, 1_700_000_000_000);
     const created = JSON.parse((await admin(place, `account create --email ${email}`)).out);

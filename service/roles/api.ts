@@ -12,7 +12,7 @@ import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";
 import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 
-/** Resolves when it listens. @param draining aborts when the process is told to stop */
+/** Resolves when it listens. @param draining aborts when the process begins to stop */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
   const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;
   const accounts = await countedAccounts(config, parts);
@@ -51,11 +51,11 @@ function countedAccounts(config: Config, { store, metrics, log }: RoleParts): Pr
   return openAccounts(store, config, {
     onLimiterFault(err) {
       metrics.limiterFaults.inc();
-      const text = "the shared limiter does not answer; this server limits by itself";
+      const text = "the shared limiter does not respond; this server limits on its own";
       logLimited("limiter", (leftOut) => log.error({ err, leftOut }, text));
     },
     onUsageFault(err) {
-      const text = "usage was not written; it will be tried again";
+      const text = "saving the usage failed; it will be retried";
       logLimited("usage", (leftOut) => log.error({ err, leftOut }, text));
     },
   });

@@ -52,7 +52,7 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
   stops.push(() => delivery.stop());
 }
 
-/** Takes in the records of mirrors, where some are named. */
+/** Imports the records of the configured mirrors. */
 function takeFromMirrors(
   { executorMirrors, executorPays, dataDirectory }: Config,
   parts: RoleParts,
@@ -66,7 +66,7 @@ function takeFromMirrors(
     isWanted: openIntentFilter(chains.known, executorPays),
     onFault(mirror, fault) {
       const kind = `${mirror} ${messageKind(fault)}`;
-      logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
+      logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror failed"));
     },
   });
   stops.push(() => mirrors.stop());

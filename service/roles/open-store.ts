@@ -12,10 +12,10 @@ import type { Store } from "../store/store.ts";
 import * as webhooks from "../webhooks/tables.ts";
 
 /**
- * PostgreSQL where there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is made
- * when only its last part is not there. Migrations have run when this resolves.
+ * Opens PostgreSQL if there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is
+ * created if its parent exists. Migrations have run when this resolves.
  *
- * @param isServer false for an operator's command that runs beside the server
+ * @param isServer false for an operator's command, which can run next to the server
  * @throws {InUseError} for a second server on one directory
  */
 export async function openStore(
@@ -26,7 +26,7 @@ export async function openStore(
     const { openPostgres } = await import("../store/postgres.ts");
     return openPostgres(config.databaseUrl, rooms);
   }
-  // Its parents are not made: a path misspelled near its root is better refused.
+  // Parents are not created, so that a misspelled path is rejected.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);

@@ -16,9 +16,9 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Before the first request can arrive. Until then a signal ends the process directly.
+    // Set before the first request can arrive. Until then, a signal ends the process directly.
     stopOnSignal(stops, draining, log);
-    stops.push(await tellMetrics(parts.metrics, config, log));
+    stops.push(await startMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
     if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
   } catch (error) {
@@ -29,7 +29,7 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
 }
 
 /** Listens on its own port, or through the process that started it. @returns how to close it */
-async function tellMetrics({ registry }: Metrics, config: Config, log: Logger) {
+async function startMetrics({ registry }: Metrics, config: Config, log: Logger) {
   const { metricsHost, metricsPort } = config;
   if (metricsPort === undefined) return () => {};
   if (cluster.isWorker) {
@@ -58,7 +58,7 @@ async function stopAll(stops: RoleParts["stops"], log: Logger): Promise<boolean>
     for (const each of stops.toReversed()) await each();
     return true;
   } catch (err) {
-    log.error({ err }, "not everything was closed in good order");
+    log.error({ err }, "the shutdown was incomplete");
     return false;
   }
 }

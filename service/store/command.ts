@@ -11,15 +11,18 @@ type Words = {
   words: string;
   /** `--name VALUE`: the name without dashes, and what its value is, for the usage. */
   options?: Record<string, string>;
-  /** The options that may be left out. */
+  /** The options that can be omitted. */
   optional?: string[];
-  /** The options that may be given several times; they may be left out. */
+  /** The options that can be given any number of times, including none. */
   repeatable?: string[];
   /** Names of options without a value, such as `dry-run`. */
   flags?: string[];
   /** Names the arguments after the options, such as `ORIGIN...`. Without it, there must be none. */
   rest?: string;
-  /** It makes the SQLite database if there is none; any other command is refused then. */
+  /**
+   * Whether the command creates the SQLite database if there is none. Other commands are refused
+   * without a database.
+   */
   makesDatabase?: true;
 };
 
@@ -31,7 +34,7 @@ type OnStore = {
   opensNoStore?: never;
   run(context: CommandContext, given: Given): Promise<unknown>;
 };
-/** It needs no database, and none is made or waited for. */
+/** Whether the command runs without opening a database. */
 type Alone = {
   opensNoStore: true;
   run(context: Omit<CommandContext, "store">, given: Given): Promise<unknown>;
@@ -39,14 +42,14 @@ type Alone = {
 
 export type CommandContext = {
   store: Store;
-  /** A browser reaches the service there; no trailing slash. */
+  /** The URL at which browsers reach the service, without a trailing slash. */
   publicUrl: string;
   dataDirectory: string;
   /** The path in `CHAINS_FILE`; the file is not read yet. */
   chainsFile: string;
 };
 
-/** `options` holds every required one, `lists` each that may be given several times. */
+/** `options` contains every required option, `lists` each that may be given several times. */
 export type Given = {
   options: Record<string, string>;
   lists?: Record<string, string[]>;

@@ -27,7 +27,8 @@ export async function copyToPostgres(
   target: Store,
   prove: (address: Buffer, terms: Uint8Array) => void,
 ): Promise<Copied> {
-  if (target.dialect !== "postgres") throw new Error("DATABASE_URL does not name the PostgreSQL");
+  if (target.dialect !== "postgres")
+    throw new Error("DATABASE_URL is not set to the PostgreSQL database");
   const source = connect(file);
   source.defaultSafeIntegers();
   try {
@@ -58,7 +59,8 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
   const [found, wanted] = [names(old.all()), names(own)];
   if (found === wanted) return;
   throw new Error(
-    "the SQLite file is of another version: start this version on it once, then stop; " +
+    "the SQLite file was written by another version: start this version with it once, " +
+      "and stop it; " +
       `expected ${wanted}, found ${found || "no tables"}`,
   );
 }
@@ -96,7 +98,7 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
     where table_schema = current_schema() and table_name = ${table}`.execute(db);
   const isTrue = columns.filter(({ type }) => type === "boolean").map(({ name }) => name);
   const held = await db.selectFrom(table).select(sql`1`.as("one")).limit(1).execute();
-  if (held.length > 0) throw new Error(`the PostgreSQL is not empty: ${table} holds rows`);
+  if (held.length > 0) throw new Error(`the PostgreSQL database is not empty: ${table} holds rows`);
 
   let count = 0;
   let rows: CopiedRow[] = [];

@@ -72,7 +72,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`every create acknowledged before kill -9 survives it, on ${dialect}`, async () => {
+  test(`every acknowledged create survives kill -9, on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;
@@ -157,7 +157,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
       await store.check().catch((error) => failures.push(error.name + ": " + error.message));
       console.log(JSON.stringify(failures));
       process.exit();`;
-    // No file may grow past 1 MiB: the disk's own failure, without a disk of our own.
+    // Files cannot grow beyond 1 MiB, which has the same effect as a full disk.
     const limited = 'ulimit -f 1024; exec "$0" --input-type=module -e "$1"';
     const child = spawn("bash", ["-c", limited, process.execPath, script], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -165,12 +165,12 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) lines.push(line);
     const failures = JSON.parse(lines.pop()!) as string[];
-    // All writes of a commit fail together. Queued and later writes are then refused.
+    // All writes of a commit fail together, and then queued and later writes are refused.
     assert.ok(failures.length >= 4);
     for (const failure of failures) assert.match(failure, /^UnavailableError: /);
     const [first, last] = [failures[0]!, failures.at(-1)!];
     assert.match(first, /not committed: SQLITE_/);
-    assert.match(last, /writes are refused until a restart, after/);
+    assert.match(last, /writes are rejected until a restart, because of/);
 
     const store = await openStore(config);
     assert.ok(lines.length > 10);

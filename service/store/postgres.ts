@@ -29,9 +29,12 @@ import {
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Records saved by one statement. */
+/** The maximum number of records per statement. */
 const groupSizeMax = 512;
-/** Keys of one read, and simultaneous reads of a kind, so that both sides work at the same time. */
+/**
+ * The number of keys per read, and of simultaneous reads of a kind, so that both sides work at the
+ * same time.
+ */
 const readSizeMax = 32;
 const readsRunningMax = 2;
 /** Connections of creates, look-ups, credentials, and rate limits. */
@@ -41,9 +44,12 @@ const connectionsMax = 8;
 const connectMsMax = 3_000;
 /** The time for any statement, and for a transaction to wait for its client's next one. */
 const statementMsMax = 10_000;
-/** Creating an index of a large table takes longer than any statement of the running service. */
+/**
+ * The time for a migration, because creating an index of a large table takes longer than other
+ * statements.
+ */
 const migrationMsMax = 3_600_000;
-/** A client waits a little longer than the server, for the server's error. */
+/** The client waits a little longer than the server, so that it receives the server's error. */
 const errorMsMax = 500;
 /**
  * PostgreSQL cancels a statement that waits longer for a lock, and its transaction saves nothing.
@@ -51,11 +57,11 @@ const errorMsMax = 500;
 const lockMsMax = 3_000;
 /**
  * A create or look-up is answered within this time, including its wait for the group before it. A
- * statement that was sent is not canceled, because nobody would know whether its commit happened.
+ * statement that was sent is not canceled, because it would be unknown whether it was committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** SQLSTATEs of a statement that waited too long, for a lock or in all. */
+/** SQLSTATEs of a statement that exceeded the time limit, or the limit for a lock. */
 const timeouts = new Set(["55P03", "57014"]);
 
 /**
@@ -190,7 +196,8 @@ async function assertDurable(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ synchronous_commit: string }>("show synchronous_commit");
   if (rows[0]?.synchronous_commit !== "off") return;
   throw new Error(
-    "synchronous_commit is off on this PostgreSQL, which loses acknowledged rows; expected on",
+    "synchronous_commit is off on this PostgreSQL server, so committed rows can be lost; " +
+      "expected on",
   );
 }
 
@@ -300,7 +307,7 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   within(
     answerMsMax,
     answer,
-    () => new UnavailableError(`PostgreSQL: no answer within ${answerMsMax} ms`),
+    () => new UnavailableError(`PostgreSQL: no response within ${answerMsMax} ms`),
   );
 
 /** Converts any failure of a query: its outcome is unknown, so nothing may be acknowledged. */

@@ -45,7 +45,9 @@ export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
-/** A single one may be corrupt, but not all of these by chance. */
+/**
+ * The number of records to check. One can be corrupt, but all of them cannot be corrupt by chance.
+ */
 const samples = 8;
 
 /**
@@ -60,7 +62,7 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
     Buffer.compare(row.address, deriveAddress(row.terms, parts)) === 0;
   if (rows.length === 0 || rows.some(isOwn)) return;
   throw new OtherFactoryError(
-    `holds addresses of another factory than this version's, ${parts.factory}`,
+    `contains addresses of another factory than that of this version, ${parts.factory}`,
   );
 }
 

@@ -1,4 +1,5 @@
-// The store in one SQLite file, for one server and operators' commands beside it.
+// The store in one SQLite file, for one server, and for operators' commands that run at the same
+// time.
 //
 // The main thread reads credentials, and terms for statuses. Four other threads do the rest: one
 // commits new records (write-worker.ts), one reads records for look-ups (read-worker.ts), one runs
@@ -181,7 +182,7 @@ type RecordWriter = {
 };
 
 /**
- * Opens the writing thread. Records are sent in groups, several groups may be under way, and
+ * Opens the writing thread. Records are sent in groups, several groups can be in progress, and
  * outcomes arrive in the order of the groups. The thread commits all groups that have reached it in
  * one transaction.
  */
@@ -193,7 +194,7 @@ function recordWriter(file: string): RecordWriter {
   };
   const assertAcknowledging = () => {
     if (failure)
-      throw unavailable(`writes are refused until a restart, after: ${failure}`, failure);
+      throw unavailable(`writes are rejected until a restart, because of: ${failure}`, failure);
   };
   const readOutcomes = (rows: NewRecord[], answer: WriteAnswer): (SaveOutcome | CorruptError)[] => {
     if ("failure" in answer) {
@@ -240,6 +241,6 @@ const unavailable = (message: string, cause: unknown) => new UnavailableError(me
  * cleanly.
  */
 function isFatal(code: string): boolean {
-  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no room for the index of the log
+  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the index of the log
   return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }

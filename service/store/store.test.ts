@@ -41,7 +41,7 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
   postgres: async () => ({ dataDirectory: directory, databaseUrl: await postgres.newDatabase() }),
 };
 
-/** Databases exist with these, so none of their statements may change any more. */
+/** Databases exist that were created by these statements, so they must not change. */
 const earlierMigrations = [
   "accounts-2c77eb16",
   "events-d496e705",
@@ -280,7 +280,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
-    test("a transaction that has read can still write after other saves", async () => {
+    test("a transaction that started with a read can write after other saves", async () => {
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();

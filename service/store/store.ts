@@ -26,8 +26,8 @@ export type NewRecord = {
  *
  * - `heldBy`: another address of the account, 20 bytes, has the reference, by the same kind of
  *   credential
- * - `exists`: a client ID, which is public, names only addresses that it makes, and the account
- *   made this one before, under another reference or none
+ * - `exists`: a client ID, which is public, can set the reference only of an address that it
+ *   creates, and the account already created this one, with another reference or none
  */
 export type SaveOutcome = "saved" | "exists" | { heldBy: Uint8Array };
 
@@ -37,7 +37,7 @@ export type Store = {
   /**
    * Saves the record, its owner, and its reference. Resolves after all three are durable, and never
    * before. Rows that arrive together share one commit, and if it fails, each call fails. The call
-   * is idempotent: an address has one intent, for good, and an account owns it since its first
+   * is idempotent: an address has one intent, permanently, and an account owns it from its first
    * create. An API key replaces an earlier reference of the address.
    * @throws {UnavailableError} if the commit is not known to be durable
    * @throws {CorruptError} if the database has other terms for this address
@@ -96,12 +96,12 @@ export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 /** @throws {UnavailableError} */
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
-/** The store cannot promise this now: it may or may not have happened. Try again later. */
+/** The outcome is unknown, because the database did not respond. Try again later. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** The store contradicts itself, and trying again does not help. */
+/** The data of the store is inconsistent, so a retry does not help. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
@@ -116,5 +116,5 @@ export const termsByAddress: KeyedQuery = {
 /** @param address 20 bytes */
 export function otherTerms(address: Uint8Array): CorruptError {
   const hex = Buffer.from(address).toString("hex");
-  return new CorruptError(`the row of 0x${hex} holds other terms than those that derive it`);
+  return new CorruptError(`the row of 0x${hex} contains terms that do not derive it`);
 }

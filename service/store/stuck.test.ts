@@ -41,7 +41,7 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
 
-/** Creates and look-ups. Some wait for the group before them. */
+/** Creates and look-ups, some of which wait for the previous group. */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
   const first = assertRefused(store.saveRecord(newRow(1)));
@@ -196,7 +196,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
   });
 });
 
-/** A line to PostgreSQL that can be stalled: then connections stay open and nothing passes. */
+/** A proxy to PostgreSQL that can be stalled: connections stay open, but no data passes. */
 async function openLine(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

@@ -11,8 +11,8 @@ export interface Tables {
   /**
    * `seq` rises with each record that becomes visible. `address` has 20 bytes. Everything else of a
    * record is derived from `terms`, including `chain_id` to `expires_at` (columns.ts). The row also
-   * has who created it first, and when; `by_client_id` is 1 if a client ID did, which every page
-   * may contain.
+   * has who created it first, and when; `by_client_id` is 1 if a client ID did, which any page can
+   * contain.
    */
   records: {
     seq: Generated<number>;

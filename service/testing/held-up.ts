@@ -2,7 +2,10 @@
 
 import { readFileSync } from "node:fs";
 
-/** Returns how long a process's main thread was ready to run while others had the processors. */
+/**
+ * Returns the time for which a process's main thread was ready to run while other processes used
+ * the processors.
+ */
 export function heldUpMs(pid: number): number {
   if (process.platform !== "linux") return 0;
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;

@@ -13,7 +13,7 @@ import type { World } from "./chain/world.ts";
 import { document, judge } from "./openapi.ts";
 
 export const origin = "https://shop.example.com";
-/** An address that no intent has. */
+/** An address without an intent. */
 export const strange = `0x${"1".repeat(40)}`;
 export const eventId = `evt_${"0".repeat(32)}`;
 export const intentPaths = ["/address/create", "/address/check"];
@@ -58,7 +58,7 @@ export function checkAnswers(service: TestApp) {
     assert.fail(`${path}: none of 5,000 requests was refused`);
   }
 
-  /** Sends a create, or a check, with a key of its own, so that no limit applies. */
+  /** Sends a create or a check with a separate key, so that no limit applies. */
   async function create(
     status: number,
     more: { headers?: Record<string, string>; payload?: string | Buffer } = {},

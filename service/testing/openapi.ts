@@ -18,7 +18,7 @@ type Document = {
   /** The body of a webhook request, by type of event. */
   webhooks: Record<string, { post: { requestBody: Answer } }>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
-  /** Answers that no operation owns: a linter would take them for unused components. */
+  /** Responses that belong to no operation. A linter would report them as unused components. */
   "x-responses": Record<string, Answer>;
 };
 

@@ -1,4 +1,4 @@
-// PostgreSQL starts regardless of the project's folder, or the error gives the reason.
+// Tests that PostgreSQL starts regardless of the project's folder, or reports the reason.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -101,9 +101,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const [old] = await readSigningKeys(store.db, now());
       start();
       const deliver = async () => {
-        const told = receiver.taken.length;
+        const before = receiver.taken.length;
         await happen(store, account, {}, now());
-        await until(() => receiver.taken.length > told);
+        await until(() => receiver.taken.length > before);
         return receiver.taken.at(-1)!;
       };
       const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>
@@ -289,12 +289,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.db.transaction().execute((each) => enqueue(each, events, now()));
       start();
       await until(async () => (await isDone(all.id)) && (await isDone(some.id)));
-      const toldAt = (path: string) =>
+      const arrivedAt = (path: string) =>
         receiver.taken
           .filter((delivery) => delivery.path === path)
           .map(({ headers }) => headers["webhook-id"]);
-      assert.deepEqual(toldAt("/all"), ["evt_0", "evt_1", "evt_2"]);
-      assert.deepEqual(toldAt("/some"), ["evt_2"]);
+      assert.deepEqual(arrivedAt("/all"), ["evt_0", "evt_1", "evt_2"]);
+      assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
     test("makes ten attempts over 75 hours with one ID, and stores each answer", async () => {
@@ -455,7 +455,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url, ["address.surplus"]);
       const began = now();
-      for (let told = 0; told < 1_200; told++) await happen(store, account, {}, began + told);
+      for (let before = 0; before < 1_200; before++)
+        await happen(store, account, {}, began + before);
       const whole = { fromMs: began, untilMs: began + 1_200 };
       const first = await replay(store.db, account, hook.id, whole, now());
       assert.deepEqual(first, { replayed: 1_000, nextMs: began + 1_000 });

@@ -83,8 +83,8 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Deliveries that end in the same moment share a commit. Hundreds that hang end in one second, so
-  // a successful one does not wait for them.
+  // Deliveries that end at the same moment share a commit. Hundreds of hanging requests can end in
+  // the same second, so a successful one does not wait for them.
   const keeper = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: keptMax,
@@ -105,7 +105,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
         await pruneDeliveries(db, prunedAtMs);
       }
     } catch (error) {
-      logFault("no deliveries were claimed; they will be", error);
+      logFault("claiming deliveries failed; it will be retried", error);
       waitMs = faultMs;
     }
     await sleep(waitMs, undefined, { signal }).catch(() => {});
@@ -115,7 +115,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
 
 type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
-/** A claim, and the service's keys that sign it. */
+/** A claim, and the keys of the service that sign the delivery. */
 type Signed = Claim & { keys: SigningKey[] };
 
 /** Claims the next deliveries of the lane, for accounts that can have more of its places. */
@@ -154,7 +154,7 @@ async function occupy(
     const { latencyMs } = await deliver(parts, one, keep);
     use.add(accountId, latencyMs, parts.now());
   } catch (error) {
-    logFault("a delivery was not kept; it will be repeated", error);
+    logFault("saving a delivery failed; it will be repeated", error);
   } finally {
     clearInterval(move);
     count(held, holder, -1);

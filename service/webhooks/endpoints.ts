@@ -45,7 +45,11 @@ function parseUrl(text: string, targets: Targets): string {
 function parseTypes(types: readonly string[]): string {
   for (const type of types) {
     if (!(eventTypes as readonly string[]).includes(type)) {
-      throw invalid("types", "unknown_type", `${type} is none of ${eventTypes.join(", ")}`);
+      throw invalid(
+        "types",
+        "unknown_type",
+        `expected one of ${eventTypes.join(", ")}, found ${type}`,
+      );
     }
   }
   return [...new Set(types)].join(",");
@@ -70,12 +74,13 @@ export async function addEndpoint(
     const held = await listEndpoints(transaction, accountId);
     const same = held.find(({ url }) => url === values.url);
     if (same) {
-      const message = `${same.id} has this URL: its types are ${same.types.join(", ") || "all"}`;
-      throw invalid("url", "url_in_use", `${message}; rotate it for another secret`);
+      const types = same.types.join(", ") || "all";
+      const message = `endpoint ${same.id} already has this URL (types: ${types})`;
+      throw invalid("url", "url_in_use", `${message}; to get another secret, rotate it`);
     }
     if (held.length >= endpointsMax) {
-      const message = `an account has at most ${endpointsMax} endpoints`;
-      throw invalid("url", "too_many", `${message}, and this one has ${held.length}`);
+      const message = `expected at most ${endpointsMax} endpoints per account`;
+      throw invalid("url", "too_many", `${message}, found ${held.length}: remove one first`);
     }
     await transaction
       .insertInto("webhook_endpoints")

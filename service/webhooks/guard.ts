@@ -37,17 +37,18 @@ export function isPublic(address: string): boolean {
 export function parseTarget(text: string, targets: Targets): URL {
   const { length } = text;
   if (length > urlMax)
-    throw new TargetError(`a URL has at most ${urlMax} characters, found ${length}`);
+    throw new TargetError(`expected at most ${urlMax} characters, found ${length}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw new TargetError("expected a URL such as https://shop.example.com/webhooks");
   if (url.protocol !== "https:" && !(targets === "any" && url.protocol === "http:")) {
-    throw new TargetError(`${url.protocol} is not allowed, only https:`);
+    throw new TargetError(`expected https:, found ${url.protocol}`);
   }
-  if (url.username || url.password) throw new TargetError("a URL with a password is not allowed");
+  if (url.username || url.password)
+    throw new TargetError("expected a URL without a user name or password");
   const host = readHostname(url);
   if (targets === "public" && isIP(host) && !isPublic(host)) throw notPublic(host);
   if (targets === "public" && !isIP(host) && !/\.[^.]*[a-z][^.]*\.?$/.test(host)) {
-    throw new TargetError(`${host} is not a name of the Internet`);
+    throw new TargetError(`expected a public host name, found ${host}`);
   }
   url.hash = "";
   return url;
@@ -55,7 +56,7 @@ export function parseTarget(text: string, targets: Targets): URL {
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-/** Together less than the time limit of a delivery. */
+/** All tries together take less than the time limit of a delivery. */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
@@ -97,11 +98,12 @@ export async function resolveTarget(
   const family = isIP(host);
   const found = family ? [{ address: host, family }] : await resolve(host).catch(() => []);
   const [first] = found;
-  if (!first) throw new TargetError(`${host} has no address`);
+  if (!first) throw new TargetError(`the host name ${host} does not resolve to an address`);
   const wrong = found.find(({ address }) => !isPublic(address));
   if (targets === "public" && wrong) throw notPublic(wrong.address);
   return { url, address: first.address, family: first.family === 6 ? 6 : 4 };
 }
 
 const readHostname = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, "$1");
-const notPublic = (address: string) => new TargetError(`${address} is not a public address`);
+const notPublic = (address: string) =>
+  new TargetError(`expected a host with public addresses only, found ${address}`);

@@ -1,6 +1,6 @@
-// The lanes against 1,000 endpoints of 100 adversarial accounts, and 2,000 of 1,000, on a clock of
-// the test's own. It simulates the loops of deliver.ts: in each turn, a lane with free places
-// shares them. TESTS=long: each kind separately and twelve random mixes, for 30 seconds each.
+// The lanes against 1,000 endpoints of 100 adversarial accounts, and 2,000 of 1,000, on a simulated
+// clock. It simulates the loops of deliver.ts: in each turn, a lane with free places shares them.
+// TESTS=long: each kind separately and twelve random mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -20,7 +20,7 @@ import {
 } from "./lanes.ts";
 
 const isLong = process.env.TESTS === "long";
-/** A control shows that the promise can be broken. */
+/** The controls show that the tests can fail. */
 const control = { skip: !isLong && "npm run test:long" };
 
 /** The latency of an answer, and whether it is 2xx. */
@@ -66,7 +66,7 @@ function deliver(
   rule = threeLanes,
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
-  /** The endpoint whose turn is longest ago is first. */
+  /** The endpoint that waited longest for its turn is first. */
   let turns = [mine, ...others];
   const use = recentUse();
   const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
@@ -199,7 +199,7 @@ const longest = {
 };
 const kinds = ["good", "slow", "fresh"] as const;
 
-describe("each part of the rule", () => {
+describe("each part of the lanes", () => {
   const isWithin = { good: (ms: number) => ms <= 2 * good.latencyMs, slow: isSoon, fresh: isSoon };
   function isSoon(ms: number) {
     return ms <= 3_000;

@@ -16,9 +16,9 @@
 /** 0 fast; 1 slow but answering, or new; 2 failing. */
 export type Lane = 0 | 1 | 2;
 
-/** The rules that deliver.ts applies. Tests replace some, to show what each is for. */
+/** The rules that deliver.ts applies. Tests replace some of them, to show the effect of each. */
 export type Rule = {
-  /** The most pending requests: of all endpoints, and of one. */
+  /** The maximum number of pending requests, of all endpoints and of one. */
   places: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
   mayHaveMore: typeof mayHaveMore;

@@ -27,7 +27,7 @@ export const sender =
   async (url, headers, body) => {
     const start = performance.now();
     const latencyMs = () => Math.round(performance.now() - start);
-    const late = () => new Error(`no answer within ${timeoutMs} ms`);
+    const late = () => new Error(`no response within ${timeoutMs} ms`);
     const stopping = new AbortController();
     try {
       const answered = post(url, targets, headers, body, stopping.signal);

@@ -108,5 +108,5 @@ async function insert(db: Kysely<Tables>, accountId: string, origins: string[], 
 const tooMany = (held: number): Issue => ({
   path: ["origin"],
   code: "too_many",
-  message: `${held} origins are allowed already, of at most ${originsMax}: remove one first`,
+  message: `the account already allows ${held} of at most ${originsMax} origins: remove one first`,
 });

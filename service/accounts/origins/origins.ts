@@ -4,10 +4,10 @@
 import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
 
-/** The most origins per account, counted in canonical form without repetitions. */
+/** The maximum number of origins per account, counted in canonical form without repetitions. */
 export const originsMax = 20;
 
-/** An entry in its canonical form, or why it is refused and what would be valid. */
+/** An entry in canonical form, or the reason for which it is rejected and what would be valid. */
 export type OriginVerdict = { canonical: string } | { code: string; message: string };
 
 const fault = (code: string, message: string) => ({ code, message });
@@ -20,12 +20,12 @@ const portPattern = /^[1-9][0-9]{0,4}$/;
 const label = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?";
 const hostPattern = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 const ipv4Pattern = /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/;
-/** The reader's own machine. */
+/** Hosts that mean the machine of the browser. */
 export const localHosts = ["localhost", "127.0.0.1"];
 const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 
 /**
- * Judges one entry of an account's list, as a person typed it.
+ * Checks one entry of an account's list, as a person typed it.
  *
  * Accepted: `https://` with a host and an optional port; the same with `*.` before a domain that is
  * not a public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
@@ -35,10 +35,10 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
-    return fault("required", "write an origin, such as https://app.example.com");
+    return fault("required", "expected an origin, such as https://app.example.com");
   }
   if (text.length > textMax) {
-    return fault("too_long", `${text.length} characters, at most ${textMax} are allowed`);
+    return fault("too_long", `expected at most ${textMax} characters, found ${text.length}`);
   }
   const malformed = judgeCharacters(text);
   if (malformed) return malformed;
@@ -48,10 +48,10 @@ export function judgeOrigin(text: unknown): OriginVerdict {
   const [, writtenScheme = "", wildcard = "", writtenHost = "", port] = match;
   const scheme = writtenScheme.toLowerCase();
   if (scheme !== "https" && scheme !== "http") {
-    return fault("scheme", `${scheme}: is not allowed, only https: (and http: for localhost)`);
+    return fault("scheme", `expected https: (or http: for localhost), found ${scheme}:`);
   }
   if (port !== undefined && !(portPattern.test(port) && Number(port) <= 65535)) {
-    return fault("port", "the port must be a number from 1 to 65535, without leading zeros");
+    return fault("port", "expected a port from 1 to 65535 without leading zeros");
   }
   const host = canonicalHost(writtenHost);
   if (typeof host !== "string") return host;
@@ -66,18 +66,21 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 /** Characters that no origin has, and that a URL parser would drop or convert. */
 function judgeCharacters(text: string) {
   if (text === "null") {
-    return fault("null", "null is what sandboxed pages and files send: anybody could send it");
+    return fault(
+      "null",
+      "null cannot be allowed, because any sandboxed page or local file can send it",
+    );
   }
   if (invisible.test(text)) {
     return fault("character", "spaces and control or invisible characters are not allowed");
   }
   if (text.includes(",") || text.includes(";")) {
-    return fault("list", "write one origin at a time");
+    return fault("list", "enter one origin at a time");
   }
   if (text.includes("\\")) return fault("character", "write / instead of \\");
   if (text.includes("%")) return fault("character", "percent encoding is not allowed in a host");
-  if (text.includes("@")) return fault("userinfo", "leave out the user name before @");
-  if (/[?#]/.test(text)) return fault("path", "leave out the query and the fragment");
+  if (text.includes("@")) return fault("userinfo", "remove the user name before @");
+  if (/[?#]/.test(text)) return fault("path", "remove the query and the fragment");
   return undefined;
 }
 
@@ -85,28 +88,35 @@ function judgeCharacters(text: string) {
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
   if (rest === undefined) {
-    return fault("scheme", "begin with https://, as in https://app.example.com");
+    return fault("scheme", "the origin must begin with https://, as in https://app.example.com");
   }
-  if (rest.replace(/\/$/, "").includes("/")) return fault("path", "leave out the path");
-  return fault("host", "the host is not a domain name or an address");
+  if (rest.replace(/\/$/, "").includes("/")) return fault("path", "remove the path");
+  return fault("host", "the host must be a domain name or an IP address");
 }
 
-/** The host as a browser writes it: lowercase, Punycode, addresses in their usual form. */
+/**
+ * Returns the host as a browser writes it: in lowercase and Punycode, and addresses in their usual
+ * form.
+ */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
   if (written.includes("*")) {
     return fault(
       "wildcard",
-      "* may stand only for the whole first part, as in https://*.example.com",
+      "* can only replace the whole first part of the host, as in https://*.example.com",
     );
   }
-  if (written.endsWith(".")) return fault("host", "leave out the dot at the end");
+  if (written.endsWith(".")) return fault("host", "remove the dot at the end");
   const url = URL.parse(`https://${written}`);
-  if (url === null) return fault("host", "the host is not a domain name or an address");
+  if (url === null) return fault("host", "the host must be a domain name or an IP address");
   const host = url.hostname;
   if (host.startsWith("[")) return host;
   if (!hostPattern.test(host)) {
-    return fault("host", "each part of the host is 1 to 63 letters, digits, - or _, inside only");
+    return fault(
+      "host",
+      "each part of the host must have 1 to 63 letters, digits, hyphens, or underscores, and " +
+        "begin and end with a letter or digit",
+    );
   }
   // Node keeps an invalid Punycode label as it is; browsers have no page at such a host.
   const broken = domainToUnicode(host)
@@ -120,7 +130,10 @@ function canonicalHost(written: string) {
 
 function judgeWildcard(scheme: string, host: string) {
   if (scheme === "http") {
-    return fault("insecure", "a wildcard needs https:; http: is for localhost with a port only");
+    return fault(
+      "insecure",
+      "a wildcard requires https:, because http: is only allowed for localhost with a port",
+    );
   }
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
@@ -130,20 +143,23 @@ function judgeWildcard(scheme: string, host: string) {
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
   if (suffixes[0] === host || suffixes[1] === `x.${host}`) {
-    return fault("public_suffix", `anybody can have a name under ${host}: name your own domain`);
+    return fault("public_suffix", `anyone can register a name under ${host}: use your own domain`);
   }
   return undefined;
 }
 
 function judgeLocal(host: string, port: string | undefined): OriginVerdict {
   if (!localHosts.includes(host)) {
-    return fault("insecure", `write https://${host}; http: is for localhost or 127.0.0.1 only`);
+    return fault(
+      "insecure",
+      `write https://${host}; http: is only allowed for localhost and 127.0.0.1`,
+    );
   }
   if (port === undefined) {
-    return fault("port", `write the port, as in http://${host}:3000`);
+    return fault("port", `add the port, as in http://${host}:3000`);
   }
   if (port === defaultPorts.http) {
-    return fault("port", "port 80 never shows in the address bar: serve on another one");
+    return fault("port", "browsers omit port 80 from an origin: use another port");
   }
   return { canonical: `http://${host}:${port}` };
 }
@@ -199,7 +215,7 @@ export function canonicalList(entries: readonly unknown[]) {
     else issues.push({ path: ["origins", index], ...verdict });
   });
   if (canonical.size > originsMax) {
-    const message = `${canonical.size} different origins, at most ${originsMax} are allowed`;
+    const message = `expected at most ${originsMax} different origins, found ${canonical.size}`;
     issues.push({ path: ["origins"], code: "too_many", message });
   }
   return issues.length === 0 ? { origins: [...canonical] } : { issues };

@@ -1,4 +1,4 @@
-// Why a sign-up, a sign-in, or a change of password is refused: each code and the sentence that the
+// The errors of sign-up, sign-in, and password changes: each code with the sentence that the
 // dashboard shows. http/errors.ts has the statuses.
 
 export const passwordCharactersMin = 12;
@@ -6,15 +6,15 @@ export const passwordCharactersMax = 128;
 
 export const signInRefusals = {
   unauthorized: "sign in first",
-  invalid_email_or_password: "no account has this email and password",
-  invalid_email: "this is not an email address",
-  invalid_password: "this is not your present password",
-  password_too_short: `a password has at least ${passwordCharactersMin} characters`,
-  password_too_long: `a password has at most ${passwordCharactersMax} characters`,
-  password_guessable: "others try this password early: take words that are not found together",
-  user_already_exists: "there is an account with this email already: sign in instead",
-  invalid_token: "this link was used already or is too old: ask the operator for a new one",
-  signup_closed: "this server takes no new accounts: ask its operator for one",
+  invalid_email_or_password: "the email or the password is incorrect",
+  invalid_email: "enter a valid email address",
+  invalid_password: "the current password is incorrect",
+  password_too_short: `use at least ${passwordCharactersMin} characters`,
+  password_too_long: `use at most ${passwordCharactersMax} characters`,
+  password_guessable: "this password is easy to guess: use several unrelated words",
+  user_already_exists: "an account with this email already exists: sign in instead",
+  invalid_token: "this link has expired or was already used: ask the operator for a new one",
+  signup_closed: "sign-up is closed on this server: ask the operator for an account",
 } as const;
 
 export type SignInErrorCode = keyof typeof signInRefusals;

@@ -53,7 +53,7 @@ export type SignIn = {
   makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
 };
 
-/** Our codes for better-auth's. */
+/** Maps better-auth's codes to ours. */
 const codes: Record<string, SignInErrorCode> = {
   INVALID_EMAIL_OR_PASSWORD: "invalid_email_or_password",
   INVALID_EMAIL: "invalid_email",
@@ -70,7 +70,10 @@ const sessionSeconds = 7 * 24 * 3600;
 const resetTokenMs = 24 * 3600 * 1000;
 
 type SignInOptions = {
-  /** Browsers reach the service there; on https the cookie is Secure and named `__Host-`. */
+  /**
+   * The URL at which browsers reach the service. With https, the cookie is Secure and named
+   * `__Host-`.
+   */
   publicUrl: string;
   signup: "open" | "closed";
   /** Signs session cookies; the same on every server. At least 32 random bytes. */
@@ -95,7 +98,7 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // The first stranger to type its email must not claim an operator's account.
+      // Otherwise the first stranger who enters its email could claim an operator's account.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const body = { name: email, email: normalizeEmail(email), password };
@@ -213,7 +216,8 @@ async function configure(
   secret: string,
 ) {
   const isSecure = new URL(url).protocol === "https:";
-  // The name is ours because a browser shares cookies among all ports of a host.
+  // The name is specific to this service, because a browser shares cookies among all ports of a
+  // host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },

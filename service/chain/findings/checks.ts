@@ -1,6 +1,6 @@
 // Checks an intent before anyone pays its address. It simulates the intent as if it were paid, and
-// asks the token, the contracts, and the node for possible problems. Each finding has its place in
-// the intent and a cure. spec/service.md, "Check", lists the kinds.
+// asks the token, the contracts, and the node for possible problems. Each finding has a path in the
+// intent and a suggested change. spec/service.md, "Check", lists the kinds.
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
@@ -51,9 +51,9 @@ export type CheckedChain = SimulatedChain &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Makes up to twelve calls, and one for each contract that the intent names. Without eth_simulateV1
- * it makes up to 30, and two for each contract, and finds no allowances or fees. If `recovery` is a
- * contract, it makes one call to each of up to 16 other chains.
+ * Makes up to twelve calls, plus one for each contract in the intent. Without eth_simulateV1 it
+ * makes up to 30 calls, plus two for each contract, and does not find allowances or fees. If
+ * `recovery` is a contract, it makes one call to each of up to 16 other chains.
  *
  * @param simulation of `subject`; everything is read at its block
  * @throws {ChainUnavailable} if the chain cannot be read
@@ -67,7 +67,7 @@ async function findFindings(
   const { block, outcome, state, reason } = simulation;
   if (outcome === "impossible") {
     const message = `the address is ${state}: ${reason}`;
-    const cure = "use another salt, because an address can be used only once";
+    const cure = "use another salt, because an address can be executed only once";
     return { findings: [{ path: ["salt"], code: "address_is_over", message, cure }], notes: [] };
   }
   const { rpc } = chain;
@@ -110,7 +110,7 @@ async function findFindings(
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...recovery.findings,
-    // Otherwise the failure of another sender would look like a lack of gas.
+    // Otherwise a failure that depends on the sender would look like a lack of gas.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
   return { findings, notes: [...notesOf(subject, codes, pausable), ...recovery.notes] };
@@ -132,8 +132,8 @@ async function assumeFunding(
   return assumed && { state: assumed, held: amount + 1n };
 }
 
-/** The most addresses per call whose blocking the token is asked about. */
-const blockedAskedMax = 4;
+/** The maximum number of addresses per call for which the token is asked whether it blocks them. */
+const blockedMax = 4;
 
 /** If something fails, asks the token whether it blocks one of the parties. */
 async function findBlockedPlaces(
@@ -153,8 +153,8 @@ async function findBlockedPlaces(
     });
   }
   if (places.length === 0) return [];
-  const asked = places.slice(0, blockedAskedMax);
-  const accounts = [...new Set(asked.map(({ account }) => account))];
+  const checked = places.slice(0, blockedMax);
+  const accounts = [...new Set(checked.map(({ account }) => account))];
   const blocked = await findBlocked(rpc, block, intent.token, accounts);
-  return asked.filter(({ account }) => blocked.has(account)).map(({ path }) => path);
+  return checked.filter(({ account }) => blocked.has(account)).map(({ path }) => path);
 }

@@ -1,7 +1,7 @@
 // Finds facts about the contracts that an intent names. The code of a contract shows, without
-// running it, whether it is a proxy and whether it could ever move a token. Notes say what a check
-// cannot promise: someone can change a contract's behavior before the address is paid. That is not
-// a fault of the intent, so notes are not findings.
+// running it, whether it is a proxy and whether it could ever move a token. Notes describe what a
+// check cannot rule out: someone can change a contract's behavior before the address is paid. That
+// is not a fault of the intent, so notes are not findings.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -43,15 +43,18 @@ const proxySlots = [
 export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.includes(slot));
 
 const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
-/** CALLCODE and DELEGATECALL run foreign code as their own, so the contract can do anything. */
+/**
+ * CALLCODE and DELEGATECALL run foreign code as the contract's own code, so the contract can do
+ * anything.
+ */
 const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 /** `transfer(address,uint256)`, `approve(address,uint256)` */
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Whether the code could send tokens on. It must call others, and either contain a selector that
- * moves tokens or pass on calldata of its caller. It can be wrong about a contract that only looks
- * like this.
+ * Returns whether the code could transfer tokens. Such code makes calls, and either contains a
+ * selector that moves tokens or forwards calldata of its caller. The result can be a false
+ * positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
@@ -77,7 +80,10 @@ function withoutMetadata(bytes: Buffer): Buffer {
   return start > 0 && [0xa1, 0xa2, 0xa3].includes(bytes[start]!) ? bytes.subarray(0, start) : bytes;
 }
 
-/** Whether contracts that report a paused state, which someone can change, are paused now. */
+/**
+ * The contracts that report whether they are paused, which someone can change, and their current
+ * answers.
+ */
 export type Pausable = ReadonlyMap<Hex, boolean>;
 
 export async function askPaused(
@@ -85,15 +91,15 @@ export async function askPaused(
   block: BlockReference,
   contracts: Iterable<Hex>,
 ): Promise<Pausable> {
-  const asked = [...new Set(contracts)];
-  const questions = asked.map((contract) => encodeViewCall(contract, "paused()"));
+  const distinct = [...new Set(contracts)];
+  const questions = distinct.map((contract) => encodeViewCall(contract, "paused()"));
   const { replies } = await askAll(rpc, block, questions);
-  const said = asked.flatMap((contract, at): [Hex, boolean][] => {
+  const answers = distinct.flatMap((contract, at): [Hex, boolean][] => {
     const reply = replies[at];
     const isSaid = reply?.succeeded === true && size(reply.data) === 32;
     return isSaid ? [[contract, BigInt(reply.data) === 1n]] : [];
   });
-  return new Map(said);
+  return new Map(answers);
 }
 
 export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausable): Note[] {
@@ -101,16 +107,17 @@ export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausa
   const isProxied = (contract: Hex) => isProxy(codes.get(contract) ?? "0x");
   if (isProxied(intent.token) || pausable.has(intent.token)) {
     const what = isProxied(intent.token)
-      ? "a proxy: its issuer can change what it does"
-      : "one that can pause";
-    const message = `the token is ${what}, so a payment may have another result than this check`;
+      ? "a proxy whose code the issuer can change"
+      : "a contract that can be paused";
+    const message = `the token is ${what}, so a payment can have another result than this check`;
     notes.push({ path: ["token"], code: "token_may_change", message });
   }
   intent.calls.forEach(({ target }, index) => {
     if (target === intent.token || !(isProxied(target) || pausable.has(target))) return;
     const message = isProxied(target)
-      ? "a proxy: its owner can change what this call does before the address is paid"
-      : "one that can pause: its owner can make this call fail before the address is paid";
+      ? "the target is a proxy, so its owner can change what this call does before the address " +
+        "is paid"
+      : "the target can be paused, so its owner can make this call fail before the address is paid";
     notes.push({ path: ["calls", index, "target"], code: "target_may_change", message });
   });
   return notes;

@@ -89,7 +89,7 @@ async function payAndExecute({ address, intent, ...rest }: AddressRecord) {
   await world.execute({ address, intent, ...rest });
 }
 
-/** PUSH0 4 times, SELFBALANCE, PUSH20 the receiver, GAS CALL: sends all it has. */
+/** PUSH0 4 times, SELFBALANCE, PUSH20 the receiver, GAS CALL: sends its whole balance. */
 async function giver(receiver: Hex): Promise<Hex> {
   const address = await world.withCode(concat(["0x5f5f5f5f4773", receiver, "0x5af100"]));
   await world.client.setBalance({ address, value: 7n });
@@ -129,7 +129,7 @@ const payShop = () => world.onShop("pay(address token, uint256 amount)", world.t
 
 type Pair = {
   code: FindingCode;
-  /** The finding points to this place. */
+  /** The path of the finding. */
   at: string;
   trap: () => Promise<AddressRecord>;
   twin: () => Promise<AddressRecord>;

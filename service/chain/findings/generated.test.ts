@@ -1,5 +1,5 @@
-// Generated intents without a finding execute, in tokens good and odd, when they are paid as payers
-// pay. CHECKS=1000 for the whole measure; SEED for another run.
+// Tests that generated intents without a finding execute, in ordinary and unusual tokens, if they
+// are paid in the usual way. CHECKS=1000 runs the full measurement, and SEED selects other intents.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // Finds what can fail later: calls that succeed now and would fail at the expiration time, or if
-// someone else executes them with other gas; calls that do not suit the executor's gas limit; and
-// an expiration time before a payment can become final.
+// someone else executes them with other gas; calls that exceed or depend on the executor's gas
+// limit; and an expiration time that is too early for a payment to become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -15,7 +15,7 @@ import { callGas } from "../simulation/meter.ts";
 import { explainFailure } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
-/** Two accounts whose keys nobody has. */
+/** Two accounts without known keys. */
 const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
 /** Twice the gas of the run, and the base cost of a transaction. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
@@ -37,21 +37,24 @@ export async function findLater(
   ]);
   const other = byOthers.find((reason) => reason !== undefined);
   if (other !== undefined) {
-    const message = `it fails with another sender or gas limit: ${other}`;
+    const message = `the calls fail with another sender or gas limit: ${other}`;
     const cure =
-      "call a contract that reads neither the sender of the transaction nor the gas left";
+      "call a contract that does not depend on the sender of the transaction or the remaining gas";
     return [{ path: ["calls"], code: "depends_on_executor", message, cure }];
   }
   if (atExpiry === undefined) return [];
-  const message = `it succeeds now, but fails at its expiry: ${atExpiry}`;
-  const cure = "choose an expiry before the calls stop working";
+  const message = `the calls succeed now, but fail at the expiration time: ${atExpiry}`;
+  const cure = "choose an earlier expiration time, at which the calls still succeed";
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
 /** `time`: of the block, in Unix seconds, on nodes that allow setting it. */
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
-/** The reason of the failure; undefined if it succeeds or the node does not say. */
+/**
+ * Returns the reason of the failure, or undefined if the execution succeeds or the node does not
+ * give a reason.
+ */
 async function readFailure(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,
@@ -94,20 +97,20 @@ export async function findGas(
   const isBeyond =
     estimate === undefined ? (gasUsed ?? 0) * floorFactor > ceiling : estimate === "fails";
   if (isBeyond) {
-    const used = gasUsed === null ? "" : `it uses ${gasUsed} gas, and `;
+    const used = gasUsed === null ? "" : `the execution uses ${gasUsed} gas; `;
     const message =
-      `${used}it needs a higher gas limit than this service's executor allows: ` +
+      `${used}the execution needs a higher gas limit than this service's executor allows: ` +
       `at most ${chain.executionGasMax}, of which one call can use three quarters`;
-    const cure = "split the calls among several addresses, or execute it yourself";
+    const cure = "split the calls among several addresses, or execute the address yourself";
     return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
   }
   if (typeof estimate !== "number" || gasUsed === null) return [];
   if (!dependsOnGas(estimate, gasUsed)) return [];
   const message =
-    `with ${callGas} gas it uses ${gasUsed}, and it also succeeds with a limit of ` +
-    `${estimate}, with which it does less`;
+    `with a limit of ${callGas} gas the calls use ${gasUsed}, but they also succeed with a ` +
+    `limit of ${estimate} and then do less`;
   const cure =
-    "add a call of requireGas before it, or call a contract that reverts if gas is short";
+    "add a call of requireGas before them, or call a contract that reverts if the gas is too low";
   return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];
 }
 
@@ -139,7 +142,7 @@ export type Depths = { paymentConfirmations: number; confirmations: number };
 
 /** The number of blocks over which the pace of a chain is measured. */
 const blocksMeasured = 100;
-/** No listed chain is slower. The bound prevents that a chain that halted counts as slow. */
+/** No listed chain is slower. With this bound, a halted chain does not count as slow. */
 const blockSecondsMax = 30;
 
 export async function findNearExpiry(
@@ -155,9 +158,10 @@ export async function findNearExpiry(
   const seconds = Math.ceil(blocks * (await readSecondsPerBlock(rpc, block)));
   if (leftSeconds > seconds) return [];
   const message =
-    `it expires ${leftSeconds} s after the newest block; a payment made now is final after ` +
-    `about ${seconds} s, ${blocks} blocks of this chain`;
-  const cure = `use at least ${block.timestamp + seconds * 2}, plus the time that payers need`;
+    `the address expires ${leftSeconds} s after the newest block, but a payment made now is ` +
+    "final after " +
+    `about ${seconds} s(${blocks} blocks of this chain)`;
+  const cure = `use at least ${block.timestamp + seconds * 2}, and add the time that payers need`;
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 

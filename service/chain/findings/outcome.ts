@@ -21,14 +21,14 @@ import type { SimulatedChain } from "../simulation/simulation.ts";
 import { type Codes, canMoveTokens, isDelegating } from "./contracts.ts";
 import { askAll } from "./questions.ts";
 
-/** @param isExplained a finding about the token says already why it fails */
+/** @param isExplained whether a finding about the token already explains the failure */
 export function findFailure(
   { outcome, reason, failedCall }: Simulation,
   isExplained: boolean,
 ): Finding[] {
   if (outcome === "unknown") {
     const message = `the calls could not be simulated: ${reason}`;
-    const cure = "first pay a small amount to an address with the same calls";
+    const cure = "test the same calls with a small amount first";
     return [{ path: [], code: "not_simulated", message, cure }];
   }
   if (outcome !== "fails" || isExplained) return [];
@@ -41,17 +41,19 @@ export function findFailure(
   const path = failedCall === null ? ["calls"] : ["calls", failedCall];
   if (reason === tooLittleGas) {
     const message =
-      `${reason}, of ${callGas}: it needs more gas than a transaction can have, or an inner call ` +
-      "burns all gas that it gets, so that no limit is sufficient";
+      `${reason} (${callGas}): the call needs more gas than a transaction can have, or an inner ` +
+      "call uses all the gas that it receives, so no limit is high enough";
     const cure =
-      "call a contract that uses less gas and limits the gas of inner calls that may fail";
+      "call a contract that uses less gas, and that limits the gas of inner calls that can fail";
     return [{ path, code: "call_reverts", message, cure }];
   }
   const cure = "change the call or its conditions so that it succeeds with the paid amount";
-  return [{ path, code: "call_reverts", message: `it fails: ${reason}`, cure }];
+  return [{ path, code: "call_reverts", message: `the call fails: ${reason}`, cure }];
 }
 
-/** Finds the remainders of the intent's own token and of any other token that the calls bring. */
+/**
+ * Finds remainders of the intent's token, and other tokens that the calls transfer to the address.
+ */
 export function findLeftOver(
   simulation: Simulation,
   { address, intent }: StatusSubject,
@@ -65,8 +67,10 @@ export function findLeftOver(
     findings.push({
       path: ["amount"],
       code: "money_left_over",
-      message: `the calls spend ${spent} of ${intent.amount}; ${left} would wait for a recovery`,
-      cure: `use the amount ${spent}, or add a call that sends the rest on`,
+      message:
+        `the calls spend ${spent} of ${intent.amount}; the remaining ${left} would stay at the ` +
+        "address until a recovery",
+      cure: `use the amount ${spent}, or add a call that transfers the rest`,
     });
   }
   for (const { token, change, symbol } of mine) {
@@ -76,7 +80,7 @@ export function findLeftOver(
       path: ["calls"],
       code: "other_tokens_left",
       message: `the calls leave ${change} base units of ${name} at the executable address`,
-      cure: "set the final recipient in this call, or send the tokens on in another call",
+      cure: "set the final recipient in this call, or transfer the tokens in another call",
     });
   }
   return findings;
@@ -126,7 +130,7 @@ const ordinaryMin = 1n << 16n;
 
 /**
  * Finds money that nobody could move again: sent to an address without an owner, or by a plain
- * transfer to a contract that cannot send it on.
+ * transfer to a contract that cannot transfer it.
  *
  * @param codes of the receivers
  */
@@ -156,15 +160,18 @@ const lost = {
   cure: "use the address of the intended recipient",
 };
 const stuck = {
-  message: "a contract that receives a plain transfer, and whose code cannot send tokens on",
-  cure: "it may need approve and a call instead; or use a wallet address",
+  message: "the contract receives a plain transfer, but its code cannot transfer tokens",
+  cure:
+    "if the contract collects tokens that you approve, approve it and call it; otherwise use a " +
+    "wallet address",
 };
 
 /** @param codes of the targets */
 export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] {
   return intent.calls.flatMap(({ target }, index): Finding[] => {
     if (!isDelegating(codes.get(target) ?? "0x")) return [];
-    const message = "the target is a wallet with delegated code, which its owner can change";
+    const message =
+      "the target is a wallet with delegated code, and its owner can change that code";
     const cure = "call a contract; to pay a wallet, transfer the token to it";
     return [{ path: ["calls", index, "target"], code: "target_is_wallet", message, cure }];
   });
@@ -209,7 +216,7 @@ export async function findAllowances(
     const reply = allowances[index];
     const left = reply?.succeeded && size(reply.data) === 32 ? hexToBigInt(reply.data) : 0n;
     if (left === 0n) return [];
-    const message = `${spender} can still take ${left} base units of later money`;
+    const message = `${spender} can still take up to ${left} base units of later payments`;
     const cure = "approve exactly the amount that the next call takes, or approve 0 at the end";
     return [{ path: ["calls", at, "args", 1], code: "allowance_left", message, cure }];
   });

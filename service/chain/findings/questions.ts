@@ -14,13 +14,13 @@ export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: n
 /** Undefined if the node could not run it. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/** Circle's proxied tokens need 60,000 for a transfer. A call that burns more has no result. */
+/** Circle's proxied tokens need 60,000 for a transfer. A call that uses more has no result. */
 const questionGas = 200_000;
 
 type Replies = {
   /** One result per question, in their order. */
   replies: Reply[];
-  /** Whether each question saw the state that the previous ones left. */
+  /** Whether each question ran on the state after the previous ones. */
   isSequence: boolean;
 };
 

@@ -54,7 +54,7 @@ describe("recovery_without_code_on", () => {
   test("is found if the contract is missing on another chain, and names the chain", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
-    assert.match(findings[0]!.message, /not on Second;/);
+    assert.match(findings[0]!.message, /not on Second, where/);
     assert.deepEqual(notes, []);
   });
 
@@ -75,7 +75,7 @@ describe("recovery_without_code_on", () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);
-    assert.match(notes[0]!.message, /^Silent did not answer/);
+    assert.match(notes[0]!.message, /^Silent did not respond/);
   });
 
   test("is only a note if the other chain takes longer than 2 s", async () => {

@@ -40,17 +40,17 @@ export async function findRecoveryDoubts(
   if (code === "0x" || isDelegating(code)) {
     return { findings: await findExchange(rpc, block, recovery), notes: [] };
   }
-  const asked = others.slice(0, chainsMax);
-  const codes = await Promise.all(asked.map((other) => readCode(other, recovery)));
+  const compared = others.slice(0, chainsMax);
+  const codes = await Promise.all(compared.map((other) => readCode(other, recovery)));
   const namesOf = (isMeant: (code: Hex | undefined) => boolean) =>
-    asked.filter((_, index) => isMeant(codes[index])).map(({ name }) => name);
+    compared.filter((_, index) => isMeant(codes[index])).map(({ name }) => name);
   return {
     findings: withoutCode(namesOf((each) => each === "0x")),
     notes: unmeasured(namesOf((each) => each === undefined)),
   };
 }
 
-/** Undefined if the chain does not answer in time, or not with code. */
+/** Returns undefined if the chain does not respond in time with code. */
 async function readCode({ rpc }: OtherChain, account: Hex): Promise<Hex | undefined> {
   const read = rpc.request("eth_getCode", [account, "latest"]).catch(() => undefined);
   const answer = await Promise.race([read, sleep(waitMs, undefined, { ref: false })]);
@@ -62,15 +62,15 @@ async function readCode({ rpc }: OtherChain, account: Hex): Promise<Hex | undefi
 function withoutCode(names: readonly string[]): Finding[] {
   if (names.length === 0) return [];
   const message =
-    `a contract on this chain, but not on ${names.join(", ")}; money that is sent there by ` +
-    "mistake is returned to this address there";
-  const cure = "name an address that its owner controls on every chain, or deploy the wallet there";
+    `the address has a contract on this chain but not on ${names.join(", ")}, where it would ` +
+    "receive money that payers send there by mistake";
+  const cure = "use an address that its owner controls on every chain, or deploy the wallet there";
   return [{ path: ["recovery"], code: "recovery_without_code_on", message, cure }];
 }
 
 function unmeasured(names: readonly string[]): Note[] {
   if (names.length === 0) return [];
-  const message = `${names.join(", ")} did not answer, so the contract may be missing there`;
+  const message = `${names.join(", ")} did not respond, so the contract could be missing there`;
   return [{ path: ["recovery"], code: "recovery_unmeasured", message }];
 }
 
@@ -82,7 +82,8 @@ async function findExchange(
   const ask = (at: unknown) => ({ method: "eth_getTransactionCount", params: [recovery, at] });
   const count = quantity(await askAt(rpc, block, ask));
   if (count < BigInt(noncesMin)) return [];
-  const message = `it has sent ${count} transactions, as a wallet of an exchange has`;
-  const cure = "name a wallet of the payer's own: an exchange may not credit what is returned";
+  const message = `the address has sent ${count} transactions, like the wallet of an exchange`;
+  const cure =
+    "use a wallet that the payer controls, because an exchange may not credit returned money";
   return [{ path: ["recovery"], code: "recovery_looks_like_exchange", message, cure }];
 }

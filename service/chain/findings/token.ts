@@ -11,7 +11,7 @@ import { encodeViewCall, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** An account whose key nobody has, different for each address. */
+/** An account without a known key, which is different for each address. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -21,7 +21,7 @@ const wordOf = (reply: Reply) =>
 
 export type TokenAnswers = {
   supply: bigint | undefined;
-  /** Undefined if the node could not say. */
+  /** Undefined if the node did not return a result. */
   canMove: boolean | undefined;
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
@@ -85,7 +85,7 @@ export function findTokenDoubts(
   if (arrives) findings.push(feeOf(arrives));
   if (supply !== undefined && BigInt(intent.amount) > supply) {
     const message = `the total supply of this token is ${supply} base units`;
-    const cure = "use a smaller amount; amounts are in base units";
+    const cure = "use a smaller amount (amounts are in base units)";
     findings.push({ path: ["amount"], code: "amount_beyond_supply", message, cure });
   }
   return findings;
@@ -106,26 +106,29 @@ const refusingToken: Finding = {
 const refusedRecovery: Finding = {
   path: ["recovery"],
   code: "recovery_cannot_receive",
-  message: "the token can be sent to other addresses but not to this one, so no money could return",
+  message: "the token cannot be sent to this address, so no money could be returned",
   cure: "use an address that can receive this token",
 };
 const refusedCoin: Finding = {
   path: ["recovery"],
   code: "recovery_refuses_coin",
   message:
-    "a contract that accepts no native coin, so native coin paid by mistake could not return",
+    "the contract does not accept native coin, so native coin paid by mistake could not be " +
+    "returned",
   cure: "use a wallet address, or a contract with a receive function",
 };
 const tokenAsRecovery: Finding = {
   path: ["recovery"],
   code: "recovery_is_token",
-  message: "the contract of a token; tokens sent there are usually lost",
-  cure: "use a wallet address of the person who gets the money back",
+  message: "the address is a token contract, where received tokens are usually lost",
+  cure: "use a wallet of the person who should get the money back",
 };
 const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding => ({
   path: ["token"],
   code: "token_takes_fee",
-  message: `of ${sent} sent, ${received} arrive, so a payment of exactly the amount is too small`,
+  message:
+    `the token takes a fee: if ${sent} are sent, ${received} arrive, so a payment of the exact ` +
+    "amount is too small",
   cure: "ask payers for more than the amount, or use another token",
 });
 
@@ -142,15 +145,15 @@ export async function findBlocked(
   token: Hex,
   accounts: readonly Hex[],
 ): Promise<Set<Hex>> {
-  const asked = accounts.flatMap((account) =>
+  const pairs = accounts.flatMap((account) =>
     blockQuestions.map((name) => ({
       account,
       question: encodeViewCall(token, `${name}(address account)`, [account]),
     })),
   );
-  const questions = asked.map(({ question }) => question);
+  const questions = pairs.map(({ question }) => question);
   const { replies } = await askAll(rpc, block, questions);
-  return new Set(asked.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
+  return new Set(pairs.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
 }
 
 /** The decimals that tokens commonly have, and 0 for whole tokens. */
@@ -159,15 +162,15 @@ const usual = [18, 6, 8, 0];
 const isOrdinary = (amount: bigint, decimals: number) =>
   amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
 
-/** Too little to be worth a transfer of any listed token, including bitcoin tokens. */
+/** An amount that is too small for a transfer of any listed token, including bitcoin tokens. */
 const isDust = (amount: bigint, decimals: number) =>
   decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
 
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Between a hundredth and ten million tokens with other decimals, and far outside with the token's
- * own.
+ * Returns whether the amount would be between a hundredth of a token and ten million tokens with
+ * other decimals, but is far outside this range with the token's own decimals.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;
@@ -183,7 +186,7 @@ export function findWrongDecimals(amountText: string, token: Token): Finding[] {
       path: ["amount"],
       code: "amount_decimals",
       message: `this is ${formatUnits(amount, decimals)} ${symbol}, which has ${decimals} decimals`,
-      cure: `for ${wanted} ${symbol} write ${right}`,
+      cure: `for ${wanted} ${symbol}, write ${right}`,
     },
   ];
 }

@@ -1,4 +1,5 @@
-// Calls a node at one block, named by its hash: a node with another block at that height refuses.
+// Calls a node at one block, named by its hash: a node that has another block at that height
+// returns an error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -46,7 +47,7 @@ export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance
 
 /**
  * Calls a node at `block`, with the state changed by `overrides`.
- * @param call without `to`: `data` is init code, which runs and is not kept
+ * @param call without `to`: `data` is init code, which runs without creating a contract
  */
 export async function callAt(
   rpc: ChainRpc,

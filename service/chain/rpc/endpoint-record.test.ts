@@ -56,7 +56,7 @@ test("reports rpc_wrong_chain for another chain's endpoint, and does not read it
   const network = openNetwork(1, [{ name: "stray", ask }], report, () => 0);
   await assert.rejects(network.openView(), {
     name: "ChainUnavailable",
-    message: "no endpoint of chain 1 answers as itself",
+    message: "no endpoint of chain 1 responds with this chain ID",
   });
   assert.deepEqual(events, [{ kind: "rpc_wrong_chain", rpc: "stray", found: 2 }]);
 });

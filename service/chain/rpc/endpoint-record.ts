@@ -12,7 +12,10 @@ export type NetworkEvent =
   | { kind: "rpc_differs"; rpc: string; method: string }
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
-/** The most passes for which a failed endpoint is skipped; doubled with each failure up to this. */
+/**
+ * The maximum number of passes for which a failed endpoint is skipped. The number doubles with each
+ * failure.
+ */
 const penaltyMax = 16;
 /** After this time without an answer, the quorum no longer counts an endpoint. */
 const outMs = 300_000;
@@ -21,9 +24,9 @@ const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
 /** The highest score, so that a repaired endpoint is back within an hour. */
 const scoreMax = 20;
-/** Views after which an endpoint must report its chain again. */
+/** The number of views after which an endpoint must report its chain ID again. */
 const viewsPerChainCheck = 300;
-/** A slow answer counts for some time, because an endpoint's answers take different times. */
+/** The time for which a slow response counts, because the response times of an endpoint vary. */
 const answerMsKept = 0.8;
 
 type Mutable = {
@@ -33,42 +36,48 @@ type Mutable = {
   chainCheckIn: number;
   /** `below`: a lower block that was requested. */
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
-  /** Milliseconds that its newest block recently took. */
+  /** The recent response time for its newest block, in milliseconds. */
   answerMs: number;
   /** When it started to fail, since its last answer. */
   failingSinceMs: number | undefined;
   /** When it last failed; undefined if it has answered since then. */
   failedAtMs: number | undefined;
   isOut: boolean;
-  /** Points against it, as of `sinceMs`. */
+  /** The penalty points of the endpoint at the time `sinceMs`. */
   score: { points: number; sinceMs: number };
   logs: LogLimits;
   estimates: Estimates;
 };
 
-/** The log queries that an endpoint refuses. Turns are the turns of the chain loop. */
+/** The log queries that an endpoint refuses. Turns are counted by the chain's loop. */
 type LogLimits = {
   /** Blocks per query. */
   rangeBlocks: number;
-  /** The longest range that it has shown and not refused since. */
+  /** The longest range that it has returned, and has not refused since. */
   shownBlocks: number;
-  /** Ranges to show before a longer one is requested: now, and after the next refusal. */
+  /**
+   * The number of ranges that must succeed before a longer one is requested: now, and after the
+   * next refusal.
+   */
   growIn: number;
   growInNext: number;
-  /** Until this turn it is skipped, because it was slow. */
+  /** The turn until which the endpoint is skipped because it was slow. */
   slowUntilTurn: number;
-  /** It refuses all logs: until when it is skipped, for how many turns, and its message. */
+  /**
+   * If it refuses all logs: the turn until which it is skipped, the number of skipped turns, and
+   * its message.
+   */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
-  /** It refuses queries by recipients, but not queries by tokens. */
+  /** Whether it refuses queries by recipients, but not queries by tokens. */
   isByTokens: boolean;
-  /** Before this turn it is not asked for look-alikes, because it refused them. */
+  /** The turn until which it is not asked for look-alikes, because it refused them. */
   lookalikesFromTurn: number;
 };
 
 /**
- * `form`: the most precise form that it accepts. `accountMs`: how long simulations for an account
- * take. `withoutGasUseUntilMs`: it does not support eth_simulateV1, and is not asked for it until
- * then.
+ * `form`: the most precise form that it accepts. `accountMs`: the durations of simulations by
+ * account. `withoutGasUseUntilMs`: it does not support eth_simulateV1, and is not asked for it
+ * until then.
  */
 type Estimates = {
   form: number;
@@ -125,7 +134,7 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
 
-/** Returns undefined if it failed, which is recorded. */
+/** Returns undefined, and records the failure, if the endpoint failed. */
 export async function ask(
   state: NetworkState,
   record: EndpointRecord,
@@ -179,7 +188,7 @@ export function recordChain(state: NetworkState, record: EndpointRecord, found: 
   return false;
 }
 
-/** Returns since when it has shown this head. */
+/** Returns the time since which it has shown this head. */
 export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
   const own = write(record);
   if (own.head?.block.hash !== block.hash) own.head = { block, sinceMs: clock() };
@@ -228,17 +237,24 @@ export function countOut({ all, clock, report }: NetworkState): number {
   return all.filter(({ isOut }) => isOut).length;
 }
 
-/** Turns for which a slow endpoint is not asked for logs, if there is another. */
+/**
+ * The number of turns for which a slow endpoint is not asked for logs, if there is another
+ * endpoint.
+ */
 const slowTurns = 16;
-/** Turns for which it is not asked for look-alikes after it refused them. */
+/** The number of turns for which it is not asked for look-alikes after a refusal. */
 const lookalikesRestTurns = 16;
-/** The same for an endpoint that refuses all logs: doubled up to this number while it refuses. */
+/**
+ * The maximum number of turns for an endpoint that refuses all logs. The number doubles with each
+ * refusal.
+ */
 const refusingTurnsMax = 64;
-/** Ranges grow slowly again after a refusal. */
+/** After a refusal, ranges grow slowly again. */
 const rangeGrowth = 1.1;
 /**
- * Ranges after which a range longer than the known limit is tried, doubled with each refusal up to
- * the second number, so that a limit that never changes costs one refusal per 256 ranges.
+ * The number of ranges after which a range longer than the known limit is tried. It doubles with
+ * each refusal up to the second number, so a limit that never changes causes one refusal per 256
+ * ranges.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -260,7 +276,7 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
  * Records that it did not show the logs of this number of blocks. The next range is the longest
  * that it has shown before, if that is more than half.
  *
- * @param statedBlocks how many blocks it says that it allows, less than `blocks`
+ * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */
 export function shrinkLogRange(
   record: EndpointRecord,
@@ -307,7 +323,7 @@ export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): vo
   write(record).estimates.withoutGasUseUntilMs = untilMs;
 }
 
-/** Accounts remembered per endpoint; the oldest is forgotten first. */
+/** The number of accounts that are stored per endpoint. The oldest is removed first. */
 const accountsMax = 1000;
 
 /** Records how long a simulation took; undefined removes the account's record. */

@@ -89,8 +89,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     answer = (body) => {
       const batch = [body].flat();
       asked.push(batch.map(({ method }) => method).join(""));
-      const told = batch.filter(({ method }) => method !== "b" || asked.length > 1).map(echo);
-      return Array.isArray(body) ? told : told[0];
+      const answered = batch.filter(({ method }) => method !== "b" || asked.length > 1).map(echo);
+      return Array.isArray(body) ? answered : answered[0];
     };
     const endpoint = httpEndpoint("one", url, { timeoutMs: 60_000 });
     assert.deepEqual(await endpoint.ask(calls, 999.5), [

@@ -1,6 +1,6 @@
 // Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits:
 // it halves a batch that is refused for its size, and after a 429 it sends fewer calls per second,
-// and none until the Retry-After has passed. Each call has an outcome of its own.
+// and none until the Retry-After has passed. Each call has its own outcome.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { readRetryAfterSeconds } from "executable-address/client";
@@ -9,7 +9,7 @@ import { classifyError } from "./node-errors.ts";
 import { type Allowance, openPace, type Pace } from "./pace.ts";
 
 export type Endpoint = {
-  /** Logs and metrics use it. It is never a URL, which may contain a key. */
+  /** The name for logs and metrics. It is never a URL, because a URL can contain a key. */
   name: string;
   /**
    * Returns one answer per call, in order.
@@ -34,7 +34,7 @@ export type EndpointChain = {
   callsPerSecond?: Readonly<Record<string, number>> | undefined;
 };
 
-/** Simultaneous requests, if each may contain few calls. */
+/** The number of simultaneous requests if each can contain only a few calls. */
 const lanesMax = 8;
 const fewCalls = 8;
 
@@ -126,9 +126,9 @@ type Provider = { name: string; transport: Transport; pace: Pace };
 /** A call without an answer; `index` is its position among the answers. */
 type OpenCall = { call: Call; index: number; attempts: number };
 
-/** Attempts of one call before a fault of the node or a limit becomes its answer. */
+/** The number of attempts before an error of the node or a limit becomes the result of the call. */
 const attemptsMax = 4;
-/** Their callers request less after the first failure, regardless of its text. */
+/** Methods whose callers request less after the first failure, regardless of its text. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
 /**
@@ -314,7 +314,9 @@ async function readText({ body }: globalThis.Response): Promise<string> {
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > responseBytesMax) {
-      throw new ChainUnavailable(`a response above ${responseBytesMax} bytes`, { isReached: true });
+      throw new ChainUnavailable(`a response of more than ${responseBytesMax} bytes`, {
+        isReached: true,
+      });
     }
     chunks.push(chunk);
   }

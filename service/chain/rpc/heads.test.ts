@@ -36,14 +36,14 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Follows the chain until `stop`, as event streams do. `told` contains the readings. */
+/** Follows the chain until `stop`, as event streams do. `numbers` contains the readings. */
 function follower({ heads }: ReturnType<typeof node>) {
-  const told: number[] = [];
+  const numbers: number[] = [];
   const loop = openChainLoop(heads, 1_000);
   const stop = loop.subscribe(async () => {
-    told.push((await loop.readHead()).number);
+    numbers.push((await loop.readHead()).number);
   });
-  return { told, stop };
+  return { numbers, stop };
 }
 
 describe("the newest block of a chain", () => {
@@ -77,14 +77,15 @@ describe("the newest block of a chain", () => {
     const chain = node();
     const { asked, heads, block, mine } = chain;
     heads.note(block());
-    const { told, stop } = follower(chain);
+    const { numbers, stop } = follower(chain);
     for (let number = 2; number <= 20; number++) {
       mine();
       heads.note(block());
       await new Promise(setImmediate);
-      assert.equal(told.at(-1), number);
+      assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // A loop looks at each poll until it knows the pace, and then when the next is expected.
+      // A loop requests the head at each poll until it knows the pace, and then when the next block
+      // is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());
@@ -97,7 +98,7 @@ describe("the newest block of a chain", () => {
   test("is read when it is expected, if blocks are regular and no loop reports them", async () => {
     const chain = node();
     const { asked, mine } = chain;
-    const { told, stop } = follower(chain);
+    const { numbers, stop } = follower(chain);
     const blocks = async (count: number) => {
       for (let i = 0; i < count; i++) {
         await pass(12_000);
@@ -109,7 +110,7 @@ describe("the newest block of a chain", () => {
     await blocks(10);
     assert.ok(asked.times - before <= 25, `${asked.times - before} readings of 10 blocks`);
     await pass(2_400);
-    assert.equal(told.at(-1), 23, "within two polls");
+    assert.equal(numbers.at(-1), 23, "within two polls");
     stop();
   });
 

@@ -1,7 +1,7 @@
 // The newest block of a chain, shared by the whole process. The executor's passes note each block
 // that they see; a reader that needs a newer one requests it, and other readers use the response.
-// The pace of the chain's blocks decides when to look again: a chain whose blocks come evenly is
-// asked when the next one is expected, any other at each poll.
+// The pace of the chain's blocks decides when the head is requested again: if blocks arrive at
+// regular intervals, when the next one is expected, and otherwise at each poll.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -25,7 +25,7 @@ export type Heads = {
   subscribe(onOther: () => void): () => void;
   /** Does {@link readAtNewest}. */
   at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
-  /** Takes what a loop has just seen as the newest block. */
+  /** Records the newest block that a loop has just read. */
   note(block: BlockReference): void;
 };
 
@@ -38,14 +38,14 @@ const paceMs = 1_000;
 export function openHeads(request: Request, now: () => number): Heads {
   const pace = openBlockPace(paceMs);
   let newest: Promise<BlockReference> | undefined;
-  let failed: { asked: Promise<BlockReference>; atMs: number } | undefined;
-  let seen: { hash?: Hex; atMs: number; isTold: boolean } = { atMs: 0, isTold: false };
+  let failed: { pending: Promise<BlockReference>; atMs: number } | undefined;
+  let seen: { hash?: Hex; atMs: number; isReported: boolean } = { atMs: 0, isReported: false };
   const listeners = new Set<() => void>();
-  const keep = ({ number, hash, timestamp }: BlockReference, isTold: boolean) => {
+  const keep = ({ number, hash, timestamp }: BlockReference, isReported: boolean) => {
     const block = { number, hash, timestamp };
     const isOther = hash !== seen.hash;
     newest = Promise.resolve(block);
-    seen = { hash, atMs: now(), isTold };
+    seen = { hash, atMs: now(), isReported };
     pace.note(block, seen.atMs);
     if (isOther) for (const onOther of listeners) onOther();
   };
@@ -53,25 +53,25 @@ export function openHeads(request: Request, now: () => number): Heads {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
     // A failing node receives no more requests than a working one, regardless of the number of
     // readers.
-    if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.asked;
+    if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.pending;
     seen.atMs = Number.POSITIVE_INFINITY;
-    const asked = readHead(request);
-    newest = asked;
-    asked.then(
-      (block) => newest === asked && keep(block, false),
+    const pending = readHead(request);
+    newest = pending;
+    pending.then(
+      (block) => newest === pending && keep(block, false),
       () => {
-        if (newest !== asked) return;
+        if (newest !== pending) return;
         newest = undefined;
-        failed = { asked, atMs: now() };
+        failed = { pending, atMs: now() };
       },
     );
-    return asked;
+    return pending;
   };
   return {
     read,
     async readNext(pollMs) {
-      // Passes have times of their own: only after two more polls do they count as silent.
-      const patienceMs = seen.isTold ? 2 * pollMs : 0;
+      // Passes follow their own schedule, so they count as silent only after two more polls.
+      const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
     },
@@ -115,7 +115,7 @@ export async function readAtNewest<Newest, Found>(
   }
 }
 
-/** @throws {ChainUnavailable} when there is no head to speak of */
+/** @throws {ChainUnavailable} if the head is unknown */
 async function readHead(request: Request): Promise<BlockReference> {
   const head = await findBlockAt({ request }, "latest");
   if (!head) throw new ChainUnavailable("the node has no block");
@@ -145,12 +145,17 @@ export type BlockPace = {
   nextSeconds(): number;
 };
 
-/** Spacings by which a chain is judged, and how much the longest may exceed the shortest. */
+/**
+ * The number of block intervals that are measured, and the maximum ratio of the longest to the
+ * shortest.
+ */
 const spacingsMax = 8;
 const unevenMax = 3;
-/** If blocks are more frequent than this number of polls, each poll looks for one. */
+/**
+ * If the interval between blocks is shorter than this number of polls, each poll requests the head.
+ */
 const pollsMin = 3;
-/** The fraction of a poll by which it looks earlier each time, so a new block is seen soon. */
+/** The fraction of a poll by which each request is earlier, so that a new block is found soon. */
 const earlier = 0.1;
 
 export function openBlockPace(pollMs: number): BlockPace {
@@ -161,7 +166,7 @@ export function openBlockPace(pollMs: number): BlockPace {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // Uses the shorter of the spacings by the chain's clock and by this host's clock.
+        // Uses the shorter of two intervals: by the chain's clock, and by this host's clock.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);

@@ -11,7 +11,7 @@ export type CallError = { code: number; message: string; data?: unknown };
 
 export type Answer = { result: unknown } | { error: CallError };
 
-/** The chain cannot be read now, so nothing is known about it. The message names no URL. */
+/** The chain cannot be read now, so its state is unknown. The message contains no URL. */
 export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
   /** A node or gateway refused the call or was too slow. A smaller call may succeed. */
@@ -61,9 +61,7 @@ export function isRevert({ code, message, data }: CallError): boolean {
   );
 }
 
-/**
- * Accepts the data itself, the data after "Reverted" (Nethermind), and data in an object (Hardhat).
- */
+/** Accepts plain data, data after "Reverted" (Nethermind), and data in an object (Hardhat). */
 function isRevertData(data: unknown): boolean {
   if (typeof data === "string") return /^(reverted )?0x([0-9a-f]{2})+$/i.test(data.trim());
   if (typeof data !== "object" || data === null) return false;

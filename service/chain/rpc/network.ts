@@ -1,10 +1,10 @@
-// Several endpoints of one chain. No single endpoint is trusted. A view is the chain as one pass
-// sees it: the head that enough endpoints show, and reads that enough endpoints answer alike.
+// Calls several endpoints of one chain. No single endpoint is trusted. A view is the chain as one
+// pass sees it: a head and reads on which a quorum of endpoints agrees.
 //
-// Two endpoints are never worse than one. The head is the newest block that enough endpoints show,
-// so an endpoint that claims later blocks changes nothing. An endpoint whose head does not move
-// while another's does counts as silent, and so does one that answers long after enough others. An
-// endpoint that was silent for minutes is not counted until it answers again.
+// Two endpoints are never worse than one. The head is the newest block that a quorum shows, so an
+// endpoint that claims later blocks changes nothing. An endpoint counts as silent if its head
+// does not move while another's does, or if it responds much later than a quorum. An endpoint that
+// was silent for minutes is not counted until it answers again.
 //
 // Relays, to which an operator can send transactions instead of endpoints, are at the end.
 
@@ -53,7 +53,10 @@ export type Network = {
 /** An endpoint whose head is lower than another's and did not move for this time is ignored. */
 const frozenMs = 60_000;
 
-/** An endpoint is late if it takes this time, and this multiple of the time of enough others. */
+/**
+ * An endpoint is late if it takes longer than this time, and longer than this multiple of the time
+ * of a quorum.
+ */
 const lateMsMin = 2000;
 const lateFactor = 4;
 
@@ -69,10 +72,10 @@ export function openNetwork(
   return {
     openView: () => openView(state, willing(state), undefined),
     async openNewView(head) {
-      const asked = [...willing(state)];
-      const [first] = asked.splice(turn++ % asked.length, 1);
+      const endpoints = [...willing(state)];
+      const [first] = endpoints.splice(turn++ % endpoints.length, 1);
       const reached = await findWhere(state, first!);
-      return reached?.head.hash === head ? undefined : openView(state, asked, reached);
+      return reached?.head.hash === head ? undefined : openView(state, endpoints, reached);
     },
   };
 }
@@ -80,13 +83,13 @@ export function openNetwork(
 /** @param reached the endpoint that was already called, if it answered */
 async function openView(
   state: NetworkState,
-  asked: EndpointRecord[],
+  endpoints: EndpointRecord[],
   reached: Reached | undefined,
 ): Promise<View> {
-  const others = await Promise.all(asked.map((record) => findWhere(state, record)));
+  const others = await Promise.all(endpoints.map((record) => findWhere(state, record)));
   const all = [reached, ...others].filter((entry) => entry !== undefined);
   if (all.length === 0) {
-    throw new ChainUnavailable(`no endpoint of chain ${state.chainId} answers as itself`);
+    throw new ChainUnavailable(`no endpoint of chain ${state.chainId} responds with this chain ID`);
   }
   const found = withoutLate(state, all);
   reportForks(found, state.report);
@@ -97,7 +100,7 @@ async function openView(
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
 }
 
-/** Returns how many of the endpoints must agree. */
+/** Returns the number of endpoints that must agree. */
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
@@ -110,8 +113,8 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const lateMs = Math.max(lateMsMin, enoughMs * lateFactor);
   return all.filter(({ record, tookMs }) => {
     if (tookMs > lateMs) {
-      const times = `its newest block after ${Math.round(tookMs)} ms`;
-      recordFailure(state, record, `${times}, enough others after ${Math.round(enoughMs)}`);
+      const times = `newest block after ${Math.round(tookMs)} ms`;
+      recordFailure(state, record, `${times}, a quorum of others after ${Math.round(enoughMs)} ms`);
       return false;
     }
     recordHealthy(record);
@@ -148,9 +151,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block that `quorum` live endpoints show with all fields alike; endpoints
- * beyond it are asked for it by number. If no block has a quorum, returns the highest number that a
- * quorum has reached.
+ * Returns the newest block that `quorum` live endpoints show with equal fields. Endpoints with
+ * later heads are asked for it by number. If no block has a quorum, returns the highest number that
+ * a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -223,7 +226,7 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
     byNumber.set(head.number, head.hash);
     if (!other || other === head.hash) continue;
     const { name } = record.endpoint;
-    const detail = `${name} has ${head.hash} at ${head.number}, another has ${other}`;
+    const detail = `block ${head.number}: ${name} has ${head.hash}, another endpoint has ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }
 }
@@ -251,11 +254,11 @@ export function openRelays(
   return {
     count: endpoints.length,
     async send(calls) {
-      const asked = willing(state);
-      const found = asked.map(
+      const endpoints = willing(state);
+      const found = endpoints.map(
         ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
       );
-      const takes = asked.map(async (record, place) => {
+      const takes = endpoints.map(async (record, place) => {
         const list = await ask(state, record, calls);
         found[place]!.answers = list;
         if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");

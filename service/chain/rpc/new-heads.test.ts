@@ -81,7 +81,7 @@ describe("waits that follow a chain's new heads", () => {
   });
 });
 
-/** Returns whether a wait now outlasts its own time. Ends it by mining a block. */
+/** Returns whether a wait lasts longer than its usual time. Ends the wait by mining a block. */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
   const waiting = heads.wait(1);
@@ -91,7 +91,7 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
   return found;
 }
 
-/** Returns whether a started wait of 1 ms outlasts several waits that start later. */
+/** Returns whether a wait of 1 ms lasts longer than several waits that start later. */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;
   void waiting.then(() => {

@@ -1,7 +1,7 @@
 // Decides what a node's error means, and reads the number of blocks that it allows in one log
 // query. Nodes share few error codes, so the meaning is mostly in the words of the message, which
-// differ by client software. Words are read last: a contract chooses the text of its revert reason,
-// and nodes quote it, so an error that may be a revert is never read for words.
+// differ by client software. The text is considered last: a contract chooses its revert reason, and
+// nodes quote it, so the text of an error that can be a revert is never interpreted.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
@@ -34,12 +34,12 @@ export type ErrorKind =
   | "fee_too_low"
   | "other";
 
-/** @param said by the client software or provider; the first row that matches decides. */
+/** @param said the message of the client software or provider; the first matching row decides. */
 type Row = { said: string; kind: ErrorKind; code?: number; text?: RegExp };
 
 const send = "eth_sendRawTransaction";
 
-/** Only for transactions that are sent. Sources: each client's own list of errors. */
+/** Rows that apply only to sent transactions. Sources: each client's own list of errors. */
 const rowsOfSends: readonly Row[] = [
   { said: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
   { said: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
@@ -102,7 +102,7 @@ const rowsOfSends: readonly Row[] = [
   },
 ];
 
-/** Only for logs. */
+/** Rows that apply only to log queries. */
 const rowsOfLogs: readonly Row[] = [
   {
     said: "Infura, Alchemy, QuickNode, erigon",

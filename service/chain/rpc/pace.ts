@@ -8,7 +8,7 @@ import type { Call } from "./json-rpc.ts";
 export type Allowance = {
   pausedMs: number;
   callsPerSecond: number | undefined;
-  /** How often the provider asked for fewer calls. */
+  /** The number of times that the provider asked for fewer calls. */
   refusals: number;
 };
 
@@ -34,8 +34,8 @@ export type Pace = {
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * The least rate that is derived. A refusal may come when hardly anything was sent, and with a
- * lower rate a busy chain falls behind. Operators can set a lower one.
+ * The lowest rate that a refusal can cause. A provider can refuse calls even if few were sent, and
+ * with a lower rate a busy chain falls behind. Operators can set a lower rate.
  */
 const perSecondMin = 25;
 /** The share of the average rate before the refusal that becomes the new rate. */
@@ -46,7 +46,7 @@ const growth = 1;
 const pauseMs = { default: 1000, max: 60_000 };
 const forgottenAfterMs = 600_000;
 
-/** `method`: undefined if it limits all methods together. */
+/** `method`: the limited method, or undefined if the limit applies to all methods together. */
 type Limit = {
   method: string | undefined;
   perSecond: number;

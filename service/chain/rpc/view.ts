@@ -1,6 +1,6 @@
-// A view is the chain as one pass sees it: its head, reads that enough endpoints answer alike, and
-// all answers side by side if each endpoint may know something different. The functions that
-// compare answers are below it.
+// A view is the chain as one pass sees it: its head, reads on which a quorum of endpoints agrees,
+// and all answers if each endpoint can know different facts. The functions that compare answers
+// follow.
 
 import type { Hex } from "executable-address";
 import {
@@ -47,13 +47,15 @@ export type View = {
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
   /** Records that the endpoint at this place of {@link readEach} contradicts enough others. */
   accuse(place: number, method: string): void;
-  /** How many endpoints must agree. */
+  /** The number of endpoints that must agree. */
   quorum: number;
-  /** Every endpoint that is not silent for long answered as one of this chain. */
+  /**
+   * Whether every endpoint that has not been silent for a long time responded with this chain ID.
+   */
   isWhole: boolean;
   /** One entry per endpoint of the chain. */
   records: readonly EndpointRecord[];
-  /** Points against each endpoint of the chain; 0 is the best. */
+  /** The penalty points of each endpoint of the chain; 0 is the best. */
   scores: readonly { rpc: string; points: number }[];
 };
 
@@ -81,14 +83,14 @@ export function viewOf(state: NetworkState, belief: Belief): View {
   const nowMs = state.clock();
   const turned = (turn: number) => inTurn(order, turn, nowMs);
   const readAlike = async (
-    asked: EndpointRecord[],
+    endpoints: EndpointRecord[],
     calls: Call[],
     usable: Usable = isResult,
     turn?: number,
   ) =>
     calls.length === 0
       ? []
-      : alike(state, await several(state, asked, calls, usable, belief), turn);
+      : alike(state, await several(state, endpoints, calls, usable, belief), turn);
   return {
     head,
     at: { blockHash: head.hash },
@@ -121,7 +123,7 @@ const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Aske
   async ask(calls, timeoutMs) {
     const answers = await record.endpoint.ask(calls, timeoutMs).catch(() => undefined);
     if (answers) return answers;
-    // Either the question or the endpoint may be at fault. A cheap question shows which.
+    // Either the call or the endpoint can be the cause. A cheap call shows which.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -145,19 +147,19 @@ type Answering = { record: EndpointRecord; answers: Answer[] };
 type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
- * Calls as many endpoints as must agree, simultaneously, and further ones while they disagree.
- * @param isAlike true if the answers need not agree
+ * Calls the required number of endpoints simultaneously, and further ones while they disagree.
+ * @param isAlike returns true if the answers need not agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
  */
 async function several(
   state: NetworkState,
-  asked: readonly EndpointRecord[],
+  endpoints: readonly EndpointRecord[],
   calls: Call[],
   usable: Usable,
   { quorum, isAlike = false }: { quorum: number; isAlike?: boolean },
 ): Promise<Several> {
   const isBack = ({ penalty }: EndpointRecord) => Number(penalty.passes > 0);
-  const left = asked.toSorted((a, b) => isBack(a) - isBack(b));
+  const left = endpoints.toSorted((a, b) => isBack(a) - isBack(b));
   const found: Answering[] = [];
   let reason = "";
   const isEnough = () =>
@@ -175,7 +177,7 @@ async function several(
     });
   }
   if (found.length > 0) return { calls, found, quorum };
-  throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}: ${reason}`);
+  throw new ChainUnavailable(`no endpoint responds to ${calls[0]?.method}: ${reason}`);
 }
 
 /** For each call, the places of the endpoints that agree. */
@@ -189,21 +191,21 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 }
 
 /**
- * Returns, for each call, the answer that enough endpoints give. An endpoint with another answer
- * gets a point.
+ * Returns, for each call, the answer of a quorum. An endpoint with another answer gets a penalty
+ * point.
  * @param turn which endpoint's answer is used if none has a quorum; the first one's by default
  */
-function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
-  const { calls, found } = told;
+function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
+  const { calls, found } = votes;
   const placeOf = ({ record }: Answering) => state.all.indexOf(record);
   const [first] = found;
   const fallback =
     turn === undefined
       ? first!
       : found.toSorted((a, b) => placeOf(a) - placeOf(b))[turn % found.length]!;
-  return agreements(told).map((places, index) => {
+  return agreements(votes).map((places, index) => {
     const { method } = calls[index]!;
-    const isSettled = places && places.length >= told.quorum;
+    const isSettled = places && places.length >= votes.quorum;
     found.forEach(({ record, answers }, place) => {
       const isOther =
         comparableText(method, answers[index]!) !== undefined && !places?.includes(place);

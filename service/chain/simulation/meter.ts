@@ -21,7 +21,7 @@ export type Measured = {
   succeeded: boolean;
   /** The first 512 bytes that the call returned or reverted with. */
   answer: Hex;
-  /** One per pair, in their order. */
+  /** One value per pair, in their order. */
   before: Balance[];
   after: Balance[];
 };
@@ -56,7 +56,7 @@ export function parseMeter(answered: Hex, count: number): Measured {
   const found = decode(answered);
   if (found?.[5].length !== count || found[6].length !== count) {
     const wanted = `balances of ${count} pairs`;
-    throw new ChainUnavailable(`wanted ${wanted} of the meter, found ${answered.slice(0, 80)}`);
+    throw new ChainUnavailable(`expected ${wanted} of the meter, found ${answered.slice(0, 80)}`);
   }
   const [chainId, timestamp, gas, succeeded, answer, before, after] = found;
   return {

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-describe("a simulation that is not possible is not guessed", () => {
+describe("a simulation that is not possible", () => {
   test("is unavailable if no node responds, or one of another chain does", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
@@ -33,10 +33,10 @@ describe("a simulation that is not possible is not guessed", () => {
   test("is unavailable if the meter's result is missing, or of another chain or time", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
-      [() => "0x1234", /^wanted balances of \d+ pairs of the meter, found 0x1234$/],
+      [() => "0x1234", /^expected balances of \d+ pairs of the meter, found 0x1234$/],
       [
         (answer) => answer.replace(/^0x.{64}/, `0x${"7".padStart(64, "0")}`),
-        /^wanted the meter on chain \d+ at time \d+, found 7 at \d+$/,
+        /^expected a simulation on chain \d+ at time \d+, found chain 7 at time \d+$/,
       ],
     ];
     for (const [change, message] of cases) {
@@ -62,7 +62,10 @@ describe("a simulation that is not possible is not guessed", () => {
       },
       async (url) => {
         const { outcome, reason, changes } = await world.simulate(record, url);
-        assert.deepEqual([outcome, reason, changes], ["unknown", "the node did not run it", []]);
+        assert.deepEqual(
+          [outcome, reason, changes],
+          ["unknown", "the node did not run the simulation", []],
+        );
       },
     );
   });
@@ -84,7 +87,7 @@ describe("a simulation that is not possible is not guessed", () => {
     );
   });
 
-  test("is unknown if an unpaid token computes its balances in its own way", async () => {
+  test("is unknown if the balance of an unpaid token cannot be set in its storage", async () => {
     const token = await world.deployOdd("LyingToken");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const abi = [
@@ -99,15 +102,21 @@ describe("a simulation that is not possible is not guessed", () => {
     });
     await world.client.waitForTransactionReceipt({ hash });
     const { outcome, reason } = await world.simulate(record);
-    assert.deepEqual([outcome, reason], ["unknown", "the token cannot be assumed paid"]);
+    assert.deepEqual(
+      [outcome, reason],
+      ["unknown", "the simulation cannot set the balance of this token"],
+    );
   });
 
   test("is unknown if an unpaid token's response differs from the assumption", async () => {
-    // Returns one more than the stored value, so the marker belongs to another layout.
+    // Returns the stored value plus one, so the marker belongs to another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);
-    assert.deepEqual([outcome, reason], ["unknown", "the token cannot be assumed paid"]);
+    assert.deepEqual(
+      [outcome, reason],
+      ["unknown", "the simulation cannot set the balance of this token"],
+    );
     assert.equal(fundingAssumed, false);
   });
 
@@ -144,7 +153,7 @@ describe("a reverting execution is reported with the call and its reason", () =>
       "a call to an address without code",
       () => [{ ...world.onShop("visit()"), target: stranger }],
       0,
-      /^no contract/,
+      /^there is no contract/,
     ],
     [
       "a call that asks for more than is there",
@@ -175,6 +184,6 @@ describe("a reverting execution is reported with the call and its reason", () =>
     const { outcome, failedCall, reason } = await world.simulate(
       await world.paid([transfer(token)], { token }),
     );
-    assert.deepEqual([outcome, failedCall, reason], ["fails", 0, "answered false"]);
+    assert.deepEqual([outcome, failedCall, reason], ["fails", 0, "it returned false"]);
   });
 });

@@ -48,7 +48,7 @@ describe("failureOf", () => {
     assert.deepEqual(explainFailure(callFailed("0x")), { call: 1, reason: "no reason given" });
     assert.deepEqual(explainFailure(callFailed(pad("0x00"))), {
       call: 1,
-      reason: "answered false",
+      reason: "it returned false",
     });
   });
 
@@ -58,7 +58,10 @@ describe("failureOf", () => {
       errorName: "NoCode",
       args: [2n, target],
     });
-    assert.deepEqual(explainFailure(data), { call: 2, reason: "no contract is there" });
+    assert.deepEqual(explainFailure(data), {
+      call: 2,
+      reason: "there is no contract at this address",
+    });
   });
 
   test("reports an error that names no call unchanged", () => {

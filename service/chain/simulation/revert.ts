@@ -8,12 +8,12 @@ import { decodeErrorResult, parseAbi, size } from "viem/utils";
 type Failure = { call: number | null; reason: string };
 
 /** The reason of a call to an address without code. */
-export const noContract = "no contract is there";
+export const noContract = "there is no contract at this address";
 
 /**
  * The reason of a call that the factory reverts because of the gas that it leaves (`TooLittleGas`).
  */
-export const tooLittleGas = "it succeeds but leaves less than a quarter of its gas";
+export const tooLittleGas = "the call succeeds but leaves less than a quarter of its gas";
 
 /** @param data what the factory's `execute` reverted with */
 export function explainFailure(data: Hex): Failure {
@@ -23,7 +23,7 @@ export function explainFailure(data: Hex): Failure {
       const [index, , answer] = args;
       return {
         call: Number(index),
-        reason: isFalse(answer) ? "answered false" : explainRevert(answer),
+        reason: isFalse(answer) ? "it returned false" : explainRevert(answer),
       };
     }
     if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };

@@ -188,7 +188,7 @@ describe("a successful execution shows its measured changes", () => {
     );
   });
 
-  test("more transfers than are measured: the number of omitted ones", async () => {
+  test("too many transfers: the number of those that were not measured", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);

@@ -60,11 +60,12 @@ async function simulate(
   const amount = BigInt(askedAmount(intent));
   const funded = { token: intent.token, owner: address, amount };
   const overrides = fundingAssumed ? await findFunding(chain.rpc, block, funded) : undefined;
-  if (fundingAssumed && !overrides) return { ...start, reason: "the token cannot be assumed paid" };
+  if (fundingAssumed && !overrides)
+    return { ...start, reason: "the simulation cannot set the balance of this token" };
   const run = await measure(chain, block, subject, overrides);
-  if (!run) return { ...start, fundingAssumed, reason: "the node did not run it" };
+  if (!run) return { ...start, fundingAssumed, reason: "the node did not run the simulation" };
   if (fundingAssumed && run.measured.before[0] !== amount) {
-    return { ...start, reason: "the token cannot be assumed paid" };
+    return { ...start, reason: "the simulation cannot set the balance of this token" };
   }
   return { ...start, fundingAssumed, ...judge(chain, subject, run) };
 }
@@ -81,14 +82,17 @@ const nothing = {
 } as const satisfies Partial<Simulation>;
 
 const overReasons: Partial<Record<Simulation["state"], string>> = {
-  executed: "the calls ran already, once and for good",
-  expired: "the address expired before its calls ran",
+  executed: "the calls were already executed",
+  expired: "the address expired before its calls were executed",
   recovered: "the address expired, and its money was returned",
 };
 
 type Run = { pairs: ReadPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
 
-/** Undefined if the node reports that it cannot: out of gas, too long, or no such call. */
+/**
+ * Returns undefined if the node cannot run the simulation: out of gas, a timeout, or an unknown
+ * method.
+ */
 async function measure(
   chain: SimulatedChain,
   block: BlockReference,
@@ -110,7 +114,9 @@ async function measure(
   if (measured.chainId !== chainId || measured.timestamp !== block.timestamp) {
     const { chainId: of, timestamp } = measured;
     const wanted = `chain ${chainId} at time ${block.timestamp}`;
-    throw new ChainUnavailable(`wanted the meter on ${wanted}, found ${of} at ${timestamp}`);
+    throw new ChainUnavailable(
+      `expected a simulation on ${wanted}, found chain ${of} at time ${timestamp}`,
+    );
   }
   return { pairs, leftOut, measured, gasUsed: found?.gasUsed ?? null };
 }
@@ -121,7 +127,7 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
   if (!succeeded) {
     // A call receives all but a 64th of the remaining gas (EIP-150).
     const hadGas = gas - gas / 64n > BigInt(callGas);
-    if (!hadGas) return { reason: "the node gives too little gas to run it" };
+    if (!hadGas) return { reason: "the node allows too little gas for the simulation" };
     const { call, reason } = explainFailure(answer);
     return { outcome: "fails", reason, failedCall: call };
   }
@@ -159,7 +165,8 @@ const answersMax = 10_000;
 const runningMax = 8;
 
 /**
- * @param options.waitMsMax with the wait for a place; later, the page has been left
+ * @param options.waitMsMax including the wait for a place; after this time, the user has usually
+ * left the page
  * @param options.now milliseconds, by a clock that does not go back
  */
 export function openSimulations(
@@ -172,7 +179,7 @@ export function openSimulations(
     answered(`${subject.address} ${block.hash}`, () => {
       const untilMs = now() + waitMsMax;
       return inTurn(() => {
-        if (now() > untilMs) throw new ChainUnavailable("no place became free in time");
+        if (now() > untilMs) throw new ChainUnavailable("too many simulations are in progress");
         return simulate(chain, block, subject);
       });
     });

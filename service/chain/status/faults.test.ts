@@ -54,7 +54,7 @@ async function closed() {
   return record;
 }
 
-/** Has lost its logs, and does not know. */
+/** Has lost its logs without an error. */
 const logless: Manner = async (method, params, ask) =>
   method === "eth_getLogs" ? [] : ask(method, params);
 
@@ -226,12 +226,12 @@ describe("the service's reading", () => {
     [
       "of too few bytes",
       answering((answer) => answer.slice(0, -2)),
-      /^wanted 256 bytes of the probe, found 255/,
+      /^expected 256 bytes of the probe, found 255/,
     ],
     [
       "of another time",
       answering((answer) => `${answer.slice(0, 66)}${word(7)}${answer.slice(130)}`),
-      /^wanted time \d+, found 7$/,
+      /^expected time \d+, found 7$/,
     ],
     ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
   ];

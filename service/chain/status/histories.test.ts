@@ -72,7 +72,7 @@ const works = (data: Hex, blockNumber: bigint) =>
     () => false,
   );
 
-/** Holds what a status promises against the contract and the token themselves. */
+/** Compares a status with the contract and the token. */
 async function assertTrue(record: AddressRecord, status: AddressStatus) {
   const blockNumber = BigInt(status.block.number);
   const canExecute = await works(toHex(encodeExecution(record.intent)), blockNumber);
@@ -100,7 +100,7 @@ describe("random histories", () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // The most that all steps could return. The contracts follow below it.
+      // The largest total amount that all steps can return. The contracts are below it.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));

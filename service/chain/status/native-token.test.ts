@@ -8,7 +8,7 @@ import { openStatusReader } from "./reader.ts";
 
 /** Returns the native balance of the requested account, as Celo's token does. */
 const coin: Hex = "0x600435315f5260205ff3";
-/** The same by 10^12: as Arc's does, with 6 decimals of 18. */
+/** Returns it divided by 10^12, as Arc's token does with 6 of 18 decimals. */
 const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
 
 let world: World;

@@ -31,7 +31,10 @@ type Refused = { refused: string };
 /** The events of one vault, up to and including the block `upTo`. */
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
-/** What reads of one chain store for later reads. It is bounded, and can be lost at any time. */
+/**
+ * The data that reads of one chain store for later reads. It is bounded, and can be lost at any
+ * time.
+ */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
   /** Whether a token is the native coin, by token in lowercase, if it was checked. */
@@ -46,14 +49,16 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** The most blocks per request. Most nodes with a limit accept this many. */
+/** The maximum number of blocks per request. Most nodes with a limit accept this number. */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
-/** Only facts this deep are stored, so that ordinary reorganizations invalidate nothing. */
+/**
+ * The depth from which facts are stored, so that ordinary reorganizations do not invalidate them.
+ */
 const settledBlocks = 64;
 /**
- * The most calls of one read if a node answers in spans. The next read continues where this one
- * ended.
+ * The maximum number of calls per read if a node returns only short ranges. The next read continues
+ * where this one ended.
  */
 const spansMax = 64;
 
@@ -100,7 +105,7 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
     }
     logs = [...logs, ...found];
     next = end + 1;
-    // A refusal may have been temporary, so the span grows again, slowly.
+    // A refusal may have been temporary, so the range slowly grows again.
     cache.spanBlocks = Math.min(spanBlocksMax, Math.ceil(cache.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);

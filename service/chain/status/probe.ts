@@ -24,7 +24,7 @@ const holdingBytes = 128;
 export const holdersMax = 150;
 
 /**
- * Reads the balances of `holders`, in their order, as each called endpoint reports them.
+ * Reads the balances of `holders`, in their order, as reported by each called endpoint.
  *
  * @param groupMax holders per call, at most {@link holdersMax}
  * @throws {ChainUnavailable} if a node serves another chain or answers for another block
@@ -64,7 +64,7 @@ function holdingsIn(
 ): Holding[] {
   const bytes = headBytes + holdingBytes * count;
   if (size(answer) !== bytes) {
-    throw new ChainUnavailable(`wanted ${bytes} bytes of the probe, found ${size(answer)}`);
+    throw new ChainUnavailable(`expected ${bytes} bytes of the probe, found ${size(answer)}`);
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
   const found = { chainId: Number(word(0)), timestamp: Number(word(32)) };
@@ -72,7 +72,7 @@ function holdingsIn(
     throw new ChainUnavailable(`expected a node of chain ${chainId}, found ${found.chainId}`);
   }
   if (found.timestamp !== timestamp) {
-    throw new ChainUnavailable(`wanted time ${timestamp}, found ${found.timestamp}`);
+    throw new ChainUnavailable(`expected time ${timestamp}, found ${found.timestamp}`);
   }
   return Array.from({ length: count }, (_, index) => {
     const at = headBytes + holdingBytes * index;

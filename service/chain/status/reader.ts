@@ -49,25 +49,30 @@ export type StatusReader = {
    */
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
-   * Reads the balances of an address in what its intent does not ask for, at the block of `status`:
-   * the coin and other listed tokens while the address is open, and `more` tokens in any state.
-   * They are not part of a status, which the record and one block decide.
+   * Reads the balances of an address in tokens that its intent does not request, at the block of
+   * `status`: the coin and other listed tokens while the address is open, and `more` tokens in any
+   * state. They are not part of a status, which the record and one block decide.
    *
-   * @returns only what the address has; null if the chain does not answer
+   * @returns only balances above zero, or null if the chain does not respond
    */
   readStrays(status: AddressStatus, more: readonly Hex[]): Promise<TokenAmount[] | null>;
 };
 
-/** One address cannot be read at a block at which others can: a node contradicts itself. */
+/** One address cannot be read at a block at which others can, because a node contradicts itself. */
 export class AddressUnreadable extends ChainUnavailable {}
 
-/** Statuses and strays kept, each of an address at a block. A dropped one is read again. */
+/**
+ * The number of statuses and strays to cache, each of an address at a block. An evicted one is read
+ * again.
+ */
 const answersMax = 20_000;
-/** Blocks below the newest that are known by number while that one is the newest. */
+/**
+ * The number of blocks below the newest one that are cached by number until there is a newer block.
+ */
 const earlierMax = 100;
-/** Addresses of one reading: 100 calls. */
+/** The number of addresses per read: 100 calls. */
 const groupMax = 15_000;
-/** Addresses of one reading of strays, each with all listed tokens. */
+/** The number of addresses per read of strays, each with all listed tokens. */
 const straysGroupMax = 1_000;
 
 type Question = { block: BlockReference; subject: StatusSubject };
@@ -133,7 +138,8 @@ async function readStatuses(
       ),
     ),
   );
-  // Logs are requested by number: they are of this chain only if it still has this block.
+  // Logs are requested by block number, so they belong to this chain only if it still has this
+  // block.
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
     throw new ChainUnavailable(`block ${block.number} ${block.hash} left chain ${chain.chainId}`);

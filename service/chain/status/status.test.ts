@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("funded from the amount on, with nothing recoverable while it is open", async () => {
+  test("funded if the balance is at least the amount, with nothing recoverable", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");
@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("open in the second of its expiry, expired in the next, funded or not", async () => {
+  test("open in the second of its expiration time and expired in the next", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("of the intent's token only: another neither funds it nor is omitted", async () => {
+  test("depends only on the intent's token; recoveries contain other tokens too", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);

@@ -18,7 +18,10 @@ import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transaction
 /** A tip covers an execution if it is worth 5/4 of its gas at the current fee. */
 const tipMargin = { of: 5n, by: 4n };
 
-/** How soon a budget is checked again: pending transactions may cost less than was reserved. */
+/**
+ * The time until a budget is checked again, because pending transactions can cost less than their
+ * reserved amount.
+ */
 const budgetSeconds = 60;
 
 /** Returns the batches that are paid for, executions first, and updates of the other jobs. */
@@ -72,7 +75,10 @@ export function admit(
   }
 }
 
-/** Returns whether the tip pays. After a failure on chain, which paid no tip, it is not trusted. */
+/**
+ * Returns whether the tip pays. After a failure on chain, which pays no tip, the tip does not
+ * count.
+ */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
   if (kind === "recover" || item.job.paidFailures > 0) return false;
@@ -91,7 +97,7 @@ function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batc
   return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** The action for an item: it is executed, or its recovery returns `tokens`. */
+/** The action for an item: an execution, or a recovery that returns `tokens`. */
 type Act = { kind: "execute" } | { kind: "recover"; tokens: readonly Hex[] };
 
 /** An item, and the gas of a transaction that contains only it. `isTipped`: its tip pays. */
@@ -107,7 +113,8 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 
 /**
  * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas
- * and no trace shows that, the others pay a part: with the margin, less than twice their own.
+ * and no trace shows that, the other items pay a part of it. With the margin, they pay less than
+ * twice their own gas.
  */
 const gasFactor = 1.45;
 /** The highest gas of a transaction besides its items. */
@@ -162,7 +169,7 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
 const callBytes = 100;
 const itemBytes = 256;
 
-/** Returns the highest number of bytes of calldata. */
+/** Returns the maximum number of bytes of calldata. */
 function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
   const tokens = ready.kind === "recover" ? ready.tokens.length : 0;
   return itemBytes + size(ready.item.job.terms) + 32 * tokens;

@@ -20,7 +20,7 @@ type History = {
 
 /**
  * In wei. `perGas`: the fee that a transaction has to offer now. `recovery`: the approximate cost
- * of a recovery of one token; money worth less stays until there is more.
+ * of a recovery of one token; smaller amounts stay until there is more money.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -50,15 +50,15 @@ export type Facts = {
   policy: DecisionPolicy;
 };
 
-/** Recoveries that failed on chain before look-alikes are left out of further ones. */
+/** The number of failed recoveries on chain after which look-alikes are omitted. */
 const lookalikeFailuresMax = 2;
 
-/** How long to wait if only the fee is too high. */
+/** The waiting time if only the fee is too high. */
 const retrySeconds = 15;
 
 /**
- * An address is open on its own chain while it has no code, up to and including its expiry: its
- * calls can run. Otherwise its balance goes to `recovery`.
+ * On its own chain, an address without code is open up to and including its expiration time, and
+ * its calls can run. Otherwise its balance goes to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   const { wanted, chain, vault } = facts;
@@ -85,7 +85,7 @@ function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Dec
 function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
-  // A contract that fails on purpose must not use up the attempts that listed tokens have.
+  // A contract that fails on purpose must not use up the attempts of listed tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
   const held = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
   if (held.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
@@ -104,10 +104,10 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
 }
 
 /**
- * Returns the tokens that are worth returning. Native coin costs little more to return together
- * with a token; without one it has to be worth its gas.
+ * Returns the tokens that are worth returning. Native coin adds little cost if a token is returned
+ * too; otherwise it has to be worth its gas.
  *
- * @param times how many times its cost a token must be worth
+ * @param times a token must be worth its cost this many times
  */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],

@@ -1,6 +1,6 @@
-// Sends batches with any key that can. A key that is full, does not sign, or lacks money is
-// skipped. While no key has money for gas, waiting jobs are not examined: a read of the balance
-// every few seconds decides when to continue. Payments that arrive meanwhile are tried once.
+// Sends batches with any key that can. A key without free slots, signatures, or money is skipped.
+// If no key has money for gas, the executor does not examine waiting jobs, and reads the balance
+// every few seconds to decide when to continue. It tries payments that arrive meanwhile once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -23,13 +23,13 @@ import {
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
-/** Recoveries can use every second slot, so that half of the slots stay free for executions. */
+/** Recoveries can use half of the slots, so that the other half stays free for executions. */
 const recoverySlots = 2;
 
-/** How soon a job is tried again if a key may send it later. */
+/** The time until a job is retried if a key may send it later. */
 const waitSeconds = 5;
 
-/** How soon a job is tried again if a node gave no estimate, or nodes disagree. */
+/** The time until a job is retried if no node returned an estimate, or nodes disagree. */
 export const soonSeconds = 15;
 
 /** Returns how many more transactions the key can have pending. */
@@ -91,7 +91,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** How soon a job is tried again after an obstacle, in seconds. */
+/** The seconds until a job is retried after an obstacle. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -198,10 +198,10 @@ export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined }
 const outOfGasMoney = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
-/** Executions may have become cheaper, or have expired. */
+/** Executions may be cheaper now, or have expired. */
 const tryMs = hourMs;
 
-/** Returns the due jobs that money may allow, and updates for jobs that wait for money. */
+/** Returns the due jobs that the balance may cover, and updates for jobs that wait for money. */
 export async function skipUnaffordable(
   pass: Pass<ShortageMemory>,
   due: readonly Job[],

@@ -50,7 +50,7 @@ export type Estimate =
   | { result: "fails"; reason: string }
   | { result: "unknown" };
 
-/** Gas of the first simulation of an unknown account. Most executions need less. */
+/** The gas limit of the first simulation of an unknown account. Most executions need less. */
 const lightGas = 400_000;
 
 /**
@@ -86,7 +86,7 @@ export async function estimateExecutions(
   });
 }
 
-/** A token, and the gas of only its transfer. */
+/** A token, and the gas of its transfer without the rest of the recovery. */
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: why tokens are missing from `transfers`. */
@@ -139,8 +139,8 @@ function combineEstimates(
 }
 
 /**
- * Asks endpoints until enough agree on each call: first as many as the quorum, then one at a time
- * about the calls that are not settled.
+ * Asks endpoints until enough agree on each call: first a quorum of them, and then one at a time
+ * for the calls without agreement.
  *
  * @returns undefined for calls that no endpoint had time for
  * @throws {ChainUnavailable} if no endpoint answers
@@ -173,11 +173,11 @@ async function estimateAll(
       }
     }
   }
-  if (answered === 0) throw new ChainUnavailable(`no endpoint answers ${method}`);
+  if (answered === 0) throw new ChainUnavailable(`no endpoint responds to ${method}`);
   return votes.map(decideEstimate);
 }
 
-/** Returns the result of a call's votes, and accuses the minority of three or more. */
+/** Returns the result of a call's votes, and reports the minority of three or more endpoints. */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
   const isMinority = ({ estimate }: Vote) => estimate.result !== result?.result;
@@ -262,8 +262,8 @@ async function readGasUses(
   if (items.length === 0) return new Map();
   const { parts, memory, view } = pass;
   const nowMs = parts.clock();
-  const isAsked = ({ record }: Asker) => nowMs >= record.estimates.withoutGasUseUntilMs;
-  const askers = view.askers(memory.estimates.turn).filter(isAsked).slice(0, view.quorum);
+  const isWilling = ({ record }: Asker) => nowMs >= record.estimates.withoutGasUseUntilMs;
+  const askers = view.askers(memory.estimates.turn).filter(isWilling).slice(0, view.quorum);
   const found = new Map<Examined, bigint[]>(items.map((item) => [item, []]));
   await Promise.all(
     askers.map(async (asker) => {
@@ -358,7 +358,7 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // It certainly does the same only with the limit of the simulation. In a batch it gets 63/64 of
+  // Only the limit of the simulation guarantees the same work. In a batch, an item gets 63/64 of
   // its share.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));

@@ -1,8 +1,8 @@
-// Asks one endpoint to simulate calls, in the truest form that it accepts and in an order that slow
-// calls cannot delay. A simulation gets a gas price, coin to pay it, and the block that the
-// transaction would meet, so that a call cannot distinguish the two. It can still recognize a
-// simulation by the block's randomness and builder, which nobody knows in advance, and a recovery
-// by its origin, which is the vault here.
+// Asks one endpoint to simulate calls, in the most realistic form that it accepts, and in an order
+// in which slow calls do not delay fast ones. A simulation gets a gas price, coin to pay it, and
+// the block that the transaction would meet, so that a call cannot distinguish the two. It can
+// still recognize a simulation by the block's randomness and builder, which nobody knows in
+// advance, and a recovery by its origin, which is the vault here.
 //
 // A stranger can make a simulation slow free of charge, so its time is recorded by account. The
 // fastest accounts come first and share requests, several at the same time. Unknown accounts get
@@ -24,13 +24,13 @@ import type { Purse } from "../transactions/send.ts";
 
 /** An account whose simulations take longer is slow. */
 export const slowMs = 100;
-/** The pace of an account that counts as slow until it was simulated with all of its gas. */
+/** The pace of an account that counts as slow until a simulation with its full gas has finished. */
 const justSlowMs = slowMs + 1;
 /** Calls of one request. */
 const groupMax = 10;
 /**
- * Simultaneous requests about unknown accounts, and about the fastest: together, their requests
- * take no longer than one of the others, even if the node runs them one after the other.
+ * The number of simultaneous requests for unknown accounts and for the fastest ones. Together they
+ * take no longer than one of the other requests, even if the node runs them in sequence.
  */
 const requestsAtOnce = 4;
 /** The time limit of a call of a slow account. */
@@ -43,7 +43,7 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 export type SimulationRequest = {
   /** The same call in several forms, the most realistic first, for nodes that do not accept it. */
   forms: readonly Call[];
-  /** With so little gas that it takes a node little time, for unknown accounts. */
+  /** The same call with little gas, for unknown accounts, so that it takes a node little time. */
   lightForms?: readonly Call[];
   accountId: string;
 };
@@ -65,7 +65,7 @@ type Round = {
 
 /**
  * Returns the milliseconds of an account's simulations at the endpoint where they were fastest, or
- * 0 if the account is not slow, or unknown.
+ * 0 if the account is fast or unknown.
  */
 export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
@@ -164,7 +164,7 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
   }
 }
 
-/** Finds the requests without an answer whose account has such a pace, the fastest first. */
+/** Finds the requests without a response whose account has such a pace, the fastest first. */
 function findOpen(
   { asker, requests, answers }: Round,
   isPace: (ms: number | undefined) => boolean,
@@ -179,7 +179,9 @@ function findOpen(
 const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
-/** Returns the time beyond the endpoint's time for any request; undefined if it was too long. */
+/**
+ * Returns the time beyond the endpoint's usual time for a request, or undefined if it was too long.
+ */
 async function simulate(
   round: Round,
   group: readonly number[],
@@ -197,7 +199,7 @@ async function simulate(
   return Math.max(0, clock() - beganMs - asker.record.answerMs);
 }
 
-/** Uses the most realistic form that the endpoint accepts, as far as it is known. */
+/** Uses the most realistic form that the endpoint is known to accept. */
 async function requestInForm(
   { asker, requests }: Round,
   group: readonly number[],

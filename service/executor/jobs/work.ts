@@ -37,7 +37,9 @@ import {
 } from "./estimate.ts";
 import { findSlowness } from "./simulate.ts";
 
-/** If money was detected but no balance shows it, an endpoint may lag, so it is read again. */
+/**
+ * If money was detected but no balance shows it, an endpoint may lag, so the balance is read again.
+ */
 const secondLookSeconds = 60;
 
 /** The factory's code is read once, before anything is sent. */
@@ -94,7 +96,10 @@ export async function work(
   return due.length;
 }
 
-/** Jobs examined regardless of free slots, so that waiting jobs hide none behind them. */
+/**
+ * The number of jobs to examine regardless of free slots, so that waiting jobs do not hide the jobs
+ * behind them.
+ */
 const jobsMin = 250;
 
 /** Limits the jobs to what the free slots can send, because the next pass would repeat the rest. */
@@ -105,8 +110,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest balance that no endpoint contradicts, after reservations. If keys
- * are equal, the highest balance that any endpoint shows decides.
+ * Finds the key with the highest balance that no endpoint contradicts, after reservations. Between
+ * equal keys, the highest balance that any endpoint shows decides.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;
@@ -265,7 +270,9 @@ function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfe
   return { tokens: part.map(({ token }) => token), gas: computeRecoveryGas(item, part) };
 }
 
-/** Postpones a job that failed before it was sent: by a backoff, and until its expiry at most. */
+/**
+ * Postpones a job that failed before it was sent: by a backoff, but not beyond its expiration time.
+ */
 function afterFailure(
   { parts, nowSeconds }: Pass,
   { job, wanted, vault }: Examined,
@@ -308,14 +315,14 @@ function postpone(
   return { address, state: "waiting", dueAtSeconds, reason };
 }
 
-/** The longest wait that is correct: until midnight. Backoffs end within six hours. */
+/** The longest valid wait: until midnight. Backoffs end within six hours. */
 const waitSecondsMax = 86_400;
 const everyMs = 600_000;
 
 export type LateMemory = {
   /** The search for jobs that are due too late: its position, its start, and the jobs found. */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /** How long the oldest payment had waited, and when that was read. */
+  /** The waiting time of the oldest payment, and when it was read. */
   waited: { seconds: number; atMs: number };
 };
 

@@ -11,7 +11,7 @@ import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Payments of one commit. Creates wait for a commit, so it has to be short. */
+/** The number of payments per commit. Creates wait for a commit, so it must be short. */
 const paymentsMax = 50;
 
 /** `isGap`: too few endpoints show the blocks up to the anchor, so all records are read. */
@@ -77,7 +77,7 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 /**
  * Saves the hints of a step and its position in one commit.
  *
- * @param seq of the last record that was read; undefined: as before
+ * @param seq of the last record that was read; if undefined, the position does not change
  * @returns the hints that created or woke a job
  */
 export function saveLook(

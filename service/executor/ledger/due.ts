@@ -14,7 +14,8 @@ import { type Fence, fenced } from "./lease.ts";
  * account's many jobs do not delay another's. Within an account, jobs that never failed come first,
  * then jobs that waited longest. If more than `limit` are due, the jobs of 100 accounts are read.
  *
- * @param slowness of an account; accounts above 0 share a tenth of `limit`, the fastest first
+ * @param slowness of an account; accounts with a slowness above 0 share a tenth of `limit`, the
+ * fastest first
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -42,7 +43,10 @@ const accountsMax = 100;
 
 const slowAccountsMax = 10;
 
-/** Accounts that are searched, so that slow ones do not hide others. Each is an index seek. */
+/**
+ * The number of accounts to search, so that slow accounts do not hide others. Each account is one
+ * index seek.
+ */
 const walkMax = 1000;
 
 async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
@@ -180,7 +184,7 @@ export async function pullLate(
   return { count: late.length, next };
 }
 
-/** Reasons for which the executor is responsible. Such a job is retried all the time. */
+/** Reasons for which the executor is responsible. Such a job is retried continuously. */
 const ownWants = [
   "no_free_slot",
   "signer_unavailable",

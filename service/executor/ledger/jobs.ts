@@ -230,11 +230,11 @@ const firstSeconds = 15;
 /** A job that keeps failing is tried a few times a day, because each attempt costs an estimate. */
 const longestSeconds = 21_600;
 
-/** The longest wait for an obstacle that ends without a retry, such as a spent budget. */
+/** The longest wait for an obstacle that does not depend on the job, such as a spent budget. */
 const waitSecondsMax = 3600;
 
 /**
- * Returns the seconds until the next check of such an obstacle: as long as the money has waited,
+ * Returns the seconds until the next check of such an obstacle: the time that the money has waited,
  * from `leastSeconds` to an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
@@ -242,7 +242,7 @@ export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number):
 }
 
 /**
- * Returns when to retry after failure number `failures`. The backoff doubles each time, less a
+ * Returns when to retry after failure number `failures`. The backoff doubles each time, minus a
  * random part of up to a quarter. A failed execution does not delay the recovery after expiry.
  *
  * @param expirationSeconds of the intent whose execution failed; undefined if a recovery failed
@@ -269,9 +269,9 @@ export type JobHint = {
   isEnough: boolean;
 };
 
-/** The only reason for giving up that can end: with more money, or with cheaper gas. */
+/** The only reason for abandoning a job that can end, with more money or cheaper gas. */
 export const notWorthItsGas = "not_worth_its_gas";
-/** The job waits for more money, until its expiry. */
+/** The job waits for more money until its expiration time. */
 export const underfunded = "underfunded";
 
 /**

@@ -1,6 +1,7 @@
 // The lease of a chain: a row that allows one process to send. Its holder renews the row with each
 // write. Another process takes the lease if the row has not changed for long enough by its own
-// clock, so clocks are never compared. If the holder was only slow, its next write is refused.
+// clock, so clocks are never compared. If the previous holder was only slow, its next write is
+// refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";

@@ -310,7 +310,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("a slow account's jobs get a tenth of a pass, though others would fill it", async () => {
+    test("jobs of a slow account get a tenth of a pass, even if others could fill it", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));

@@ -1,7 +1,7 @@
 // Binds everything that the executor stores to one database. A call is one statement or one commit,
-// or several commits that each leave the tables complete, so a kill loses nothing that must
-// survive. One object contains all calls, including calls of other rooms, because the simulator
-// wraps it: it stops an executor before or after any call, as a kill would.
+// or several commits that each leave the tables complete, so a killed process loses no data that it
+// needs. One object contains all calls, including calls of other rooms, because the simulator wraps
+// it: it stops an executor before or after any call, as a kill would.
 
 import type { Kysely } from "kysely";
 import { findTokensOf } from "../../events/misdirected.ts";

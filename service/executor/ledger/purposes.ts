@@ -52,7 +52,7 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/** A job of the new purpose has a purpose already, or an operator dropped it. */
+/** A job of the new purpose already has a purpose, or an operator dropped it. */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -185,8 +185,8 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 }
 
 /**
- * Returns confirmed and final purposes from a nonce on. If the nonce is the next one on chain,
- * there are some only after a reorganization that was deeper than the confirmations.
+ * Returns confirmed and final purposes from a nonce on. If the nonce is the next one on chain, such
+ * purposes exist only after a reorganization that was deeper than the confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,

@@ -111,7 +111,7 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 
 /**
  * Reopens a confirmed or final purpose after a reorganization: it is pending again, and its charges
- * are taken back. A purpose without a transaction is deleted.
+ * are reverted. A purpose without a transaction is deleted.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,

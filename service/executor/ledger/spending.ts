@@ -1,5 +1,6 @@
 // Counts the gas paid and the tips received by chain, account, and day of the chain's clock, as
-// receipts show them, and reports the sums. A reorganization takes back the charges that it undid.
+// receipts show them, and reports the sums. A reorganization reverts the charges of the
+// transactions that it undid.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -11,7 +12,7 @@ import { toShare } from "./purposes.ts";
 /** An address's part of a settled cost, and the value of its tips, in wei. */
 type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
-/** The account of costs that no address caused, such as filling a gap in the nonces. */
+/** The account for costs that no address caused, such as filling a gap in the nonces. */
 export const noAccount = "";
 
 /**
@@ -77,7 +78,7 @@ export async function readAccountSpending(
  * Charges each account for the costs of its addresses that tips did not cover, and the chain for
  * the sum.
  *
- * @param sign -1 takes charges back
+ * @param sign -1 reverts charges
  */
 async function charge(
   transaction: Transaction<Tables>,
@@ -234,7 +235,7 @@ export async function settleCharges(
   );
 }
 
-/** Takes back the charges of {@link settleCharges}. */
+/** Reverts the charges of {@link settleCharges}. */
 export async function takeBack(
   transaction: Transaction<Tables>,
   chainId: number,

@@ -3,7 +3,7 @@
 // page can use. A transaction reserves its highest cost from before it is sent until it is settled,
 // so no budget is ever exceeded.
 //
-// A tipped execution counts only as far as its tip did not cover its cost. It is sent regardless of
+// Of a tipped execution, only the cost that its tip did not cover counts. It is sent regardless of
 // these budgets, until the tips of its account fell short by the account's budget in that day, or
 // the tips of all accounts by the higher of the chain's and the account's budget. A chain that
 // sponsors nothing can therefore work with tips only.

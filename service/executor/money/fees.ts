@@ -23,7 +23,7 @@ export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: b
 export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", "latest", [50]] };
 
 /**
- * Requests the gas price that a node would use. Besu returns at least the lowest price that it
+ * Requests the gas price that a node suggests. Besu returns at least the lowest price that it
  * accepts, which no block shows on a chain without transactions.
  */
 export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
@@ -47,7 +47,10 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
   return baseFeePerGas?.length ? quantity(baseFeePerGas.at(-1)) : undefined;
 }
 
-/** Limits an endpoint's answer to an eighth around the base fee, the protocol's largest step. */
+/**
+ * Limits an endpoint's answer to one eighth above or below the base fee, which is the largest step
+ * that the protocol allows.
+ */
 export const boundNextBaseFee = (baseFee: bigint, said: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, said ?? baseFee));
 
@@ -90,7 +93,7 @@ export function bumpFee(
   return { maxFee, priorityFee: min(priorityFee, maxFee) };
 }
 
-/** Returns 12.5% more, rounded up, and at least one more. */
+/** Returns the value plus 12.5%, rounded up, and at least the value plus one. */
 function raised(value: bigint): bigint {
   return value + max((value + 7n) / 8n, 1n);
 }
@@ -105,14 +108,14 @@ export function max(a: bigint, b: bigint): bigint {
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /** The bound is linear in the size, apart from a constant that is small for a large size. */
-const sizeAsked = 100_000n;
+const sampleSize = 100_000n;
 /** Ethereum's base fee can double until the transaction is included, like the chain's own. */
 const headroom = 2n;
 /** Bytes of a signed transaction besides its data. */
 const envelopeBytes = 200;
 
 const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [
-  `${sizeAsked}`,
+  `${sampleSize}`,
 ]);
 
 /** Requests the bound at a block, in the form of JSON-RPC. */
@@ -131,7 +134,7 @@ export const dataFeeCallFor = (transaction: Hex): Call => ({
 export function parseDataFee(result: unknown): bigint | undefined {
   const bound = hexData(result);
   if (bound === "0x") return undefined;
-  return (BigInt(bound) * headroom + sizeAsked - 1n) / sizeAsked;
+  return (BigInt(bound) * headroom + sampleSize - 1n) / sampleSize;
 }
 
 /**
@@ -142,7 +145,7 @@ export type DataFee = { perByte: bigint; freeMs: number };
 
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
-/** How long a chain counts as free of this fee. */
+/** The time for which a chain counts as free of this fee. */
 const freeMsMax = hourMs;
 
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;

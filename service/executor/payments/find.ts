@@ -2,10 +2,10 @@
 // the executor's ledger. lookAtNew reads the balance of each new record once, because anybody can
 // derive an address offline and pay it before it is created here, and then no log matches a record.
 //
-// No payment falls between the two. A look reads the record first and the loop's cursor second. The
-// logs of blocks above that cursor are read when the record exists, so they match it. Blocks up to
-// the cursor are part of the state that the look reads, because a look is only made at a head that
-// is not below the cursor.
+// Together, these two ways miss no payment. A look reads the record first and the loop's cursor
+// second. The logs of blocks above that cursor are read when the record exists, so they match it.
+// Blocks up to the cursor are part of the state that the look reads, because a look is only made at
+// a head that is not below the cursor.
 //
 // A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
 // looks. A flood of records takes many passes and delays nothing else.
@@ -32,7 +32,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // Never later than the head, because the time since then is from this host's clock.
+  // Never later than the head, because this host's clock measures the time since then.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -73,7 +73,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   };
 }
 
-/** How long a record is read again if only one endpoint answered. */
+/** The time for which a record is read again if only one endpoint answered. */
 const uncorroboratedMs = hourMs;
 
 /** The maximum number of records to read again. If there are more, the oldest are dropped. */
@@ -86,7 +86,7 @@ const rowsMax = 500;
 const keepEveryMs = 10_000;
 
 /**
- * The shortest time between two walks over all records, which gaps cause. A walk costs an
+ * The shortest time between two walks over all records, which gaps cause. A walk needs one
  * `eth_call` for 150 records, and if each block began another walk, none might end.
  */
 const beginEveryMs = 60_000;
@@ -103,8 +103,8 @@ type Looks = {
   /** The `seq` that the ledger has, and when it was written. */
   kept: { seq: number; atMs: number };
   /**
-   * Records to read again: if too few endpoints answered, until a time; if none did, without
-   * an end.
+   * Records to read again: until a time if too few endpoints answered, and without a limit if none
+   * did.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Incremented with each read, so that another endpoint is asked first. */
@@ -112,9 +112,9 @@ type Looks = {
   beganMs: number;
   /** Whether the last step reached the newest record. */
   isAtEnd: boolean;
-  /** A gap was found since the walk began, so that it has to begin again. */
+  /** Whether a gap was found since the walk began, so it has to begin again. */
   isOutdated: boolean;
-  /** Records of one step: fewer while endpoints do not answer for more. */
+  /** The number of records per step, which is lower while endpoints do not answer for more. */
   stepMax: number;
   /** Records up to this one are closed, by the chain's clock at that time. */
   closed: { seq: number; seconds: number };
@@ -139,7 +139,8 @@ const newWalk = (): Looks => ({
 });
 
 /**
- * Looks at up to `tuning.looksPerPass` records: new ones, or otherwise records to read again.
+ * Reads the balances of up to `tuning.looksPerPass` records: new ones, or otherwise records to read
+ * again.
  *
  * @param blocksBehind blocks that the sweep has not read yet
  * @returns whether no new record is left
@@ -193,7 +194,7 @@ async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<v
   looks.beganMs = nowMs;
 }
 
-/** Moves the records that have to be read again behind the others. */
+/** Moves records that must be read again to the end. */
 function recordLooks(
   { parts, memory: { looks } }: LooksPass,
   step: Created[],
@@ -246,7 +247,7 @@ async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Pro
 type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
-/** Returns undefined if it was too much for the endpoints. The next step is smaller then. */
+/** Returns undefined if the endpoints could not read that many. The next step is then smaller. */
 async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };

@@ -30,7 +30,10 @@ export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; v
 /** A job whose terms do not derive its address, and the cause. */
 export type Corrupt = { job: Job; cause: string };
 
-/** Records verified without a pause. Each has up to 24,576 bytes, and other work waits. */
+/**
+ * The number of records to verify without a pause. Each has up to 24,576 bytes, and other work
+ * waits meanwhile.
+ */
 const verifiedMax = 25;
 
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
@@ -81,7 +84,7 @@ async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Ma
   );
 }
 
-/** Returns whether the vault contains too little to act on. */
+/** Returns whether the vault contains too little money to act on. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   const held = [...balances.values()].some((amount) => amount > 0n);
   return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
@@ -107,7 +110,7 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // Zero for a token that does not answer, because it can neither pay nor be returned.
+    // Zero for a token that does not return a balance, because it can neither pay nor be returned.
     mine.forEach(({ balance }, index) => {
       balances.set(tokens[index]!, balance ?? 0n);
     });
@@ -156,9 +159,9 @@ export type HoldingsMemory = {
   holdings: {
     /** Incremented with each read, so that another endpoint is asked first. */
     turn: number;
-    /** Balances per call: fewer while endpoints do not answer for more. */
+    /** The number of balances per call, which is lower while endpoints do not answer for more. */
     perCallMax: number;
-    /** Whether a token is the native coin, as far as it is known. */
+    /** Whether a token is the native coin, if known. */
     nativeTokens: Map<Hex, boolean>;
   };
 };
@@ -169,7 +172,7 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 
 type HoldingsPass = Pass<HoldingsMemory>;
 
-/** Asks a quorum of endpoints, which have to agree, with another one first at each turn. */
+/** Asks a quorum of endpoints, which have to agree, and starts with a different one each time. */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 

@@ -32,7 +32,10 @@ import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
-/** By key: how many of its nonces are unknown to the ledger, and since when none was found. */
+/**
+ * For each key: the number of its nonces that the ledger does not know, and the time since which
+ * none was found.
+ */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;
 };
@@ -42,7 +45,7 @@ export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map(
 /** Blocks whose transactions are adopted in one pass. Finding each takes about 20 calls. */
 const blocksPerPass = 8;
 
-/** If the next transaction is not found for this long, it is written off. */
+/** The time after which a transaction that is not found is written off. */
 const searchSeconds = 60;
 
 /**
@@ -100,7 +103,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
         const adopted = await describe(pass, each.shown, block);
-        // Only a deposit from another chain is unsigned, and it pays no gas here.
+        // Only deposits from other chains are unsigned, and they pay no gas on this chain.
         if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
         else await adopt(pass, adopted, []);
         next = each.nonce + 1;
@@ -173,7 +176,7 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {
-    // As in adoptFrom, it is unsigned and paid no gas.
+    // As in adoptFrom, the transaction is unsigned and paid no gas.
     await recordForeign(pass, purpose.nonce, 0n, updates);
     parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   }
@@ -187,7 +190,8 @@ async function findFirst(
   meets: (block: number) => Promise<boolean>,
 ): Promise<number> {
   let low = Math.max(0, Math.min(guess, high));
-  // If the head lagged at signing, the nonce may have been used before: go back until it was not.
+  // If the head lagged when the transaction was signed, the nonce may have been used earlier, so
+  // search further back.
   for (let step = 1; low > 0 && (await meets(low)); step *= 2) {
     high = low;
     low = Math.max(0, low - step);

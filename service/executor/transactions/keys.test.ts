@@ -38,13 +38,13 @@ describe("several keys", () => {
   for (const [name, keys] of faulty) {
     test(`refuses a file of ${name} at the start without showing its content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
-      assert.match(message, /^EXECUTOR_KEYS .* is no list of keys/);
+      assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
     });
   }
 
   test("refuses invalid JSON, a missing file, a duplicate key, and a missing keystore", () => {
-    assert.match(refusal({ executorKeys: fileOf("[") }), /is no list of keys/);
+    assert.match(refusal({ executorKeys: fileOf("[") }), /is not a list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [
       { signerUrl: "http://127.0.0.1:2", address: first },
@@ -52,7 +52,7 @@ describe("several keys", () => {
     ];
     assert.match(
       refusal({ executorKeys: fileOf(JSON.stringify(twice)) }),
-      /names the key of 0x[0-9a-fA-F]{40} twice/,
+      /contains the key of 0x[0-9a-fA-F]{40} twice/,
     );
     const gone = [{ keystore: "gone.json", passwordFile: "gone.txt" }];
     assert.match(
@@ -71,7 +71,10 @@ describe("several keys", () => {
       { executorAddress: first },
     ];
     for (const source of one) {
-      assert.match(refusal({ executorKeys, ...source }), /EXECUTOR_KEYS is set beside another/);
+      assert.match(
+        refusal({ executorKeys, ...source }),
+        /EXECUTOR_KEYS and another key setting are both set/,
+      );
     }
   });
 

@@ -46,12 +46,12 @@ export function openSigners({ executorKeys, ...source }: KeySources): [Signer, .
   if (!executorKeys) return [openSigner(source)];
   const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
   if (executorKey || executorKeystore || executorSignerUrl || executorAddress) {
-    throw new Error("EXECUTOR_KEYS is set beside another key; expected only one of them");
+    throw new Error("EXECUTOR_KEYS and another key setting are both set; expected one of them");
   }
   const signers = readKeys(executorKeys).map(openSigner);
   const addresses = signers.map(({ address }) => address);
   const twice = addresses.find((address, index) => addresses.indexOf(address) < index);
-  if (twice) throw new Error(`EXECUTOR_KEYS ${executorKeys} names the key of ${twice} twice`);
+  if (twice) throw new Error(`EXECUTOR_KEYS ${executorKeys} contains the key of ${twice} twice`);
   return signers as [Signer, ...Signer[]];
 }
 
@@ -62,7 +62,7 @@ function readKeys(file: string): KeySource[] {
     return keysFile.parse(JSON.parse(text));
   } catch {
     throw new Error(
-      `EXECUTOR_KEYS ${file} is no list of keys; expected a JSON array of ` +
+      `EXECUTOR_KEYS ${file} is not a list of keys; expected a JSON array of ` +
         `{"keystore", "passwordFile"} or {"signerUrl", "address"}`,
     );
   }
@@ -74,7 +74,7 @@ export type KeySource = {
   /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
   executorKeystore?: string | undefined;
   executorPasswordFile?: string | undefined;
-  /** The URL of a remote signer, and the address that it is to sign as. */
+  /** The URL of a remote signer, and the address whose key it must use. */
   executorSignerUrl?: string | undefined;
   executorAddress?: string | undefined;
 };
@@ -96,7 +96,8 @@ export function openSigner(source: KeySource): Signer {
  * @throws {Error} if `keystore` exists, because no key is ever overwritten
  */
 export function writeNewKey(keystore: string, passwordFile: string): Hex {
-  if (existsSync(keystore)) throw new Error(`${keystore} exists, and no key is overwritten`);
+  if (existsSync(keystore))
+    throw new Error(`${keystore} already exists, and keys are never overwritten`);
   const isNew = { flag: "wx", mode: 0o600 };
   if (!existsSync(passwordFile)) {
     writeFileSync(passwordFile, `${randomBytes(32).toString("hex")}\n`, isNew);
@@ -119,10 +120,10 @@ function refuseTwo(source: KeySource): void {
     throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
   }
   if (executorSignerUrl && !source.executorAddress) {
-    throw new Error("EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS");
+    throw new Error("EXECUTOR_SIGNER_URL requires EXECUTOR_ADDRESS, which is not set");
   }
   if (source.executorAddress && !executorSignerUrl) {
-    throw new Error("EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL");
+    throw new Error("EXECUTOR_ADDRESS requires EXECUTOR_SIGNER_URL, which is not set");
   }
 }
 
@@ -135,7 +136,7 @@ function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySou
     );
   }
   if (!executorPasswordFile) {
-    throw new Error("EXECUTOR_KEYSTORE is set without EXECUTOR_PASSWORD_FILE");
+    throw new Error("EXECUTOR_KEYSTORE requires EXECUTOR_PASSWORD_FILE, which is not set");
   }
   const password = trimLineFeed(readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE"));
   return decryptKey(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
@@ -209,8 +210,8 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
   } catch {
     // For example n 262144 with r 1, which RFC 7914 does not allow, but some libraries write.
     throw new Error(
-      `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which this Node does not ` +
-        "support; expected a keystore as geth and Foundry write it, with r 8",
+      `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which Node does not ` +
+        "support; expected a keystore from geth or Foundry, with r 8",
     );
   }
 }

@@ -1,5 +1,5 @@
-// Reads receipts: which one enough endpoints agree on, what the factory's events say about vaults,
-// the gas that each address used, and the tips that it paid.
+// Reads receipts: the receipt that a quorum of endpoints agrees on, the outcomes of vaults
+// according to the factory's events, the gas that each address used, and the tips that it paid.
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";
@@ -128,7 +128,7 @@ export function divideGas(
   return gasByAddress;
 }
 
-/** When too few endpoints were last found to trace transactions. */
+/** The last time at which too few endpoints could trace transactions. */
 export type TraceMemory = { traces: { untracedMs: number } };
 
 export const openTraceMemory = (): TraceMemory => ({
@@ -137,7 +137,7 @@ export const openTraceMemory = (): TraceMemory => ({
 
 /** The time limit of a trace, because the pass waits for it. */
 const traceMsMax = 2000;
-/** How long no trace is requested after too few endpoints gave one: some traces are slow. */
+/** The pause after too few endpoints returned a trace, because some traces are slow. */
 const untracedMs = hourMs;
 
 /**
@@ -185,8 +185,9 @@ function parseTrace(trace: unknown): number[] {
 
 /**
  * Finds the receipt that a quorum of endpoints shows, by all fields that are used. An endpoint
- * without a receipt may lag, so it contradicts none. "absent": a quorum has no receipt, regardless
- * of the others, because a single endpoint could otherwise block the nonce forever.
+ * without a receipt may lag, so it does not count as a contradiction. "absent": a quorum has no
+ * receipt, regardless of the others, because a single endpoint could otherwise block the nonce
+ * forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],

@@ -28,7 +28,7 @@ describe("a remote signer", () => {
   };
   for (const change of changes) {
     const [name = ""] = Object.keys(change);
-    const message = new RegExp(`another transaction than asked, in ${fieldOf[name] ?? name}$`);
+    const message = new RegExp(`changed the transaction: ${fieldOf[name] ?? name}$`);
     test(`throws SignerRefused if the signed ${name} differs from the request`, () =>
       withRemoteSigner(
         (asked) => own.sign({ ...asAsked(asked), ...change }),
@@ -39,7 +39,7 @@ describe("a remote signer", () => {
   test("throws SignerRefused if another key signed", () =>
     withRemoteSigner(
       () => other.sign(wanted),
-      (signer) => assert.rejects(signer.sign(wanted), refused(/^the signer signed as 0x/)),
+      (signer) => assert.rejects(signer.sign(wanted), refused(/^expected a signature by 0x/)),
     ));
 
   test("throws SignerRefused for an added value, a high s, or an invalid transaction", async () => {
@@ -48,16 +48,13 @@ describe("a remote signer", () => {
     const signature = { r: r!, s: s!, yParity: yParity! };
     const high = { ...signature, s: numberToHex(curveOrder - BigInt(s!)), yParity: 1 - yParity! };
     const answers: [unknown, RegExp][] = [
-      [
-        serializeTransaction({ ...rest, value: 1n }, signature),
-        /another transaction than asked, in value$/,
-      ],
+      [serializeTransaction({ ...rest, value: 1n }, signature), /changed the transaction: value$/],
       [serializeTransaction(rest, high), /high s/],
-      [serializeTransaction(rest), /no signed .*, but \d+ characters$/],
-      ["0x02", /no signed/],
-      ["s3cret", /no signed .*, but 6 characters$/],
-      [null, /no signed .*, but no text$/],
-      [{ raw: "0x02" }, /no signed/],
+      [serializeTransaction(rest), /expected a signed .*, found \d+ characters$/],
+      ["0x02", /expected a signed/],
+      ["s3cret", /expected a signed .*, found 6 characters$/],
+      [null, /expected a signed .*, found no text$/],
+      [{ raw: "0x02" }, /expected a signed/],
     ];
     for (const [answer, message] of answers) {
       await withRemoteSigner(

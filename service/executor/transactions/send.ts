@@ -32,17 +32,20 @@ import type { Pass } from "../pass.ts";
 
 export type SendMemory = {
   sending: {
-    /** By key that failed to sign: when it can be asked again. */
+    /** For each key that failed to sign: the time of the next attempt. */
     restingMs: Map<Hex, number>;
     dataFee: DataFee;
-    /** By transaction hash: when it was last broadcast. */
+    /** For each transaction hash: the time of the last broadcast. */
     sentMs: Map<Hex, number>;
     /** IDs of purposes whose transactions enough endpoints refused as too cheap. */
     underpriced: Set<string>;
-    /** By purpose whose transaction is refused as too large for any block: since which second. */
+    /**
+     * For each purpose whose transaction is refused as too large for any block: the time of the
+     * first refusal, in seconds.
+     */
     hopeless: Map<string, number>;
   };
-  /** By key: its nonce on chain, the head at which it was read, and when. */
+  /** For each key: its nonce on chain, and the head and the time at which it was read. */
   nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
 };
 
@@ -67,7 +70,7 @@ export type SendPass = Pass<SendMemory & { relays: Relays }>;
 export const idleGas = 21_000;
 const nothing = { data: "0x", gas: idleGas } as const;
 
-/** EIP-7825: a block contains no transaction of more gas. */
+/** The maximum gas limit of a transaction (EIP-7825). */
 const transactionGasMax = 16_777_216n;
 
 /** Returns the highest gas limit of a transaction: the chain's or the operator's. */
@@ -84,7 +87,7 @@ export type Purse = {
   neededPerGas: bigint;
   /** The base fee per gas of the next block. */
   nextBaseFee: bigint;
-  /** The highest fee for a byte of calldata. */
+  /** The maximum fee for a byte of calldata. */
   perByte: bigint;
   /** The median of the reported balances, or the higher one if there are two. */
   balance: bigint;
@@ -119,7 +122,7 @@ async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<P
   const balances = readAnswers(lists, 0, quantity);
   const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
   if (balance === undefined || balanceSure === undefined) {
-    throw new ChainUnavailable("no endpoint answers eth_getBalance");
+    throw new ChainUnavailable("no endpoint responds to eth_getBalance");
   }
   const { baseFee } = view.head;
   const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
@@ -216,7 +219,7 @@ export async function replace(
 ): Promise<bigint> {
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
-  // A transaction that no node accepted need not be outbid.
+  // A transaction that no node accepted does not have to be outbid.
   const isNew = memory.sending.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
@@ -253,7 +256,7 @@ const noLess = (old: Fee, now: Fee): Fee => ({
   priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
-/** The key did not sign, or is not asked because it just failed to. */
+/** The key did not sign, or is not used because it just failed to sign. */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
@@ -294,7 +297,10 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
 
 type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlock: number }[] };
 
-/** Sends a transaction to every endpoint that may have it. It is enough if one accepts it. */
+/**
+ * Sends a transaction to every endpoint that is allowed to receive it. It is sufficient if one
+ * accepts it.
+ */
 export async function broadcast(
   pass: SendPass,
   purpose: Sent,
@@ -317,7 +323,7 @@ export async function broadcast(
     return [kind];
   });
   // One refusal is not enough, unless there is no other endpoint. A single relay never raises the
-  // fee: if it is right, the transaction is stuck and is replaced for that reason.
+  // fee: if the relay is right, the transaction becomes stuck and is replaced for that reason.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(

@@ -73,7 +73,9 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
   }
 }
 
-/** How long a nonce is used while nothing is pending, and while the chain sleeps. */
+/**
+ * The time for which a nonce is reused while no transaction is pending, and while the chain sleeps.
+ */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
 
@@ -94,10 +96,16 @@ async function readKeyNonce(
   return { nonce, isFresh: true };
 }
 
-/** Replacements in one pass. Each costs more, and the first ones may free the rest of the queue. */
+/**
+ * The maximum number of replacements per pass. Each costs more, and the first ones may free the
+ * rest of the queue.
+ */
 const replacedPerPassMax = 4;
 
-/** Gaps filled in one pass. A nonce that leaves more gaps is probably an endpoint's lie. */
+/**
+ * The maximum number of gaps to fill per pass. A nonce that leaves more gaps is probably a false
+ * answer of an endpoint.
+ */
 const gapsPerPassMax = 16;
 
 /** @param nonce of the key on chain */
@@ -209,8 +217,8 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether a new transaction would offer more. The refusals of nodes are not enough: with
- * them, nodes could raise the price in each block.
+ * Returns whether a new transaction would offer more. Refusals by nodes are not sufficient, because
+ * nodes could then raise the price in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;

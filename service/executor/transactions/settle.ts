@@ -26,9 +26,15 @@ import type { SendMemory } from "./send.ts";
 
 export type ReceiptMemory = {
   receipts: {
-    /** By purpose whose receipt is not final: its block. The receipt is read again once that is. */
+    /**
+     * For each purpose without a final receipt: the block of the receipt, which is read again when
+     * the block is final.
+     */
     mined: Map<string, number>;
-    /** By purpose: passes in a row in which its used nonce had no receipt of ours. */
+    /**
+     * For each purpose whose nonce was used: the number of successive passes without a receipt of
+     * ours.
+     */
     absent: Map<string, number>;
   };
 };
@@ -40,10 +46,13 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 /** The pass of a function that settles purposes. */
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
-/** Passes in a row without a receipt before another transaction is searched for. */
+/**
+ * The number of successive passes without a receipt before the executor searches for another
+ * transaction.
+ */
 const absentPassesMin = 3;
 
-/** How soon an address is examined again after its transaction was replaced by a fill. */
+/** The time until an address is examined again after a fill replaced its transaction. */
 const freedSeconds = 60;
 
 /** Settles or confirms mined purposes. @param usedBelow the key's nonce on chain */
@@ -109,7 +118,8 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether it can only be mined above the anchor. A signed block above the head is false.
+ * Returns whether the transaction can only be mined above the anchor. A `signed` block above the
+ * head is wrong.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;

@@ -35,7 +35,7 @@ describe("the executor's key", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
-    assert.match(refusal({ executorKeystore }), /without EXECUTOR_PASSWORD_FILE/);
+    assert.match(refusal({ executorKeystore }), /requires EXECUTOR_PASSWORD_FILE/);
     const wrong = refusal({ executorKeystore, executorPasswordFile: path("wrong") });
     assert.match(wrong, /does not contain the password/);
     assert.doesNotMatch(wrong, /barley/);
@@ -58,14 +58,14 @@ describe("the executor's key", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
-      [{ executorSignerUrl }, /^EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS$/],
+      [{ executorSignerUrl }, /^EXECUTOR_SIGNER_URL requires EXECUTOR_ADDRESS, which is not set$/],
       [
         { executorSignerUrl, executorAddress, executorKeystore: "key" },
         /EXECUTOR_KEYSTORE and EXECUTOR_SIGNER_URL are both/,
       ],
       [
         { executorKeystore: "key", executorAddress },
-        /^EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL$/,
+        /^EXECUTOR_ADDRESS requires EXECUTOR_SIGNER_URL, which is not set$/,
       ],
     ];
     for (const [source, sentence] of sentences) assert.match(refusal(source), sentence);
@@ -82,7 +82,7 @@ describe("a new key", () => {
     assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /contains no password/);
     assert.ok(!existsSync(keystore));
     writeFileSync(join(folder, "there"), "a key");
-    assert.throws(() => writeNewKey(join(folder, "there"), password), /no key is overwritten/);
+    assert.throws(() => writeNewKey(join(folder, "there"), password), /keys are never overwritten/);
     assert.equal(readFileSync(join(folder, "there"), "utf8"), "a key");
     assert.ok(!existsSync(password));
   });

@@ -21,7 +21,10 @@ class SignerRefused extends Error {
 
 /** The time limit of one attempt. Four attempts end before a lease does. */
 export const signerTimeoutMs = 2000;
-/** EIP-2: a signature with a larger `s` is not valid in a block. Half of the curve's order. */
+/**
+ * EIP-2: a signature with a larger `s` is not valid in a block. The limit is half of the curve's
+ * order.
+ */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** Signs with `key`, which never leaves this process. @param key `0x` and 64 hex digits */
@@ -56,7 +59,7 @@ export function remoteSigner(
       const [answer] = await endpoint.ask([{ method: "eth_signTransaction", params }]);
       // The signer's message is not logged, because it can quote the request.
       if (answer && "error" in answer) {
-        throw new SignerRefused(`the signer refused with code ${answer.error.code}`);
+        throw new SignerRefused(`the signer returned an error with code ${answer.error.code}`);
       }
       return verifySigned(answer?.result, transaction, address);
     },
@@ -74,13 +77,13 @@ async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: 
   const again = serializeTransaction(unsigned, signature);
   if (again !== raw) {
     const where = differing(unsigned, signed).join(", ") || "its encoding";
-    throw new SignerRefused(`the signer signed another transaction than asked, in ${where}`);
+    throw new SignerRefused(`the signer changed the transaction: ${where}`);
   }
   if (BigInt(signature.s) > sMax) throw new SignerRefused("the signer's signature has a high s");
   const hash = keccak256(serializeTransaction(unsigned));
   const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
   if (signedBy.toLowerCase() !== address) {
-    throw new SignerRefused(`the signer signed as ${signedBy}, expected ${address}`);
+    throw new SignerRefused(`expected a signature by ${address}, found ${signedBy}`);
   }
   return again;
 }
@@ -107,7 +110,7 @@ function parseSigned(raw: unknown) {
     // The same error follows, because the answer must not be logged.
   }
   const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
-  throw new SignerRefused(`the signer answered with no signed EIP-1559 transaction, but ${found}`);
+  throw new SignerRefused(`expected a signed EIP-1559 transaction from the signer, found ${found}`);
 }
 
 /** Converts a transaction to the form that viem expects. */

@@ -32,7 +32,7 @@ writeFileSync(executorPasswordFile, "open sesame\n");
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  /** The error if the server refuses; undefined for signers without a server. */
+  /** The error that the server returns; undefined for signers without a server. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };
@@ -48,7 +48,7 @@ const signers: Implementation[] = [
   },
   {
     name: "a remote signer",
-    refusal: /^the signer refused with code -32000$/,
+    refusal: /^the signer returned an error with code -32000$/,
     using: (outside, use) =>
       withRemoteSigner(
         async (asked) => {

@@ -14,10 +14,10 @@ const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timesta
 const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
-/** The answer to a trace; undefined: the method is unknown; "slow": no answer in time. */
+/** The response to a trace. Undefined: the method is unknown. "slow": no response in time. */
 type Says = number[] | "slow" | undefined;
 
-/** @param says the current answer of each endpoint, which tests can change */
+/** @param says the current response of each endpoint, which tests can change */
 async function passOver(says: readonly Says[]) {
   let nowMs = 0;
   const asked: string[] = [];

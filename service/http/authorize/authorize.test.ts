@@ -16,7 +16,7 @@ type Headers = [name: string, value: string][];
 type Answer = { status: number; headers: Map<string, string>; body: string };
 const codeOf = (answer: Answer) => JSON.parse(answer.body).error.code as string;
 
-/** Over a socket, so that headers leave as written: repeated, empty, in any order. */
+/** Sends a request over a socket, so that headers can be repeated, empty, and in any order. */
 async function send(headers: Headers, to = service): Promise<Answer> {
   if (!to.app.server.listening) await to.app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = to.app.server.address() as { port: number };
@@ -76,7 +76,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
           ["X-Client-Id", id],
         ];
         const answer = await refuses(400, "invalid_request", both);
-        assert.match(answer.body, /expected one credential, .*, found 2"/);
+        assert.match(answer.body, /expected one credential .*, found 2"/);
         await refuses(400, "invalid_request", [...both, ["Origin", origin]]);
       }
     }
@@ -387,7 +387,7 @@ describe("a credential", () => {
     assert.ok(lastUsedAt! >= firstAnsweredAt && lastUsedAt! <= Date.now());
   });
 
-  test("never appears in the log or in a refusal", async () => {
+  test("never appears in the log or in an error", async () => {
     const { apiKey, bearer, clientId } = await newAccount();
     const answers = [
       await send([["Authorization", `${bearer}x`]]),

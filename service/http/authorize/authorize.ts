@@ -20,7 +20,7 @@ import { headerValues } from "../routes.ts";
 
 /** The settings of a client ID (accounts/credentials.ts); an API key may do both. */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
-/** `whose` limit is spent: each key has its own, of a place that a rotation does not change. */
+/** `whose` limit is used: each key has its own, which a rotation does not change. */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
@@ -59,7 +59,7 @@ type Use = keyof typeof uses;
  * A known key that is refused by rule 3 is recorded, so the dashboard can report it. Refusals from
  * rule 5 on count as the account's usage. A refusal before rule 7 uses nothing of the limit.
  *
- * @param use every use but `create` makes no address: its time is stored, but it is not counted
+ * @param use every use except `create` makes no address: its time is stored, but it is not counted
  * @throws {Refusal} as above
  * @throws {UnavailableError} if the store of credentials does not respond
  */
@@ -76,11 +76,14 @@ export async function authorize(
 
   const count = authorizations.length + clientIds.length;
   if (count > 1) {
-    const message = `expected one credential, an API key or a client ID, found ${count}`;
+    const message = `expected one credential (an API key or a client ID), found ${count}`;
     throw new Refusal("invalid_request", message);
   }
   if (count === 0) {
-    throw unauthorized("send an API key as Authorization: Bearer, or a client ID as X-Client-Id");
+    throw unauthorized(
+      "a credential is required: send Authorization: Bearer with an API key, or X-Client-Id with " +
+        "a client ID",
+    );
   }
   const caller =
     authorizations[0] === undefined
@@ -94,7 +97,7 @@ export async function authorize(
 
 /**
  * Returns an onRequest hook that admits only API keys. A client ID is published in web pages, so it
- * may create addresses, but neither read the account's lists nor keep its endpoints.
+ * can create addresses, but cannot read the account's lists or manage its endpoints.
  *
  * @throws {Refusal} as {@link authorize}, and 403 `forbidden` for a client ID
  */
@@ -104,7 +107,7 @@ export const apiKeyOnly =
     request.caller = await authorize(request, reply, parts, use);
     reply.header("cache-control", "no-store");
     if (request.caller.kind === "apiKey") return;
-    throw new Refusal("forbidden", "a client ID is public: this operation needs an API key");
+    throw new Refusal("forbidden", "this operation requires an API key, found a client ID");
   };
 
 async function useApiKey(
@@ -121,18 +124,19 @@ async function useApiKey(
       parts.accounts.usage.seenInBrowser(digestCredential(key), parts.now());
     throw new Refusal(
       "api_key_in_browser",
-      "an API key is for servers only and this request has an Origin: rotate the key, and use " +
-        "the client ID in web pages",
+      "expected no Origin header with an API key, because API keys are only for servers; if a " +
+        "web page contains the key, rotate it, and use the client ID in the page",
     );
   }
-  if (!bearer) throw unauthorized("expected Authorization: Bearer and an API key");
+  if (!bearer)
+    throw unauthorized("expected an Authorization header with the scheme Bearer and an API key");
   assertSpelled("apiKey", key);
   const digest = digestCredential(key);
   const found = await lookUp(parts.accounts.holders.findApiKey(digest));
-  if (!found) throw unauthorized("this API key is not known; it may have been rotated");
+  if (!found) throw unauthorized("unknown API key; it may have been rotated or revoked");
   const { accountId, number, scopes, expiresAtMs } = found;
   if (expiresAtMs !== null && expiresAtMs <= parts.now())
-    throw unauthorized(`this API key expired at ${toIso(expiresAtMs)}`);
+    throw unauthorized(`the API key expired at ${toIso(expiresAtMs)}`);
   countWhenAnswered({ accountId, kind: "apiKey" }, digest, reply, parts, use);
   assertScope(uses[use].scope, scopes);
   const settings = { isBound: false, mayName: true };
@@ -149,30 +153,32 @@ async function useClientId(
   assertSpelled("clientId", clientId);
   const digest = digestCredential(clientId);
   const found = await lookUp(parts.accounts.holders.findClientId(digest));
-  if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
+  if (!found) throw unauthorized("unknown client ID; it may have been rotated");
   const { accountId, isBound, mayName } = found;
   countWhenAnswered({ accountId, kind: "clientId" }, digest, reply, parts, use);
   const [origin, ...more] = origins;
   if (origin === undefined) {
     throw new Refusal(
       "origin_required",
-      "a client ID is for web pages, whose requests carry an Origin: servers use an API key",
+      "a client ID requires an Origin header, which web browsers send; on a server, use an API key",
     );
   }
   if (more.length > 0 || findAllowing(origin, found.origins) === undefined) {
     throw new Refusal(
       "origin_not_allowed",
       `expected an origin that the account allows, found ${foundOrigin(origins)}: ` +
-        "the dashboard lists those allowed",
+        "the dashboard lists the allowed origins",
     );
   }
   return { accountId, kind: "clientId", isBound, mayName, whose: accountId };
 }
 
-/** @throws {Refusal} that names the scope, and what the key has */
+/** @throws {Refusal} with the missing scope and the scopes of the key */
 function assertScope(needed: Scope, scopes: readonly Scope[]): void {
   if (scopes.includes(needed)) return;
-  const message = `this API key has ${scopes.join(", ")} and this needs the scope ${needed}`;
+  const message =
+    `this operation requires an API key with the scope ${needed}; this key has ` +
+    `${scopes.join(", ")}`;
   const issue = { path: ["scopes"], code: "scope_required", message: `expected ${needed}` };
   throw new Refusal("scope_required", message, { issues: [issue] });
 }
@@ -183,23 +189,26 @@ const unauthorized = (message: string) =>
   new Refusal("unauthorized", message, { headers: challenge });
 
 const wanted = {
-  apiKey: "an API key is svc_sk_ and 64 lower-case hex digits",
-  clientId: "a client ID is svc_client_ and 32 lower-case hex digits",
+  apiKey: "expected an API key: svc_sk_ and 64 lowercase hex digits",
+  clientId: "expected a client ID: svc_client_ and 32 lowercase hex digits",
 };
 
-/** @throws {Refusal} 401 that says what is wrong with the spelling, and nothing of the text */
+/** @throws {Refusal} 401 that describes the fault, but does not quote the text */
 function assertSpelled(kind: CredentialKind, text: string): void {
   const spelling = checkSpelling(kind, text);
   if (spelling === "malformed") throw unauthorized(wanted[kind]);
   if (spelling === "bad_checksum") {
     throw unauthorized(
       `${wanted[kind]}, of which the last 8 are a checksum that does not match here: it is ` +
-        "mistyped; if it is as you were given it, rotate it in the dashboard",
+        "characters are wrong: copy the credential again, or rotate it in the dashboard",
     );
   }
 }
 
-/** Any failure of the store leaves the caller unknown: 503, never 500, and never admitted. */
+/**
+ * If the store fails, the caller is unknown: the response is 503, not 500, and the request is not
+ * admitted.
+ */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
     return await found;
@@ -208,7 +217,10 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   }
 }
 
-/** Answers of 500 and above count as neither used nor refused: the fault is not the account's. */
+/**
+ * Responses of 500 and above count as neither used nor refused, because the account is not the
+ * cause.
+ */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,
   digest: Buffer,

@@ -1,5 +1,5 @@
-// An API key does what its scopes say, until it expires or is revoked; a bound client ID creates
-// what the account's server signed, and nothing else.
+// Tests that an API key can do only what its scopes allow, until it expires or is revoked, and that
+// a bound client ID creates only intents that the account's server signed.
 
 import assert from "node:assert/strict";
 import { get as openStream } from "node:http";
@@ -78,7 +78,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           }
           const { error } = answer.json();
           assert.deepEqual([answer.statusCode, error.code], [403, "scope_required"], at);
-          assert.ok(error.message.includes(`needs the scope ${scope}`), error.message);
+          assert.ok(error.message.includes(`with the scope ${scope}`), error.message);
           assert.equal(answer.headers.ratelimit, undefined, "it spends nothing");
         }
       }

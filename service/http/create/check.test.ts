@@ -116,8 +116,8 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(
       found.map(({ path, message }: { path: unknown[]; message: string }) => [path, message]),
       [
-        [["calls", 2, "args", 0], `${belongs} this call never passes`],
-        [["calls", 5, "args", 0], `${belongs} anyone can make this call pass`],
+        [["calls", 2, "args", 0], `${belongs} this condition is never true`],
+        [["calls", 5, "args", 0], `${belongs} anyone can make this condition true`],
       ],
     );
   });

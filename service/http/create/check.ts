@@ -88,8 +88,8 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds calls that depend on an address of another chain. There `requireExecuted` never passes, and
- * anyone can make `requireClosed` pass, so the money would wait or leave too early.
+ * Finds calls that depend on an address of another chain. On this chain `requireExecuted` never
+ * passes, and anyone can make `requireClosed` pass, so the money would wait or leave too early.
  */
 async function findConditions(
   { calls, chainId }: Intent,
@@ -103,9 +103,11 @@ async function findConditions(
     const { intent } = JSON.parse(record) as { intent: Intent };
     if (intent.chainId === chainId) return [];
     const effect =
-      required.of === "executed" ? "this call never passes" : "anyone can make this call pass";
+      required.of === "executed"
+        ? "this condition is never true"
+        : "anyone can make this condition true";
     const message = `the address belongs to chain ${intent.chainId}: on chain ${chainId} ${effect}`;
-    const cure = `name an address of chain ${chainId}`;
+    const cure = `use an address of chain ${chainId}`;
     return [{ path: ["calls", index, "args", 0], code: "condition_of_other_chain", message, cure }];
   });
   return (await Promise.all(findings)).flat();

@@ -152,7 +152,7 @@ describe("POST /v1/address/create refuses", () => {
     for (const chainId of [10, 2]) {
       const [issue] = await issuesOf({ ...newIntent(), chainId });
       assert.equal(issue?.code, "chain_not_listed");
-      assert.match(issue?.message ?? "", /listed are: 1$/);
+      assert.match(issue?.message ?? "", /expected one of: 1$/);
     }
   });
 
@@ -192,7 +192,7 @@ describe("POST /v1/address/create refuses", () => {
     await fixed.close();
   });
 
-  test("503 service_unavailable, nothing acknowledged, if the store cannot promise", async () => {
+  test("503 service_unavailable, and no response 200, if the store cannot commit", async () => {
     const down = await startApp();
     const { store } = down.parts;
     store.saveRecord = async () => {

@@ -1,7 +1,7 @@
 // POST /address/create: spec/service.md §4.1. Idempotent: the same intent always gets the same
-// bytes, once its record is durable. Besides the route, this file has the rules that a new intent
-// meets beyond the library's, and the reference: its query fields, the salt that it makes, and the
-// signature that binds a client ID to it.
+// bytes, once its record is durable. Besides the route, this file contains the rules for new
+// intents that the library does not have, and the reference: its query fields, the salt that is
+// derived from it, and the signature that a bound client ID needs.
 
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -36,7 +36,7 @@ import { jsonType, type Route, refuseIdempotencyKey } from "../routes.ts";
  * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, 429 above the
  *   limit of the day
  * @throws {UnavailableError} when the record is not known to be durable
- * @throws {CorruptError} when other terms are held for the address
+ * @throws {CorruptError} if the store has other terms for the address
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
@@ -64,11 +64,10 @@ function boundPerDay({ accounts, limits }: Parts) {
   if (most === 0) return async () => {};
   const policy = perDay("addresses-day", most);
   return (accountId: string) =>
-    spend(accounts.limiter, policy, accountId, `over ${most} addresses a day`);
+    spend(accounts.limiter, policy, accountId, `the account exceeded ${most} addresses per day`);
 }
 
-const repeatable =
-  "a create may be repeated as it is: send the intent with its salt, or a reference";
+const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
@@ -96,7 +95,7 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
 type IntentParts = Pick<Parts, "chains" | "factory" | "keccak" | "limits" | "now">;
 
 /**
- * @param body any JSON value; an intent without `salt` gets one of its own
+ * @param body any JSON value; an intent without `salt` gets a random one
  * @returns the intent and its terms
  * @throws {InvalidError} with every fault
  */
@@ -114,7 +113,7 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
   const chain = chains.isListed(chainId) ? chains.find(chainId) : undefined;
   if (!chain) {
     const ids = chains.listed().map((each) => each.chainId);
-    const message = `chain ${chainId} is not listed; listed are: ${ids.join(", ") || "none"}`;
+    const message = `chain ${chainId} is not listed; expected one of: ${ids.join(", ") || "none"}`;
     return [{ path: ["chainId"], code: "chain_not_listed", message }];
   }
   if (token === undefined || chain.tokens.some(({ address }) => address === token)) return [];
@@ -127,11 +126,15 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
     return [{ path: ["token"], code: "token_not_listed", message }];
   }
   const listed = chain.tokens.map(({ symbol, address }) => `${symbol} ${address}`).join(", ");
-  const message = `not listed for chain ${chainId} (${chain.name}), which lists: ${listed}`;
+  const message =
+    `the token is not listed for chain ${chainId} (${chain.name}); ` + `expected one of: ${listed}`;
   return [{ path: ["token"], code: "token_not_listed", message }];
 }
 
-/** Near expiry a late payer's money would go to the creator's `recovery`, so it must lie ahead. */
+/**
+ * Close to the expiration time, the money of a late payer would go to the creator's `recovery`, so
+ * that time must be far enough in the future.
+ */
 function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
   if (expirationTimestamp === undefined) return [];
   const nowSeconds = Math.floor(now() / 1000);
@@ -141,23 +144,23 @@ function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: Inten
   const isEarly = expirationTimestamp < earliest;
   const asSeconds = Math.floor(expirationTimestamp / 1000);
   const isMilliseconds = asSeconds >= earliest && asSeconds <= latest;
-  const hint = isMilliseconds ? `; it looks like milliseconds: write ${asSeconds}` : "";
+  const hint = isMilliseconds ? `; the value looks like milliseconds: write ${asSeconds}` : "";
   const message = `expected Unix seconds from ${earliest} to ${latest}${hint}`;
   const code = isEarly ? "expires_too_soon" : "expires_too_late";
   return [{ path: ["expirationTimestamp"], code, message }];
 }
 
-/** The account that creates an address, by which credential, and the fields of the query. */
+/** The account that creates an address, its credential, and the fields of the query. */
 export type Creator = {
   accountId: string;
   isClientId: boolean;
   /** A bound client ID creates only signed addresses. */
   isBound: boolean;
-  /** The account takes references from its client ID. */
+  /** Whether the account accepts references from its client ID. */
   mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
-  /** Another address of the account may have the reference already. */
+  /** Whether another address of the account can already have the reference. */
   isAgain: boolean;
 };
 type NewIntent = ReturnType<typeof parseNewIntent>;
@@ -169,24 +172,29 @@ export const createInput = z.strictObject({
     .meta({ minLength: 1, maxLength: 256 })
     .optional()
     .describe(
-      "The account's own name for this address, such as an order number: 1 to 128 printable " +
-        "characters, trimmed and in NFC. Shown only to the account. With an API key it makes the " +
-        "salt of an intent without one, so that a repeat returns the same address, and another " +
-        "reference for the same intent updates it. A client ID names only addresses that it " +
-        "creates, and lists and events show its references as `claimedReference`.",
+      "The account's own name for the address, such as an order number: 1 to 128 printable " +
+        "characters, which are trimmed and normalized to NFC. Only the account can see it. With " +
+        "an API key, an intent without a salt gets a salt that is derived from the reference, " +
+        "so a repeated request returns the same address; to change the reference of an address, " +
+        "create the same intent again with the new one. A client ID can set the reference only " +
+        "of an address that it creates. Lists and events show references of client IDs as " +
+        "`claimedReference`.",
     ),
   again: z
     .literal("true")
     .optional()
-    .describe("Accepts a reference that another address of the account has."),
+    .describe("Allows a reference that another address of the account already has."),
   signature: z
     .string()
-    .regex(/^0x[0-9a-f]{64}$/, "expected 0x and 64 lower-case hex digits, as signatureFor gives")
+    .regex(
+      /^0x[0-9a-f]{64}$/,
+      "expected 0x and 64 lowercase hex digits, as returned by signatureFor",
+    )
     .optional()
     .describe(
-      "HMAC-SHA256 of the address and the reference under the account's newest reference key, as " +
-        "`signatureFor` of the library makes it. A bound client ID needs it; a wrong one is " +
-        "refused from every credential.",
+      "The HMAC-SHA256 of the address and the reference under the account's newest reference " +
+        "key, as computed by `signatureFor` of the library. It is required if the client ID " +
+        "accepts only signed intents. An invalid signature is rejected for every credential.",
     ),
 });
 
@@ -202,10 +210,12 @@ export function parseCreateQuery(
   };
 }
 
-/** @throws {Refusal} 403 `forbidden` if the account takes no reference from its client ID */
+/**
+ * @throws {Refusal} 403 `forbidden` if the account does not accept references from its client ID
+ */
 function requireMayName({ mayName, reference }: Creator): void {
   if (mayName || reference === undefined) return;
-  const message = "this account refuses references from its client ID: omit the reference";
+  const message = "the account does not accept references from its client ID: omit the reference";
   const issues = [{ path: ["reference"], code: "forbidden", message: "expected none" }];
   throw new Refusal("forbidden", message, { issues });
 }
@@ -255,9 +265,11 @@ async function verifySigned(address: Uint8Array, by: Creator, parts: Parts): Pro
   throw new Refusal(
     "not_signed",
     signature === undefined
-      ? "this client ID is bound: it creates what the account's server signed, by &signature="
-      : "the signature is not by the newest reference key of this very address and " +
-          (reference === undefined ? "no reference" : "reference"),
+      ? "this client ID accepts only signed intents: send the signature from the account's " +
+          "server as &signature="
+      : "the signature does not match: expected the account's newest reference key, this " +
+          "address, and " +
+          (reference === undefined ? "no reference" : "this reference"),
   );
 }
 
@@ -268,11 +280,12 @@ function referenceInUse(
 ): Refusal {
   if (outcome === "exists") {
     const message =
-      "this address exists, and a client ID is public, so it names only addresses that it makes";
+      "this address already exists, and a client ID can set the reference only of an address " +
+      "that it creates";
     return new Refusal("reference_in_use", message);
   }
   const holder = formatAddress(outcome.heldBy, keccak);
-  const message = `this reference belongs to ${holder}: to use it again, send again=true`;
+  const message = `this reference already belongs to ${holder}: to use it again, send again=true`;
   const issues = [{ path: ["reference"], code: "reference_in_use", message: holder }];
   return new Refusal("reference_in_use", message, { issues });
 }

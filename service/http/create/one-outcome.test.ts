@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("saves exactly one of the intents that two servers get at the same time", {
+    test("saves exactly one of two intents that two servers receive simultaneously", {
       skip: dialect === "sqlite" ? "one server has the file" : false,
     }, async () => {
       const { accountId, server } = await newAccount(service);
@@ -184,7 +184,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-/** Runs a server in another process that creates 32 at a time. @returns the last it acknowledged */
+/**
+ * Runs a server in another process that creates 32 at a time. @returns the last acknowledged create
+ */
 async function createUntilKilled(place: object, pages: object[], from: number): Promise<number> {
   const script = `
     import { startApp } from "${import.meta.resolve("../../testing/app.ts")}";

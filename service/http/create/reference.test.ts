@@ -179,7 +179,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const query of ["reference=%zz", "reference=%ff"]) {
         const [{ path, code, message }] = (await create(server, query)).json().error.issues;
         assert.deepEqual([path, code], [["query"], "bad_escape"], query);
-        assert.match(message, /^expected percent-encoded UTF-8, found 13 characters /);
+        assert.match(message, /^expected valid percent-encoded UTF-8, found 13 characters /);
       }
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
       assert.equal(keyed.statusCode, 400);

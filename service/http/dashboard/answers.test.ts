@@ -101,7 +101,7 @@ describe("the answers of the dashboard's API", () => {
   });
 });
 
-/** The paths of fields that no shape describes. */
+/** Returns the paths of fields that no shape describes. */
 function strangersIn({ properties, items, anyOf }: Shape, value: unknown, at = ""): string[] {
   if (anyOf) {
     const found = anyOf

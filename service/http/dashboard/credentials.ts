@@ -203,7 +203,8 @@ function judgeEntry(entry: string, allowed: string[]): EntryVerdict {
     canonical,
     ...explainOrigin(canonical),
     message: isFull
-      ? `the list is full with ${allowed.length} of ${originsMax} origins: remove one first`
+      ? `the account already allows ${allowed.length} of at most ${originsMax} origins: remove ` +
+        "one first"
       : isListed
         ? "this origin is already allowed"
         : "this origin can be added",
@@ -217,7 +218,7 @@ function judgeRequest(origin: string, allowed: string[]): OriginVerdict {
     allowedBy,
     message:
       allowedBy === null
-        ? "a page with this origin is refused: origin_not_allowed"
+        ? "a page with this origin is rejected with the error origin_not_allowed"
         : `a page with this origin is allowed by ${allowedBy}`,
   };
 }

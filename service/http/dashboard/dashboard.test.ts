@@ -61,7 +61,7 @@ for (const [name, database] of Object.entries(databases)) {
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
-    test("the account shows the gas spent for it by day, and no other account's gas", async () => {
+    test("the account's page shows its own gas per day, and no other account's", async () => {
       const [ada, eve] = [await signUp(), await signUp()];
       const { accountId } = (await ada.get(`${api}/account`)).json();
       const sums = { client_wei: "2", tip_loss_wei: "3", gas_wei: "9", tips_wei: "4" };
@@ -173,7 +173,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
       const messageOf = (field: "address" | "cursor") => answers[field].json().error.message;
       assert.match(messageOf("address"), /up to 40 hex digits, found "0xzz"$/);
-      assert.match(messageOf("cursor"), /next of an earlier page, found "x"$/);
+      assert.match(messageOf("cursor"), /next value of an earlier page, found "x"$/);
     });
 
     test("409 conflict: rotating a credential that the page does not show", async () => {
@@ -226,7 +226,7 @@ for (const [name, database] of Object.entries(databases)) {
       );
       const [eleventh] = (await newKey(browser)).error.issues;
       assert.equal(eleventh.code, "too_many");
-      assert.match(eleventh.message, /at most 10 API keys, and this one has 10: revoke/);
+      assert.match(eleventh.message, /at most 10 API keys per account, found 10: revoke/);
       assert.equal((await create(bearer(first.apiKey))).statusCode, 200);
       const revoked = { prefix: first.prefix };
       assert.equal((await browser.delete(`${api}/credentials/api-key`, revoked)).statusCode, 200);
@@ -285,7 +285,7 @@ for (const [name, database] of Object.entries(databases)) {
       const entry = { entry: "https://excess.example" };
       const verdict = (await browser.post(`${api}/origins/verdict`, entry)).json().entry;
       assert.equal(verdict.ok, false);
-      assert.match(verdict.message, /^the list is full with 20 of 20/);
+      assert.match(verdict.message, /^the account already allows 20 of at most 20/);
       const { origins, max } = (await browser.get(`${api}/origins`)).json();
       assert.deepEqual([origins.length, max], [originsMax, originsMax]);
       await browser.delete(`${api}/origins`, { origin: "https://shop0.example" });

@@ -16,7 +16,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Ends each as it begins, until nothing waits. */
+  /** Ends each hash when it begins, until none is waiting. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -28,7 +28,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("hashing in turn", () => {
-  test("503 to the 33rd waiting stranger, and to no known browser", async () => {
+  test("503 for the 33rd waiting stranger, but not for a known browser", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -40,7 +40,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("503 to an account's fifth and a network's ninth, and to no other's", async () => {
+  test("503 for the fifth of an account and the ninth of a network only", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -54,14 +54,14 @@ describe("hashing in turn", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // The control: with the former single line for all, the other is refused.
+      // The control: with one queue for all, as before, the other is refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);
     }
   });
 
-  test("many known browsers leave strangers every fourth turn", async () => {
+  test("many known browsers leave every fourth turn to strangers", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);

@@ -32,7 +32,7 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
     if (request.method === "GET" || request.method === "HEAD") return done();
     const origins = headerValues(request.raw.rawHeaders, "origin");
     if (origins.length !== 1 || !own.includes(origins[0] as string)) {
-      const message = `only the dashboard's own pages may do this, at ${origin}`;
+      const message = `only pages of the dashboard can send this request, at ${origin}`;
       throw new Refusal("forbidden", `${message}, found ${foundOrigin(origins)}`);
     }
     done();

@@ -59,8 +59,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await here.delete(`${api}/sessions`, { id: other.id })).statusCode, 200);
       assert.equal((await there.get(`${api}/account`)).statusCode, 401);
       assert.equal((await list(here)).length, 1);
-      const { items: told } = (await here.get(`${api}/activity`)).json();
-      assert.equal(told[0].event, "session_ended");
+      const { items: entries } = (await here.get(`${api}/activity`)).json();
+      assert.equal(entries[0].event, "session_ended");
     });
   });
 

@@ -131,7 +131,7 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // The stranger locked out only itself.
+      // The stranger only locked out itself.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
@@ -181,7 +181,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
-    /** The former rule: no limit that applies here, and one line for all, in order. */
+    /** The former rule: no limit that applies here, and one queue for all. */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;
       const ask = async () => ({ waitMs: 0, isKnown, turnOf: "all" });
@@ -198,7 +198,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // Collected over months, by browsers that did not show the one they had.
+      // Collected over months, by browsers that did not send their cookie.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

@@ -139,12 +139,12 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
 
 /**
  * Opens the queue for hashing passwords. It runs a few hashes at a time and leaves a core to the
- * API. Browsers that have signed in before wait in a line of their own and go first, but every
- * fourth turn is for strangers. In each line, accounts or networks take turns, and each has a few
- * places only.
+ * API. Browsers that have signed in before have a separate queue with priority, but every fourth
+ * turn is for strangers. In each queue, accounts or networks take turns, and each has only a few
+ * places.
  *
- * @param onShed is called for each request that finds its line full
- * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the line is full
+ * @param onShed is called for each request whose queue is full
+ * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
  */
 export function openHashing(onShed: () => void, runningMax = runningMaxByDefault): Hashing {
   let [running, turns] = [0, 0];
@@ -161,9 +161,13 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
     if (line.isFullFor(turnOf)) {
       onShed();
       const headers = { "retry-after": "1" };
-      throw new Refusal("service_unavailable", "too many sign-ins at once: try again in a second", {
-        headers,
-      });
+      throw new Refusal(
+        "service_unavailable",
+        "too many simultaneous sign-ins: try again in a second",
+        {
+          headers,
+        },
+      );
     }
     if (running < runningMax) running += 1;
     else await new Promise<void>((turn) => line.add(turnOf, turn));

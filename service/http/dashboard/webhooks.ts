@@ -1,5 +1,6 @@
 // The account's endpoints, their deliveries and each attempt: /v1/webhooks by API key, and
-// /dashboard/api/webhooks by session, are the same routes. The dashboard has one more, for depths.
+// /dashboard/api/webhooks by session, are the same routes. The dashboard has one more route, which
+// sets the confirmations of a chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
 import type {
@@ -28,7 +29,7 @@ import {
   setPaused,
 } from "../../webhooks/endpoints.ts";
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
-import { Refusal } from "../errors.ts";
+import { foundText, Refusal } from "../errors.ts";
 import { endpointInput, parseInput, replayInput } from "../input.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
@@ -37,7 +38,7 @@ import { readActor, requireAccountId } from "./session.ts";
 
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
-  /** Null: the chain's own. A node keeps the state of some 128 blocks. */
+  /** Null: the default of the chain. A node keeps the state of about 128 blocks. */
   confirmations: z.int().min(0).max(100).nullable(),
 });
 
@@ -50,7 +51,7 @@ type Handler = (request: FastifyRequest) => Promise<object>;
 /** The operations of /webhooks, whose paths are in ../openapi/operations.ts. */
 export type WebhookHandlers = ReturnType<typeof openWebhooks>;
 
-/** The hooks that they are mounted behind give the request its account. */
+/** The hooks of the routes set the account of the request. */
 export function openWebhooks(parts: WebhookParts) {
   return {
     listEndpoints: listed(parts),
@@ -63,7 +64,8 @@ export function openWebhooks(parts: WebhookParts) {
 export function chooseDepth({ store: { db }, chains }: WebhookParts): Handler {
   return async (request) => {
     const { chainId, confirmations } = parseInput(depthInput, request.body);
-    if (!chains.find(chainId)) throw new Refusal("not_found", `no chain ${chainId} is known`);
+    if (!chains.find(chainId))
+      throw new Refusal("not_found", `the service does not have a chain ${chainId}`);
     await setConfirmations(db, requireAccountId(request), chainId, confirmations);
     return { chainId, confirmations };
   };
@@ -92,7 +94,10 @@ function listed(parts: WebhookParts) {
 function added(parts: WebhookParts) {
   const targets = parts.webhookTargets ?? "public";
   return async (request: FastifyRequest): Promise<TypeOf<typeof newEndpoint>> => {
-    refuseIdempotencyKey(request, "a repeat is refused and names the endpoint that has the URL");
+    refuseIdempotencyKey(
+      request,
+      "if you repeat the request, the error contains the ID of the existing endpoint",
+    );
     const { url, types } = parseInput(endpointInput, request.body);
     const input = { url, types, targets };
     const { db } = parts.store;
@@ -101,29 +106,30 @@ function added(parts: WebhookParts) {
   };
 }
 
-/** The operations on one endpoint of the account: 404 for any other. */
+/** The operations on one endpoint of the account. They return 404 for any other endpoint. */
 function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
   const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
   const endpointOf = async (request: FastifyRequest): Promise<Endpoint> =>
-    required(await findEndpoint(db, requireAccountId(request), idOf(request)));
+    required(await findEndpoint(db, requireAccountId(request), idOf(request)), idOf(request));
 
   const pause =
     (isPaused: boolean): Handler =>
     async (request) => {
       const [id, actor] = [idOf(request), readActor(request, parts)];
-      return shown(required(await setPaused(db, requireAccountId(request), id, isPaused, actor)));
+      const found = await setPaused(db, requireAccountId(request), id, isPaused, actor);
+      return shown(required(found, id));
     };
 
   const rotate: Handler = async (request) => {
     const [id, actor] = [idOf(request), readActor(request, parts)];
-    return required(await rotateSecret(db, requireAccountId(request), id, actor));
+    return required(await rotateSecret(db, requireAccountId(request), id, actor), id);
   };
 
   const test: Handler = async (request) => {
     const { id, state } = await endpointOf(request);
     if (state !== "active")
-      throw new Refusal("conflict", `the endpoint is ${state}: resume it first`);
+      throw new Refusal("conflict", `the endpoint is ${state}: resume it before you send a test`);
     await spend(parts.accounts.limiter, perTest, requireAccountId(request), "too many tests");
     return { deliveryId: await sendTest(db, id, parts.now()) };
   };
@@ -147,7 +153,7 @@ function endpointHandlers(parts: WebhookParts) {
 
   const remove: Handler = async (request) => {
     const [id, actor] = [idOf(request), readActor(request, parts)];
-    required(await removeEndpoint(db, requireAccountId(request), id, actor));
+    required(await removeEndpoint(db, requireAccountId(request), id, actor), id);
     return { id };
   };
 
@@ -177,9 +183,9 @@ function endpointHandlers(parts: WebhookParts) {
 }
 
 /** @throws {Refusal} 404 for an endpoint that the account does not have */
-function required<Found>(found: Found | undefined | false): Found {
+function required<Found>(found: Found | undefined | false, id: string): Found {
   if (found) return found;
-  throw new Refusal("not_found", "the account has no such endpoint");
+  throw new Refusal("not_found", `the account has no webhook endpoint ${foundText(id)}`);
 }
 
 const shown = ({ failingSinceMs, oldSecretUntilMs, createdAtMs, ...kept }: Endpoint): Shown => ({

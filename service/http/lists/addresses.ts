@@ -29,45 +29,51 @@ export const listInput = z.strictObject({
   order: z
     .enum(["newest", "oldest"])
     .default("newest")
-    .describe("By creation, or by settlement if the query has a settled time."),
-  limit: integerInput(1, 100).default(20).describe("Items per page."),
+    .describe(
+      "The order by time of creation, or by time of settlement if the query has `settledFrom` or " +
+        "`settledUntil`.",
+    ),
+  limit: integerInput(1, 100).default(20).describe("The number of items per page."),
   cursor: z
     .string()
     .max(100)
     .transform(parseCursor)
     .optional()
-    .describe("`next` of an earlier page of the same query."),
+    .describe("The `next` value of an earlier page of the same query."),
   state: z
     .enum(addressStates)
     .optional()
     .describe(
-      "The state last seen. An address without money is `unfunded`, and `expired` from " +
-        "its expiry by the server's clock.",
+      "The state that the service observed last. An address that never received money is " +
+        "`unfunded` or, after its expiration time by the server's clock, `expired`.",
     ),
-  token: z.string().max(100).transform(parseToken).optional().describe("The intent's token."),
-  chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional().describe("The intent's chain."),
-  reference: referenceInput.optional().describe("Exactly this reference, set by an API key."),
+  token: z.string().max(100).transform(parseToken).optional().describe("The token of the intent."),
+  chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional().describe("The chain of the intent."),
+  reference: referenceInput.optional().describe("The exact reference that an API key set."),
   claimedReference: referenceInput
     .optional()
-    .describe("Exactly this reference, claimed by a client ID."),
+    .describe("The exact reference that a client ID claimed."),
   createdBy: z
     .enum(["api_key", "client_id"])
     .optional()
-    .describe("The credential that named the address, or created it if nobody named it."),
+    .describe(
+      "The kind of credential that set the reference or, without a reference, created the " +
+        "address.",
+    ),
   referenceContains: referenceInput
     .optional()
-    .describe("Any part of either kind of reference, in any letter case."),
-  createdFrom: timeInput.optional().describe("Inclusive."),
-  createdUntil: timeInput.optional().describe("Exclusive."),
-  settledFrom: timeInput.optional().describe("Inclusive."),
-  settledUntil: timeInput.optional().describe("Exclusive."),
+    .describe("Text that either kind of reference contains, in any letter case."),
+  createdFrom: timeInput.optional().describe("The earliest time of creation, inclusive."),
+  createdUntil: timeInput.optional().describe("The end of the times of creation, exclusive."),
+  settledFrom: timeInput.optional().describe("The earliest time of settlement, inclusive."),
+  settledUntil: timeInput.optional().describe("The end of the times of settlement, exclusive."),
 });
 
 type PageQuery = z.output<typeof listInput> & {
   addresses?: { from: Buffer; to: Buffer } | undefined;
 };
 
-/** One page of the addresses of `accountId`, searched in its turn. */
+/** Returns one page of the addresses of `accountId`, searched in its turn. */
 export async function showPage(
   parts: Parts,
   accountId: string,
@@ -100,7 +106,8 @@ export function mine(parts: Parts): Route {
       const address = Buffer.from(digits, "hex");
       const { accountId } = request.caller!;
       const item = await findListed(parts.store.db, { accountId, address, nowMs: parts.now() });
-      if (!item) throw new Refusal("not_found", `the account has not created 0x${digits}`);
+      if (!item)
+        throw new Refusal("not_found", `the account did not create the address 0x${digits}`);
       return itemJson(item, parts);
     },
   };
@@ -131,7 +138,7 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** The inverse of {@link parseCursor}: names the last row of a page. */
+/** The inverse of {@link parseCursor}: returns the cursor of the last row of a page. */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */
@@ -140,6 +147,6 @@ function parseCursor(text: string): Cursor {
   if (at !== undefined && digits !== undefined) {
     return { atMs: Number(at), address: Buffer.from(digits, "hex") };
   }
-  const message = `expected the next of an earlier page, found ${foundText(text)}`;
+  const message = `expected the next value of an earlier page, found ${foundText(text)}`;
   throw new InvalidError([{ path: ["cursor"], code: "malformed", message }]);
 }

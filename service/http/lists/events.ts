@@ -16,17 +16,19 @@ import { searchInTurn } from "./turn.ts";
 export const eventsInput = z.strictObject({
   cursor: z
     .string()
-    .regex(/^[0-9]{1,15}$/, "expected the next of an earlier page")
+    .regex(/^[0-9]{1,15}$/, "expected the next value of an earlier page")
     .transform(Number)
     .optional()
-    .describe("`next` of an earlier page; without it, the oldest events."),
-  limit: integerInput(1, 100).default(50).describe("Items per page."),
+    .describe(
+      "The `next` value of an earlier page. If absent, the list starts with the oldest event.",
+    ),
+  limit: integerInput(1, 100).default(50).describe("The number of items per page."),
   types: z
     .string()
     .transform((text) => text.split(","))
     .pipe(z.array(z.enum(eventTypes)).max(eventTypes.length))
     .optional()
-    .describe("Only events of these types, separated by commas."),
+    .describe("Returns only events of these types, separated by commas."),
 });
 
 export function accountEvents(parts: Parts): Route {
@@ -60,7 +62,7 @@ export function accountEvent(parts: Parts): Route {
       if (body === undefined)
         throw new Refusal(
           "not_found",
-          `the account has no event ${foundText(id)} of the last 30 days`,
+          `the account has no event ${foundText(id)} in the last 30 days`,
         );
       asJson(reply);
       return body;

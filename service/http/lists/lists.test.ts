@@ -46,7 +46,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(response.statusCode, 200, response.body);
       return response.json();
     };
-    /** All pages. @param meanwhile done after each page */
+    /** All pages. @param meanwhile called after each page */
     async function walk(apiKey: string, query: string, meanwhile = async () => {}) {
       const found: string[] = [];
       for (let cursor = ""; ; ) {
@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Several in one millisecond, including some that another account had before.
+        // Several addresses in one millisecond, some of which another account created earlier.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);
@@ -250,7 +250,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([row!.amount, row!.askedAmount], ["24", "27"]);
     });
 
-    test("the row of an address: 404 for another account, as in the list for its own", async () => {
+    test("one address: 404 for another account, and the list's item for its own", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;

@@ -74,7 +74,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const answer of refused) {
         assert.equal(answer.headers["retry-after"], "2");
         assert.equal(answer.json().error.code, "service_unavailable");
-        assert.match(answer.json().error.message, /at most 3 searches of many rows at once/);
+        assert.match(answer.json().error.message, /at most 3 simultaneous long searches/);
       }
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
       assert.equal(answer.statusCode, 429);
       assert.equal(answer.json().error.code, "rate_limited");
-      assert.match(answer.json().error.message, /^too many searches of many rows: try again in /);
+      assert.match(answer.json().error.message, /^too many long searches: try again in /);
       assert.equal((await list(many.apiKey)).statusCode, 200);
       assert.equal((await list(other.apiKey)).statusCode, 200);
     });

@@ -14,7 +14,7 @@ import type { Parts } from "../parts.ts";
 
 /** A search of more windows is long. 2,000 rows take about 20 ms. */
 const shortWindowsMax = 8;
-/** The most long searches per account on one server. Further ones are refused. */
+/** The maximum number of simultaneous long searches per account on one server. */
 const longSearchesMax = 3;
 /** The number of windows per token: up to 100,000 rows, or one second. */
 const windowsPerToken = 400;
@@ -54,7 +54,7 @@ export async function searchInTurn<Found>(
     }
     const longWindows = windows - shortWindowsMax - 1;
     if (isLong && longWindows % windowsPerToken === 0) {
-      await spend(limiter, perAccount, accountId, "too many searches of many rows");
+      await spend(limiter, perAccount, accountId, "too many long searches");
     }
   };
   try {
@@ -70,6 +70,6 @@ export async function searchInTurn<Found>(
 const tooManySearches = () =>
   new Refusal(
     "service_unavailable",
-    `expected at most ${longSearchesMax} searches of many rows at once: wait for one to end`,
+    `expected at most ${longSearchesMax} simultaneous long searches: wait until one of them ends`,
     { headers: { "retry-after": "2" } },
   );

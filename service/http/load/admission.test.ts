@@ -41,7 +41,7 @@ describe("creates under way", () => {
   });
 });
 
-/** A request whose body has come or has not, its reply, and the end of both. */
+/** A request with or without its complete body, its reply, and a function that ends both. */
 function exchange(complete: boolean) {
   const raw = Object.assign(new EventEmitter(), { complete, destroyed: false });
   const closing = new EventEmitter();
@@ -55,7 +55,10 @@ function exchange(complete: boolean) {
 /** A request takes a fixed wait, as for a disk, and then exclusive processor time. */
 type Service = { waitMs: number; busyMs: number };
 
-/** Offers `perSecond` for some seconds. @returns latencies of those let in, and the refused */
+/**
+ * Sends `perSecond` for some seconds. @returns the latencies of admitted requests, and the number
+ * of refused ones
+ */
 function offer(
   limit: { current(): number; met(n: number): void; took(ms: number, nowMs: number): void },
   service: Service,
@@ -68,7 +71,7 @@ function offer(
   let random = 12_345;
   for (let sent = 0; sent < perSecond * seconds; sent++) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    // Somewhere in its own part of the second, as independent clients are.
+    // At a random moment of its part of the second, as with independent clients.
     const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
     while (ends.length > 0 && ends[0]!.at <= now) {
       const { at, tookMs } = ends.shift()!;

@@ -130,7 +130,7 @@ const least = 16;
 const atFirst = 256;
 /** The accepted latency as a multiple of the latency at low load. */
 const tolerance = 4;
-/** A lower latency is never too high. */
+/** A latency below this is never too high. */
 const targetMsMin = 10;
 /** At low load the base latency can rise by this factor per window: it doubles in two minutes. */
 const forgetting = 1.0006;
@@ -140,7 +140,7 @@ const slackening = 0.998;
 /** @param most the upper limit */
 export function followLatency(most: number) {
   let limit = Math.min(atFirst, most);
-  /** A moving average over windows, so that one unusual window decides nothing. */
+  /** A moving average over windows, so that one unusual window does not decide. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -152,7 +152,7 @@ export function followLatency(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
-    // With few pending requests, latency depends on the machine and not on their number.
+    // If few requests are pending, the latency depends on the machine and not on their number.
     const isRelevant = busiest > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);
@@ -166,11 +166,11 @@ export function followLatency(most: number) {
 
   return {
     current: () => limit,
-    /** One request was admitted or refused, with this number of pending requests. */
+    /** Records that a request was admitted or refused, with this number of pending requests. */
     met(underWay: number) {
       if (underWay > busiest) busiest = underWay;
     },
-    /** One was answered. */
+    /** Records that a request was answered. */
     took(ms: number, nowMs: number) {
       count++;
       sumMs += ms;
@@ -184,7 +184,7 @@ export function followLatency(most: number) {
   };
 }
 
-const message = "too many requests are pending; try again in a second";
+const message = "too many requests are in progress; try again in a second";
 const { status, headers, body } = toAnswer(
   new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
 );
@@ -248,7 +248,7 @@ function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
 /**
  * Counts one more request of `whose`.
  *
- * @param what there is too much of, for the message
+ * @param what was exceeded, for the message
  * @returns headers with the remaining requests
  * @throws {Refusal} as {@link overLimit}
  */

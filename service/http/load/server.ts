@@ -28,7 +28,7 @@ const requestMsMax = 30_000;
 /** By default, Node looks for late requests only every 30 s. */
 const timeoutsCheckedMs = 1_000;
 
-/** @param listener the framework's; it refuses creates whose path has another spelling */
+/** @param listener of the framework, which refuses creates whose path is spelled differently */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
     keepAliveTimeout: idleMsMax,
@@ -191,7 +191,10 @@ export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
 
   return async (seconds: number): Promise<void> => {
     const cut = setTimeout(() => {
-      log.warn({ seconds }, "requests still under way after the drain were cut off");
+      log.warn(
+        { seconds },
+        "requests that were still in progress after the drain period were canceled",
+      );
       app.server.closeAllConnections();
     }, seconds * 1000);
     const closed = app.close();

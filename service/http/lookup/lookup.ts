@@ -41,7 +41,7 @@ const recentTexts = (bytesMax: number) =>
       })
     : undefined;
 
-/** V8 stores a character in one byte if all are Latin-1, otherwise in two. */
+/** V8 uses one byte per character if all characters are Latin-1, and otherwise two. */
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 

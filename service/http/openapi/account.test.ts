@@ -122,12 +122,12 @@ describe("responses to an account", () => {
     for (const route of routes) {
       const [method, path, payload] = route;
       const at = `/v1${path.replace("{id}", id)}`;
-      const field = JSON.stringify({ ...JSON.parse(payload ?? "{}"), reason: "mended" });
+      const field = JSON.stringify({ ...JSON.parse(payload ?? "{}"), reason: "repaired" });
       const refuses = async (request: InjectOptions & { url?: string }) => {
         const { error } = (await answers.expect(400, path, { method, ...request })).json();
         assert.equal(error.issues[0].code, "unrecognized_keys");
       };
-      await refuses({ url: `${at}?reason=mended`, headers });
+      await refuses({ url: `${at}?reason=repaired`, headers });
       if (method !== "GET") await refuses({ url: at, headers: json, payload: field });
       if (route[1].includes("{id}")) await ask(route, 404, json, "whe_0");
       await ask(route, 401, {});

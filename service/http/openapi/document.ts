@@ -1,5 +1,5 @@
-// Writes the OpenAPI document of the API from its operations, the shapes of their responses, and
-// the schemas that parse their requests. `npm run openapi -w service` writes spec/openapi.json.
+// Builds the OpenAPI document from the operations, the shapes of their responses, and the schemas
+// that parse their requests. `npm run openapi -w service` writes spec/openapi.json.
 
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
@@ -22,38 +22,44 @@ const info = {
   contact: { name: "The operator of the service that serves this document" },
   license: { name: "MIT", identifier: "MIT" },
   description:
-    "Turns an intent into an address with a fixed purpose for the money sent to it. HEAD is " +
-    "answered wherever GET is, and OPTIONS everywhere (`Preflight`). Another method is " +
-    "`MethodNotAllowed`, another path `UnknownPath`; those answers are under `x-responses`. " +
-    "Requests that are refused before they are parsed have no X-Request-Id (`NotHttp`, " +
-    "`HeadersOverflow`, `RequestTimeout`, `ExpectationFailed`). Changes under /v1 only " +
-    "add: ignore fields, codes and headers that you do not know.",
+    "Turns an intent into an address whose purpose cannot change: money that is sent to it can " +
+    "only be used as the intent says. Every path with GET also accepts HEAD, and every path " +
+    "accepts OPTIONS (`Preflight`). Responses that belong to no operation are listed in " +
+    "`x-responses`: `MethodNotAllowed`, `UnknownPath`, and the errors of requests that are " +
+    "rejected before they are parsed (`NotHttp`, `HeadersOverflow`, `RequestTimeout`, " +
+    "`ExpectationFailed`), which have no X-Request-Id. Changes to /v1 are backward compatible. " +
+    "New fields, error codes, and headers can be added, so ignore those that you do not know.",
 };
 
 const tags = [
-  { name: "addresses", description: "One address: its purpose and its money" },
-  { name: "account", description: "What an account created, by its API key" },
+  {
+    name: "addresses",
+    description: "Create, look up, and prove a single address, and read its status",
+  },
+  { name: "account", description: "Lists of the account's addresses and events, with an API key" },
   {
     name: "webhooks",
-    description: "The account's webhook endpoints, by an API key with the scope `webhooks`",
+    description: "The account's webhook endpoints, with an API key that has the scope `webhooks`",
   },
-  { name: "service", description: "The service itself" },
+  { name: "service", description: "The chains and tokens of the service, and this document" },
 ];
 
 const securitySchemes = {
   apiKey: {
     type: "http",
     scheme: "bearer",
-    bearerFormat: "svc_sk_ and 64 hex characters, of which the last 8 are CRC-32 of the others",
-    description: "Secret, and only for servers. Refused together with an `Origin`.",
+    bearerFormat: "svc_sk_ and 64 hex characters, whose last 8 are the CRC-32 of the first 56",
+    description:
+      "A secret key for servers. Requests with an `Origin` header are rejected with 403.",
   },
   clientId: {
     type: "apiKey",
     in: "header",
     name: "X-Client-Id",
     description:
-      "`svc_client_` and 32 hex characters, of which the last 8 are CRC-32 of the " +
-      "others. It works only from the account's origins. Never sent together with an API key.",
+      "A public ID for web pages: `svc_client_` and 32 hex characters, whose last 8 are the " +
+      "CRC-32 of the first 24. It is accepted only from the origins that the account allows, and " +
+      "not together with an API key.",
   },
 };
 
@@ -77,7 +83,10 @@ export function describeApi(): Schema {
   };
 }
 
-/** An intent as it is posted, possibly without a salt. Misspelled fields are refused everywhere. */
+/**
+ * Adds the schema of an intent in a request, whose salt is optional. Unknown fields are not
+ * allowed.
+ */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;
   const required = (Intent!.required as string[]).filter((name) => name !== "salt");
@@ -87,21 +96,23 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
     NewIntent: {
       type: "object",
       description:
-        "An intent as it is posted: hex in any letter case (an address in one letter " +
-        "case, or with " +
-        "the right EIP-55 checksum), everything else in its canonical form. The whole " +
-        "encoding has at most 24,576 bytes.",
+        "The intent that you send to create an address. Hex can be in any letter case, except " +
+        "that a mixed-case address must have a valid EIP-55 checksum. All other values must be " +
+        "in canonical form. The encoded intent has at most 24,576 bytes.",
       properties: {
         ...fields,
         expirationTimestamp: {
           ...expirationTimestamp,
           description:
-            "Unix seconds by the chain's clock, inclusive. By default 5 minutes to 366 " +
-            "days in the future; servers can be configured otherwise.",
+            "The last second, in Unix time by the chain's clock, in which the calls can be " +
+            "executed. By default it must be 5 minutes to 366 days in the future; the operator " +
+            "can configure other limits.",
         },
         salt: {
           ...{ type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
-          description: `${salt!.description} Random if absent.`,
+          description:
+            `${salt!.description} If absent, it is derived from the reference of an API key, or ` +
+            "random if there is none.",
         },
       },
       required,
@@ -134,7 +145,7 @@ function describeOperation(id: OperationId, operation: Operation): Schema {
     ...(body && {
       requestBody: {
         required: true,
-        ...(body === "intent" && { description: "The intent itself, not wrapped." }),
+        ...(body === "intent" && { description: "The intent." }),
         content: {
           "application/json": {
             schema: body === "intent" ? describeNewIntent : describeInput(body),
@@ -179,8 +190,10 @@ function describeContent(answer: Operation["answer"]): Schema {
 }
 
 const readHeaders = {
-  "If-None-Match": "An ETag that the client has.",
-  "Last-Event-ID": "The `id` of the last event received; browsers send it automatically.",
+  "If-None-Match": "The ETag of an earlier response. If it is still current, the response is 304.",
+  "Last-Event-ID":
+    "The `id` of the last event that you received. Browsers send it automatically when they " +
+    "reconnect.",
 };
 
 function describeParameters(id: OperationId, { path, query, reads = [] }: Operation): Schema[] {
@@ -210,7 +223,7 @@ function describeParameters(id: OperationId, { path, query, reads = [] }: Operat
 
 const pathParameters = {
   address: {
-    description: "In any letter case.",
+    description: "The executable address, in any letter case.",
     schema: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
   },
   id: { description: "The ID of the event or endpoint.", schema: { type: "string" } },
@@ -219,31 +232,34 @@ const pathParameters = {
 const webhookParameters = {
   WebhookId: {
     ...{ name: "webhook-id", in: "header", required: true },
-    description: "The event's ID, the same for each attempt and replay.",
+    description: "The event's ID, which is the same for each attempt and replay.",
     schema: { type: "string" },
   },
   WebhookTimestamp: {
     ...{ name: "webhook-timestamp", in: "header", required: true },
-    description: "Unix seconds. Refuse a delivery that is more than 5 minutes off.",
+    description:
+      "The time of the attempt in Unix seconds. Reject a delivery whose timestamp differs from " +
+      "your clock by more than 5 minutes.",
     schema: { type: "string", pattern: "^[0-9]+$" },
   },
   WebhookSignature: {
     ...{ name: "webhook-signature", in: "header", required: true },
     description:
-      "As in Standard Webhooks 1.0, separated by spaces: a `v1` HMAC-SHA256 for each " +
-      "valid secret, and a `v1a` ed25519 signature by the service's key.",
+      "Signatures as defined by Standard Webhooks 1.0, separated by spaces: a `v1` signature " +
+      "(HMAC-SHA256) for each valid secret of the endpoint, and a `v1a` signature (Ed25519) for " +
+      "each signing key of the service.",
     schema: { type: "string" },
   },
 };
 
 const summaries: Record<EventType, string> = {
   "address.payment": "Money arrived",
-  "address.funded": "The amount is complete",
+  "address.funded": "The address received the full amount",
   "address.executed": "The calls were executed",
-  "address.expired": "It expired without an execution, with money",
+  "address.expired": "The address expired without an execution and contains money",
   "address.recovered": "Money was sent to the recovery address",
-  "address.surplus": "Executed, and more arrived than the calls used",
-  "address.reverted": "A reorganization took back what an event reported",
+  "address.surplus": "The address was executed and contains money that the calls did not use",
+  "address.reverted": "A reorganization reverted what an earlier event reported",
 };
 
 function describeWebhooks(): Schema {
@@ -255,7 +271,7 @@ function describeWebhooks(): Schema {
   const [type] = testEvent.properties.type.enum!;
   const test = describeWebhook(
     type!,
-    "A test, if somebody requests one",
+    "A test event that you requested",
     describeShape(testEvent),
     exampleTest,
   );
@@ -275,9 +291,11 @@ function describeWebhook(type: string, summary: string, schema: Schema, example:
       requestBody: { required: true, content: { "application/json": { schema, example } } },
       responses: {
         "2XX": {
-          description: "Accepted. Anything else, or no response within 5 seconds, is retried.",
+          description:
+            "The delivery succeeded. After any other status except 410, or without a response " +
+            "within 5 seconds, the service retries.",
         },
-        "410": { description: "Disables the endpoint." },
+        "410": { description: "The service disables the endpoint and stops sending to it." },
       },
     },
   };

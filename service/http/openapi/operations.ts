@@ -41,23 +41,29 @@ export type Operation = {
   readonly summary: string;
   readonly description?: string;
   /**
-   * The credentials that it accepts. A request needs one. If there are none, the operation is
-   * public.
+   * The kinds of credentials that the operation accepts. A request needs one of them. If the list
+   * is empty, the operation is public.
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
-  /** Absent: a public operation ignores its query, and any other refuses every field. */
+  /**
+   * The query fields. If absent, a public operation ignores the query, and other operations reject
+   * every field.
+   */
   readonly query?: z.ZodObject;
-  /** Headers that it reads, in addition to the headers of credentials. */
+  /** The headers that the operation reads, in addition to the headers of credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
-  /** `intent`: the library parses it. Absent: it refuses every field. */
+  /**
+   * The request body. The library parses an `intent`. If absent, the operation rejects a body with
+   * fields.
+   */
   readonly body?: "intent" | z.ZodType;
-  /** `stream`: server-sent events. `document`: this document. */
+  /** The response body. `stream`: server-sent events. `document`: the OpenAPI document. */
   readonly answer: Shape | "stream" | "document";
-  /** Describes the answer. */
+  /** Describes the response. */
   readonly answers: string;
   /** Headers of the response, in addition to the headers of every response and of credentials. */
   readonly headers?: Headers;
-  /** Describes 304, if it is answered. */
+  /** Describes the 304 response, if there is one. */
   readonly unchanged?: string;
   readonly refusals: readonly RefusalName[];
 };
@@ -103,15 +109,16 @@ export const operations = {
     tag: "addresses",
     summary: "Create an address",
     description:
-      "Idempotent: the same intent, salt included, returns the same address and the same bytes, " +
-      "also to another account. It is answered once the record is durable. Checks run in this " +
-      "order: credential, origin, rate, media type, size, body. `Idempotency-Key` and unknown " +
-      "query fields are 400.",
+      "Stores the intent and returns its address. The request is idempotent: the same intent " +
+      "with the same salt returns the same response to every account. The response is sent after " +
+      "the record is stored durably. The service checks the credential first, then the origin, " +
+      "the rate limit, the media type, the size, and the body. An `Idempotency-Key` header or an " +
+      "unknown query field returns 400.",
     credentials: ["apiKey", "clientId"],
     query: createInput,
     body: "intent",
     answer: addressRecord,
-    answers: "The record.",
+    answers: "The record of the address.",
     refusals: [...byAnyCredential, "ReferenceInUse", ...ofJsonBody, ...always, "Unavailable"],
   },
   checkAddress: {
@@ -120,14 +127,14 @@ export const operations = {
     tag: "addresses",
     summary: "Check before you create",
     description:
-      "Returns what create would answer for this intent, a simulation with the amount " +
-      "assumed, and " +
-      "every doubt about it; nothing is saved. Credential and body are those of create. " +
-      "An account has a burst of 30 checks, then one every 2 s.",
+      "Takes the same credential and body as a create, but stores nothing. Returns the record " +
+      "that a create would return, a simulation that assumes the full amount, and likely " +
+      "mistakes in the intent. An account can make 30 checks in a burst, and then one every 2 " +
+      "seconds.",
     credentials: ["apiKey", "clientId"],
     body: "intent",
     answer: check,
-    answers: "The record, tried and examined.",
+    answers: "The record, a simulation, and the findings.",
     headers: noStore,
     refusals: [...byAnyCredential, ...ofJsonBody, ...always, "CheckUnavailable"],
   },
@@ -136,13 +143,14 @@ export const operations = {
     path: "/address/{address}",
     tag: "addresses",
     summary: "Look up an address",
-    description: "Cache and mirror it forever.",
+    description:
+      "Returns the record of the address. It never changes, so you can cache it forever.",
     credentials: [],
     reads: ["If-None-Match"],
     answer: addressRecord,
-    answers: "The record, in the same bytes that create answered.",
+    answers: "The record, with the same bytes as the response to the create.",
     headers: { "Cache-Control": "Immutable", ETag: "ETag" },
-    unchanged: "The record that the client has under this ETag is current.",
+    unchanged: "Your copy with this ETag is current.",
     refusals: [...ofAddress, "Unavailable"],
   },
   getStatus: {
@@ -150,10 +158,10 @@ export const operations = {
     path: "/address/{address}/status",
     summary: "Get the status",
     description:
-      "A pure function of the chain at the block that it names: anybody with an RPC endpoint can " +
-      "compute it too.",
+      "Returns the state of the address at `block`. Most fields depend only on the record and " +
+      "the chain at that block, so anyone with an RPC endpoint can recompute them.",
     answer: serviceStatus,
-    answers: "The status at the newest block that this service has seen.",
+    answers: "The status at the newest block that the service has read.",
   },
   getReturns: {
     ...ofOneAddress,
@@ -172,38 +180,40 @@ export const operations = {
     path: "/address/{address}/proof",
     summary: "Prove the outcome",
     description:
-      "Header, account and, if the address was executed, receipt and transaction: spec/proof.md. " +
-      "If you trust the block's hash, you need to trust nobody else.",
+      "Returns the block header and an account proof and, if the address was executed, the " +
+      "transaction and its receipt (spec/proof.md). If you trust the block hash, you do not need " +
+      "to trust the service.",
     query: proofInput,
     reads: ["If-None-Match"],
     answer: addressProof,
     answers: "The proof at that block.",
     headers: { "Cache-Control": "Briefly", ETag: "ETag" },
-    unchanged: "The proof that the client has under this ETag is of this block.",
+    unchanged: "Your copy with this ETag is the proof at this block.",
   },
   getSimulation: {
     ...ofOneAddress,
     path: "/address/{address}/simulation",
     summary: "Simulate the execution",
     description:
-      "Computed by this service's node on top of its newest block: information for people, never " +
-      "evidence. A contract can tell a simulation from a transaction.",
+      "Returns what an execution would do now, as computed by one node at its newest block. It " +
+      "is an estimate and not evidence, because a contract can behave differently in a " +
+      "simulation.",
     answer: simulation,
-    answers: "The simulation, also if it fails or the node could not run it.",
+    answers:
+      "The simulation. It is also returned if the calls fail or the node could not run them.",
   },
   streamStatus: {
     ...ofOneAddress,
     path: "/address/{address}/events",
     summary: "Stream the status and its changes",
-    description:
-      "Server-sent events: `status` whenever it changes, and a comment from time to time to keep " +
-      "the connection open.",
+    description: "Sends the current status and each change as server-sent events.",
     reads: ["Last-Event-ID"],
     answer: "stream",
     answers:
-      "Server-sent events. Each `status` event has a Status as its data: first the present one, " +
-      "then one for each change; its `id` resumes the stream. An `unavailable` event has " +
-      "an Error while the chain cannot be read. Lines that begin with a colon only keep the " +
+      "A stream of server-sent events. The data of a `status` event is a Status: first the " +
+      "current status, then one event for each change. To resume the stream, send the `id` of " +
+      "the last event as `Last-Event-ID`. The data of an `unavailable` event is an Error, which " +
+      "means that the chain cannot be read at present. Lines that start with a colon keep the " +
       "connection open.",
     headers: { ...noStore, "X-Accel-Buffering": "NoBuffering" },
     refusals: [...ofAddress, "NoRoom"],
@@ -211,10 +221,11 @@ export const operations = {
   findOwnAddress: {
     ...ofAccount,
     path: "/address/{address}/mine",
-    summary: "Get the account's row of an address",
-    description: "The row that `GET /addresses` has for it. It needs an API key.",
+    summary: "Get an address as the account's list shows it",
+    description:
+      "Returns the item that `GET /addresses` contains for this address. Requires an API key.",
     answer: listedAddress,
-    answers: "The row.",
+    answers: "The item of the list.",
     refusals: [...ofAccount.refusals, "NoneOfYours"],
   },
   listAddresses: {
@@ -222,28 +233,29 @@ export const operations = {
     path: "/addresses",
     summary: "List the account's addresses",
     description:
-      "It needs an API key. A page that is not full is the last. With `order=oldest`, addresses " +
-      "younger than 15 seconds are not shown yet, and `next` never skips or repeats a row.",
+      "Requires an API key. A page with fewer items than `limit` is the last page. With " +
+      "`order=oldest`, the list omits addresses that are younger than 15 seconds, and you can " +
+      "continue from `next` at any time without gaps or repetitions.",
     query: listInput,
     answer: addressPage,
-    answers: "A page.",
+    answers: "A page of the list.",
   },
   listEvents: {
     ...ofAccount,
     path: "/events",
     summary: "List the account's events",
     description:
-      "It needs an API key. Oldest first, of the last 30 days. A webhook delivers the " +
-      "item itself, byte for byte.",
+      "Requires an API key. Returns the events of the last 30 days, oldest first. The body of a " +
+      "webhook has the same bytes as the item.",
     query: eventsInput,
     answer: eventPage,
-    answers: "A page.",
+    answers: "A page of the list.",
   },
   findEvent: {
     ...ofAccount,
     path: "/events/{id}",
     summary: "Get an event of the account",
-    description: "It needs an API key. Events are kept for 30 days.",
+    description: "Requires an API key. Events are available for 30 days.",
     answer: serviceEvent,
     answers: "The event.",
     refusals: [...ofAccount.refusals, "NoneOfYours"],
@@ -253,7 +265,7 @@ export const operations = {
     path: "/webhooks",
     summary: "List the account's endpoints",
     answer: endpointPage,
-    answers: "At most `max` endpoints.",
+    answers: "The endpoints of the account, and the settings that apply to all of them.",
   },
   createEndpoint: {
     ...ofWebhooks,
@@ -261,8 +273,8 @@ export const operations = {
     path: "/webhooks",
     summary: "Create an endpoint",
     description:
-      "If an endpoint of the account already has the URL, the answer is 400 `url_in_use` " +
-      "and names it, so that a repeat creates no second one.",
+      "If the account already has an endpoint with this URL, returns 400 `url_in_use` with its " +
+      "ID, so a repeated request does not create a second endpoint.",
     body: endpointInput,
     answer: newEndpoint,
     answers: "The endpoint and its secret.",
@@ -279,7 +291,7 @@ export const operations = {
     method: "DELETE",
     path: "/webhooks/{id}",
     summary: "Remove an endpoint",
-    description: "Nothing is sent to it anymore.",
+    description: "Removes the endpoint. The service sends no more events to it.",
     answer: removedEndpoint,
     answers: "The endpoint was removed.",
   },
@@ -287,9 +299,11 @@ export const operations = {
     ...ofEndpoint,
     path: "/webhooks/{id}/rotate",
     summary: "Rotate the secret",
-    description: "The old secret also signs for another 24 hours.",
+    description:
+      "Creates a new secret. For 24 hours, deliveries are signed with both the old and the new " +
+      "secret.",
     answer: newSecret,
-    answers: "The secret, shown here and never again.",
+    answers: "The new secret. It is returned only once.",
   },
   pauseEndpoint: {
     ...ofEndpoint,
@@ -300,25 +314,27 @@ export const operations = {
     ...ofEndpoint,
     path: "/webhooks/{id}/resume",
     summary: "Resume an endpoint",
-    description: "Also after it was disabled. Waiting deliveries are sent.",
+    description:
+      "Resumes an endpoint that was paused or disabled, and sends the deliveries that are " +
+      "waiting.",
   },
   testEndpoint: {
     ...ofEndpoint,
     path: "/webhooks/{id}/test",
-    summary: "Send a test",
-    description: "An account can send one every 5 seconds.",
+    summary: "Send a test event",
+    description: "Sends a `webhook.test` event. An account can send one every 5 seconds.",
     answer: sentTest,
-    answers: "The delivery.",
+    answers: "The ID of the delivery.",
     refusals: [...ofEndpoint.refusals, "NotActive"],
   },
   replayEvents: {
     ...ofEndpoint,
     path: "/webhooks/{id}/replay",
     summary: "Send events again",
-    description: "One event, or the oldest 1,000 of a span.",
+    description: "Sends one event again, or up to 1,000 events of a time range, oldest first.",
     body: replayInput,
     answer: replayed,
-    answers: "How many events are sent again.",
+    answers: "The number of events that will be sent again.",
     refusals: [...ofEndpoint.refusals, ...ofJsonBody],
   },
   listDeliveries: {
@@ -327,17 +343,17 @@ export const operations = {
     path: "/webhooks/{id}/deliveries",
     summary: "List the newest 50 deliveries",
     answer: deliveryPage,
-    answers: "Each with its attempts.",
+    answers: "The deliveries, newest first, with their attempts.",
   },
   listChains: {
     method: "GET",
     path: "/chains",
     tag: "service",
     summary: "List chains and tokens",
-    description: "An intent names one of these chains, and one of its tokens.",
+    description: "Returns the chains and tokens that an intent can use.",
     credentials: [],
     answer: chainList,
-    answers: "The chain list.",
+    answers: "The chains and their tokens.",
     headers: minuteOld,
     refusals: always,
   },
@@ -345,11 +361,11 @@ export const operations = {
     method: "GET",
     path: "/openapi.json",
     tag: "service",
-    summary: "Get this description",
-    description: "This document, as the service serves it.",
+    summary: "Get the OpenAPI document",
+    description: "Returns this document.",
     credentials: [],
     answer: "document",
-    answers: "This document.",
+    answers: "The OpenAPI document.",
     headers: minuteOld,
     refusals: always,
   },

@@ -14,17 +14,17 @@ const limit = like(`^"${limitNames}";r=[0-9]+;t=[0-9]+$`);
 
 export const headers = {
   RequestId: {
-    description: "Identifies this request in the server's log.",
+    description: "Identifies the request in the server's log.",
     required: true,
     schema: like("^[0-9a-f]{12}-[0-9a-z]+$"),
   },
   AllowOrigin: {
-    description: "Any page may read any answer.",
+    description: "Every web page can read the response.",
     required: true,
     schema: exactly("*"),
   },
   ExposeHeaders: {
-    description: "The headers that a page's script may read.",
+    description: "The response headers that the script of a web page can read.",
     required: true,
     schema: { type: "string" },
   },
@@ -36,46 +36,54 @@ export const headers = {
   },
   NoStore: { required: true, schema: exactly("no-store") },
   Immutable: {
-    description: "The intent behind an address never changes.",
+    description:
+      "The response can be cached forever, because an address never gets another intent.",
     required: true,
     schema: exactly("public, max-age=31536000, immutable"),
   },
   MinuteOld: {
-    description: "The answer may change at any minute.",
+    description: "The response can be cached for one minute.",
     required: true,
     schema: exactly("public, max-age=60"),
   },
   Briefly: {
-    description: "For the caller and any cache.",
+    description: "The response can be cached for two seconds.",
     required: true,
     schema: exactly("public, max-age=2"),
   },
   ETag: {
-    description: "Strong: the bytes of a record never change.",
+    description: "A strong ETag: the response with this ETag always has the same bytes.",
     required: true,
     schema: like('^"[A-Za-z0-9_-]+"$'),
   },
   RetryAfter: {
-    description: "Whole seconds, 1 or more.",
+    description: "The number of seconds to wait before you try again, at least 1.",
     required: true,
     schema: like("^[1-9][0-9]*$"),
   },
   RateLimitPolicy: {
-    description: "The credential's limit: the burst `q` is full again after `w` seconds of rest.",
+    description:
+      "The rate limit of the credential: up to `q` requests in a burst, which are available " +
+      "again after `w` seconds without requests.",
     required: true,
     schema: policy,
   },
   RateLimit: {
-    description: "`r` requests are left now; in `t` seconds all of them are.",
+    description:
+      "The number of requests that remain now (`r`), and the seconds until the full burst is " +
+      "available (`t`).",
     required: true,
     schema: limit,
   },
   WwwAuthenticate: { required: true, schema: like("^Bearer ") },
   RateLimitPolicyIfKnown: {
-    description: "Present once a known credential was counted.",
+    description: "Present if the request had a valid credential and was counted.",
     schema: policy,
   },
-  RateLimitIfKnown: { description: "Present once a known credential was counted.", schema: limit },
+  RateLimitIfKnown: {
+    description: "Present if the request had a valid credential and was counted.",
+    schema: limit,
+  },
 } as const satisfies Record<string, Header>;
 
 type HeaderName = keyof typeof headers;
@@ -112,18 +120,19 @@ const refusals = {
   InvalidRequest: {
     codes: ["invalid_request"],
     description:
-      "The body, the path, the query or a header is wrong; `issues` says where and what would be " +
-      "valid. Also both credentials in one request, or one of them twice.",
+      "The body, the path, the query, or a header is invalid, or the request has more than one " +
+      "credential. `issues` lists each fault and what would be valid.",
     headers: known,
   },
   InvalidAddress: {
     codes: ["invalid_request"],
-    description: "The path is not `0x` and 40 hex characters, or the query is wrong.",
+    description:
+      "The address in the path is not `0x` and 40 hex characters, or the query is invalid.",
     headers: refused,
   },
   Unauthorized: {
     codes: ["unauthorized"],
-    description: "No credential, or an unknown one.",
+    description: "The credential is missing or unknown.",
     headers: { ...refused, "WWW-Authenticate": "WwwAuthenticate" },
   },
   Forbidden: {
@@ -136,11 +145,12 @@ const refusals = {
       "forbidden",
     ],
     description:
-      "`api_key_in_browser`: an API key with an `Origin`. `origin_required`: a client ID without " +
-      "one. `origin_not_allowed`: a client ID from an origin that its account does not allow. " +
-      "`scope_required`: an API key without the scope `create`. `not_signed`: a bound client ID " +
-      "sends an intent that the account's server did not sign, or a signature is wrong. " +
-      "`forbidden`: the account takes no reference from its client ID.",
+      "`api_key_in_browser`: the request has an API key and an `Origin` header. " +
+      "`origin_required`: the request has a client ID but no `Origin` header. " +
+      "`origin_not_allowed`: the account does not allow this origin. `scope_required`: the API " +
+      "key does not have the scope `create`. `not_signed`: the signature is invalid, or it is " +
+      "missing and the client ID accepts only signed intents. `forbidden`: the account does not " +
+      "accept references from client IDs.",
     headers: refused,
   },
   KeyOnly: {
@@ -152,78 +162,82 @@ const refusals = {
       "scope_required",
     ],
     description:
-      "The credential may not be used from there, or it is a client ID: `forbidden`. " +
-      "`scope_required`: an API key without the scope that this needs; the message names it.",
+      "`forbidden`: the request has a client ID, and this operation requires an API key. " +
+      "`scope_required`: the API key does not have the scope that the message names. " +
+      "`api_key_in_browser`, `origin_required`, and `origin_not_allowed`: the credential cannot " +
+      "be used from this origin.",
     headers: known,
   },
   NotFound: {
     codes: ["not_found"],
     description:
-      "The service has no intent for the address: an ordinary account, or one made with the " +
-      "contracts directly.",
+      "The service does not know an intent for this address. It may be an ordinary account, or " +
+      "its address may have been derived without this service.",
     headers: refused,
   },
   BodyTooLarge: {
     codes: ["body_too_large"],
-    description: "The body is larger than any valid one.",
+    description: "The body is larger than the largest valid body.",
     headers: known,
   },
   UnsupportedMediaType: {
     codes: ["unsupported_media_type"],
-    description: "The body is not `application/json` in UTF-8, without a content encoding.",
+    description: "The media type is not `application/json` in UTF-8, or the body is compressed.",
     headers: known,
   },
   RateLimited: {
     codes: ["rate_limited"],
     description:
-      "Over the rate limit of the credential: 50 requests per second with a burst of 100 for an " +
-      "API key, 10 and 20 for a client ID.",
+      "The credential has exceeded its rate limit. An API key can make 50 requests per second " +
+      "with bursts of 100 (webhook operations: 1 per second with bursts of 60), and a client ID " +
+      "10 per second with bursts of 20.",
     headers: { ...refused, ...counted, "Retry-After": "RetryAfter" },
   },
   HeadersTooLarge: {
     codes: ["headers_too_large"],
-    description: "More than 64 headers.",
+    description: "The request has more than 64 headers.",
     headers: refused,
   },
   InternalError: {
     codes: ["internal_error"],
-    description: "Our fault; logged under the request's ID.",
+    description: "An error of the service, which is logged under the request's ID.",
     headers: known,
   },
   Unavailable: {
     codes: ["service_unavailable"],
-    description: "Too many requests are in progress, or the store does not answer. Try again.",
+    description: "Too many requests are in progress, or the database is not available. Try again.",
     headers: { ...known, "Retry-After": "RetryAfter" },
   },
   ChainUnavailable: {
     codes: ["chain_unavailable", "unproved", "service_unavailable"],
     description:
-      "The chain cannot be read now (`chain_unavailable`), it returned no proof that verifies " +
-      "(`unproved`, only for proofs), or too many requests are in progress.",
+      "`chain_unavailable`: the chain cannot be read now. `unproved`: no RPC endpoint returned a " +
+      "proof that verifies (only for proofs). `service_unavailable`: too many requests are in " +
+      "progress.",
     headers: { ...refused, "Retry-After": "RetryAfter" },
   },
   CheckUnavailable: {
     codes: ["chain_unavailable", "service_unavailable"],
     description:
-      "The chain cannot be read now (`chain_unavailable`), too many requests are in progress, or " +
-      "the store does not answer.",
+      "`chain_unavailable`: the chain cannot be read now. `service_unavailable`: too many " +
+      "requests are in progress, or the database is not available.",
     headers: { ...known, "Retry-After": "RetryAfter" },
   },
   NoRoom: {
     codes: ["service_unavailable"],
-    description: "This server has no room for another stream, or is about to stop. Try again.",
+    description: "The server has too many open streams or is shutting down. Try again.",
     headers: { ...refused, "Retry-After": "RetryAfter" },
   },
   ReferenceInUse: {
     codes: ["reference_in_use"],
     description:
-      "Another address of the account has the reference, and the issue's message is that " +
-      "address; or a client ID names an address that exists.",
+      "Another address of the account already has this reference, or a client ID tried to set " +
+      "the reference of an existing address. The message of the issue is the existing address.",
     headers: known,
   },
   NoneOfYours: {
     codes: ["not_found"],
-    description: "The account has none with this address or ID.",
+    description: "The account has no address, event, or endpoint with this ID.",
     headers: known,
   },
   NotActive: {
@@ -241,12 +255,12 @@ export const statusOf = (name: RefusalName) => String(statuses[refusals[name].co
 const unowned: Record<string, Answer> = {
   UnknownPath: {
     codes: ["unknown_path"],
-    description: "Any path that is not described here.",
+    description: "The path does not exist.",
     headers: refused,
   },
   MethodNotAllowed: {
     codes: ["method_not_allowed"],
-    description: "A method that the path does not accept.",
+    description: "The path does not accept this method.",
     headers: refused,
   },
   RequestTimeout: {
@@ -256,17 +270,17 @@ const unowned: Record<string, Answer> = {
   },
   NotHttp: {
     codes: ["invalid_request"],
-    description: "The bytes are not an HTTP/1.1 request.",
+    description: "The server could not parse the request as HTTP/1.1.",
     headers: { ...beforeRequests, "Cache-Control": "NoStore" },
   },
   HeadersOverflow: {
     codes: ["headers_too_large"],
-    description: "More than 16 KiB of headers.",
+    description: "The headers have more than 16 KiB.",
     headers: { ...beforeRequests, "Cache-Control": "NoStore" },
   },
   ExpectationFailed: {
     codes: ["expectation_failed"],
-    description: "An `Expect` header other than `100-continue`.",
+    description: "The `Expect` header is not `100-continue`.",
     headers: { ...beforeRequests, "Cache-Control": "NoStore" },
   },
 };
@@ -291,7 +305,7 @@ export function describeUnowned(): Schema {
       headers: { ...MethodNotAllowed.headers, Allow: allow },
     },
     Preflight: {
-      description: "The preflight request of a page, on every path.",
+      description: "The response to a CORS preflight request, on every path.",
       headers: {
         ...referTo(everywhere),
         Allow: allow,
@@ -301,7 +315,7 @@ export function describeUnowned(): Schema {
           schema: like("^Authorization, Content-Type, X-Client-Id"),
         },
         "Access-Control-Max-Age": {
-          description: "Seconds.",
+          description: "The number of seconds for which a browser can cache this response.",
           required: true,
           schema: like("^[0-9]+$"),
         },

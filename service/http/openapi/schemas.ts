@@ -1,5 +1,5 @@
-// JSON Schemas of the shapes that describe answers. The descriptions are the doc comments of the
-// sources, so that a field's meaning is written once, above the field.
+// Converts the shapes of responses to JSON Schemas. The descriptions are the doc comments of the
+// sources, so each field is documented in one place.
 
 import { readFileSync } from "node:fs";
 import type { Shape } from "executable-address/shapes";
@@ -10,10 +10,11 @@ import { errorBody, errorDetails, issue } from "../errors.ts";
 
 export type Schema = { [keyword: string]: unknown };
 
-/** A description, and what its tags promise in addition to the checks of a client. */
+/** A description, and the constraints from its tags, which the client does not check. */
 type Comment = { description?: string; tags: Schema };
 /**
- * The comments of one `const`: on the type itself, on its fields, and the sources of other fields.
+ * The comments of one `const`: on the type, on its fields, and the names of the constants whose
+ * fields it includes.
  */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
@@ -40,7 +41,9 @@ const lists: Record<string, readonly string[]> = {
 };
 
 const comments = readComments();
-/** The constant of a shape with a comment, which becomes a component of the document. */
+/**
+ * The names of the constants whose shapes have a comment. Each becomes a component of the document.
+ */
 const constants = new Map<Shape, string>(
   Object.entries<unknown>({ ...shapes, errorBody, errorDetails, issue })
     .filter((entry): entry is [string, Shape] => typeof entry[1] === "object")
@@ -92,7 +95,9 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
   );
 }
 
-/** The comment above a field, or above the same field of a shape whose fields it takes. */
+/**
+ * Returns the comment above a field or, if there is none, above that field in an included shape.
+ */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);
   const above = found?.fields.get(field);
@@ -106,7 +111,7 @@ function findComment(constant: string, field: string): Comment | undefined {
 
 const sayOf = ({ description, tags }: Comment): Schema => ({
   ...tags,
-  // A client checks less than a list of values or a format promises.
+  // A list of values or a format is more exact than the client's pattern.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
@@ -151,7 +156,7 @@ function parseComment(text = ""): Comment {
     .filter((line) => !/^\s*@/.test(line))
     .join("\n")
     .trim();
-  // A line break inside a sentence comes from the source; an item of a list keeps its own line.
+  // Joins wrapped lines. List items keep their own lines.
   const description = prose.replace(/\n(?!- |\n)/g, " ").replace(/\{@link (\w+)\}/g, "`$1`");
   return { ...(description && { description }), tags: Object.assign({}, ...tags.map(readTag)) };
 }
@@ -165,7 +170,7 @@ function readTag([name, value]: readonly [string, string]): Schema {
   throw new Error(`no tag of a shape is called @${name}`);
 }
 
-/** What a client can send, from the schema that parses it. */
+/** Returns the JSON Schema of an input from the schema that parses it. */
 export function describeInput(schema: z.ZodType): Schema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io: "input",
@@ -173,7 +178,7 @@ export function describeInput(schema: z.ZodType): Schema {
     override: ({ jsonSchema, zodSchema: { _zod } }) => {
       if (_zod.def.type === "default")
         jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
-      // An integer of a query is text for the parser, and an integer for everyone else.
+      // The parser receives an integer of a query as text, but clients see it as an integer.
       if (jsonSchema.type === "integer") delete jsonSchema.pattern;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

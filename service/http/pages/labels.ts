@@ -1,5 +1,5 @@
 // Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers read
-// them, so a name is short and plain, and of a contract that receives money only for itself.
+// them, so a name must be short and plain, and the contract must receive money only for itself.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -37,7 +37,7 @@ export function readLabels(file: string | undefined): Labels {
   const parsed = labelsSchema.safeParse(value);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw new LabelsError(`${file} is not a file of labels: ${faults.join("; ")}`);
+    throw new LabelsError(`${file} is not a valid file of labels: ${faults.join("; ")}`);
   }
   const labels = new Map<number, Record<string, string>>();
   for (const [chainId, names] of Object.entries(parsed.data)) {
@@ -72,8 +72,8 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 
 /**
  * The label of the party that requests money, if all money goes to one labeled contract: every call
- * is of that contract, or makes the token pay it. Otherwise any intent that also calls a known
- * contract would seem to come from it.
+ * is of that contract, or makes the token pay it. Otherwise any intent with an additional call of a
+ * known contract would seem to come from that party.
  */
 export function askerOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -1,5 +1,5 @@
-// The dashboard of `npm start` pays at the press of a button. The browser asks the local chain's
-// node, which signs for its own accounts, so no route pays and this server has no payer's key.
+// The dashboard of `npm start` can pay with a button. The browser asks the local chain's node,
+// which signs for its own accounts, so this server has no route that pays and no key of a payer.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
 import type { Chain } from "../../chain/chains.ts";

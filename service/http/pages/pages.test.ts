@@ -40,7 +40,7 @@ after(async () => {
 });
 
 describe("the pages", () => {
-  test("404: files that were not built, dot files, and paths out of the folder", async () => {
+  test("404 for missing files, dot files, and paths outside the folder", async () => {
     const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
     for (const url of [
       ...paths,
@@ -63,7 +63,7 @@ describe("the pages", () => {
     }
   });
 
-  test("404 with a sentence if the pages are not built; the start does not fail", async () => {
+  test("404 with an explanation if the pages are not built; the start succeeds", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -219,7 +219,7 @@ describe("the pages", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
-    assert.throws(mount, /page\.php is of no kind/);
+    assert.throws(mount, /page\.php has a file type/);
     rmSync(odd, { recursive: true });
   });
 

@@ -39,9 +39,10 @@ const payPaths = ["/a", "/a/"];
 const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
- * Pages run only our scripts, connect only to us, and cannot be framed. The payment page also shows
- * the icons of wallets, which are data URLs (EIP-6963). `shop` is the origin in the link of the
- * payment page, and `localNodes` are the nodes that the dashboard of `npm start` connects to.
+ * Pages run only our scripts, connect only to this server, and cannot be framed. The payment page
+ * also shows the icons of wallets, which are data URLs (EIP-6963). `shop` is the origin in the link
+ * of the payment page, and `localNodes` are the nodes that the dashboard of `npm start` connects
+ * to.
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -66,7 +67,7 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
 /** A receipt is checked with nodes that its reader names: anyone's, or one on this machine. */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
-/** A file of another kind stops the start, because its media type would be unknown. */
+/** A file of another type makes the start fail, because its media type is unknown. */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
@@ -89,7 +90,7 @@ type Reached = {
 
 type Served = Pick<Parts, "publicUrl"> &
   Pick<Reached, "localNodes"> & {
-    /** The most pages of addresses that are rendered simultaneously. */
+    /** The maximum number of pages of addresses that are rendered simultaneously. */
     pagesInFlightMax?: number;
     onShed?: () => void;
   };
@@ -176,7 +177,7 @@ function listFiles(directory: string): string[] {
 
 function readFile(file: string, path: string, common: Record<string, string>): File {
   const type = types[extname(path)];
-  if (!type) throw new Error(`${file} is of no kind that pages need`);
+  if (!type) throw new Error(`${file} has a file type that the pages do not use`);
   const body = readFileSync(file);
   // Names below assets/ contain a hash of their content; browsers revalidate all other files.
   const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
@@ -215,7 +216,10 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   return reply.send(isGzip ? gzip() : body);
 }
 
-/** Whether a browser navigates, and not to a path of the API or of assets. */
+/**
+ * Returns whether the request is a navigation of a browser, except to a path of the API or of
+ * assets.
+ */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
   (headers.accept ?? "").includes("text/html");

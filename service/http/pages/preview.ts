@@ -16,7 +16,7 @@ type PreviewParts = Pick<
   "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "log"
 >;
 
-/** A page waits no longer for a chain: the state is then left out. */
+/** The maximum time that a page waits for a chain. After it, the state is omitted. */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);
 
@@ -40,7 +40,8 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
   const { store, chains, labels, publicUrl, log } = parts;
 
   /**
-   * No reference of a record by a client ID, because anybody who reads the ID in a page can create.
+   * Not for records that a client ID created, because anybody who reads the ID in a page can create
+   * them.
    */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);
@@ -77,7 +78,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     try {
       return await find(text);
     } catch (error) {
-      log.debug({ err: error }, "a page is served without its preview");
+      log.debug({ err: error }, "a page was sent without its preview");
       return undefined;
     }
   };
@@ -95,11 +96,12 @@ function head({ title, description, url, address, facts }: Head): string {
     meta("og:description", description || "What paying this address does"),
     meta("og:type", "website"),
     meta("og:url", url),
-    // The page asks for both as soon as its script runs. The browser begins before it has that.
+    // The page requests both when its script runs. With these links, the browser requests them
+    // earlier.
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
-    // Data, which no policy lets run; in it "<" could end the element.
+    // The policy does not let data run as a script, but a "<" in it could end the element.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
 }

@@ -25,7 +25,7 @@ describe("GET /v1/address/{address}/proof", () => {
       const answer = await get(address, `?block=${block}`);
       const [{ path, code, message }] = answer.json().error.issues;
       assert.deepEqual([answer.statusCode, path, code], [400, ["block"], "wrong_block"], block);
-      assert.ok(message.endsWith(`or a number, found "${block}"`), message);
+      assert.ok(message.endsWith(`or a block number, found "${block}"`), message);
     }
   });
 
@@ -67,7 +67,7 @@ describe("GET /v1/address/{address}/proof", () => {
       await keepRecord(app, record);
       const answer = await get(record.address, "", app);
       assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "unproved"], name);
-      assert.match(answer.json().error.message, /no proof that verifies: ./);
+      assert.match(answer.json().error.message, /no valid proof is available: ./);
       await app.close();
       liar.stop();
     }

@@ -1,5 +1,5 @@
-// GET /address/{address}/proof: spec/service.md, "Proof". Public; the outcome of an address with
-// its proof, so that nobody needs to trust the status.
+// GET /address/{address}/proof: spec/service.md, "Proof". Public. Returns the outcome of an address
+// with a proof, so that clients do not need to trust the status.
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";
@@ -25,7 +25,9 @@ export const proofInput = z.strictObject({
     .meta({ pattern: "^(latest|finalized|0|[1-9][0-9]{0,14})$" })
     .default("latest")
     .transform(parseBlock)
-    .describe("The newest block, the chain's last finalized block, or a block by its number."),
+    .describe(
+      "The block of the proof: the newest block, the newest finalized block, or a block number.",
+    ),
 });
 
 export function proof(parts: Parts, statuses: Statuses): Route {
@@ -54,6 +56,6 @@ export function proof(parts: Parts, statuses: Statuses): Route {
 function parseBlock(text: string): ProofBlock {
   if (text === "latest" || text === "finalized") return text;
   if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text);
-  const message = `expected "latest", "finalized" or a number, found ${foundText(text)}`;
+  const message = `expected "latest", "finalized", or a block number, found ${foundText(text)}`;
   throw new InvalidError([{ path: ["block"], code: "wrong_block", message }]);
 }

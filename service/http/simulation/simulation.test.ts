@@ -40,7 +40,10 @@ describe("GET /v1/address/{address}/simulation", () => {
     const { address } = await keepRecord(spent, await world.newRecord());
     const answer = await get(address, spent);
     assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
-    assert.match(spent.logged.join(), /this minute's simulation-calls of chain 31337 are spent/);
+    assert.match(
+      spent.logged.join(),
+      /the simulation-calls of chain 31337 for this minute are used up/,
+    );
     await spent.close();
   });
 

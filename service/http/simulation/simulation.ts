@@ -57,7 +57,8 @@ export function metered(
     ...rpc,
     async request(method, params) {
       const isAdmitted = burst > 0 && (await limiter.take(`${name} ${chainId}`, policy)).admitted;
-      if (!isAdmitted) throw new CallsSpent(`this minute's ${name} of chain ${chainId} are spent`);
+      if (!isAdmitted)
+        throw new CallsSpent(`the ${name} of chain ${chainId} for this minute are used up`);
       return rpc.request(method, params);
     },
   };

@@ -33,7 +33,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
   draining.addEventListener("abort", () => hub.close(), { once: true });
   new Gauge({
     name: "event_streams",
-    help: "Event streams open now",
+    help: "Open event streams",
     registers: [metrics.registry],
     collect() {
       this.set(hub.countStreams());
@@ -53,9 +53,13 @@ export function events(parts: Parts, statuses: Statuses): Route {
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (draining.aborted || !hub.hasRoom(subject.address, from)) {
-        throw new Refusal("service_unavailable", "this server has no room for another stream", {
-          headers: { "retry-after": "5" },
-        });
+        throw new Refusal(
+          "service_unavailable",
+          "the server has too many open streams; try again",
+          {
+            headers: { "retry-after": "5" },
+          },
+        );
       }
       const lastId = request.headers["last-event-id"];
       const headers = reply.getHeaders();
@@ -108,7 +112,7 @@ type Hub = {
 
 /** Four seconds of a chain with a block every quarter of a second. */
 const blocksBetweenMax = 16;
-/** A stream whose reader read nothing for this many heartbeats is closed. */
+/** The number of heartbeats after which a stream is closed if its reader reads nothing. */
 const missedBeatsMax = 3;
 const framesMax = 16;
 
@@ -319,7 +323,7 @@ const encodeFailure = (error: unknown): Buffer =>
 /** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
 type From = { readonly client: string; readonly network: string };
 
-/** The share of one network of everything that is shared. */
+/** The maximum share of one network in a shared limit. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**

@@ -9,7 +9,7 @@ import { openEventHub } from "./events.ts";
 const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
-/** A chain whose one address holds `balance`. It counts its requests. */
+/** A chain with one address, whose balance is `balance`. It counts its requests. */
 function counted() {
   const asked = { heads: 0, reads: 0 };
   let balance = 0;

@@ -1,6 +1,6 @@
-// GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
-// Streams, pages and previews take their statuses from here too. GET /address/{address}/returns:
-// spec/service.md, "Returns", which needs the record and no chain.
+// GET /address/{address}/status: spec/service.md, "Status". Public. A status describes one block.
+// Streams, pages, and previews use these functions too. GET /address/{address}/returns:
+// spec/service.md, "Returns". It needs the record and no chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -37,7 +37,7 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   };
 }
 
-/** What the executor does can change at any minute, as the record cannot. */
+/** Handles GET .../returns. Unlike the record, the executor's policy can change at any minute. */
 export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
     const chain = chains.find(chainId);
@@ -59,9 +59,9 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
 
 export type Statuses = {
   /**
-   * Reads the record that a path or a query names.
+   * Reads the record of the address in a path or a query.
    *
-   * @throws {Refusal} as a look-up of the same address would
+   * @throws {Refusal} as a look-up of the same address
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -74,7 +74,10 @@ export type Statuses = {
   readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
 };
 
-/** Adds to a chain's status what the executor has in flight and what only the service knows. */
+/**
+ * Adds the executor's work in progress, and information that only the service has, to a chain's
+ * status.
+ */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
   const readSettledAt = openSettledAt(chains);
@@ -99,7 +102,7 @@ export function openStatuses(parts: Parts): Statuses {
     const paid = await findElsewhere({ address, chainId });
     return paid.length === 0 ? [] : elsewhereOf(paid, await desk.findReturns({ address, chainId }));
   };
-  /** Reads the balances of other tokens: listed ones, and look-alikes that were seen to come. */
+  /** Reads the balances of other tokens: listed ones, and look-alikes that arrived. */
   const readOthers = async (
     status: AddressStatus,
   ): Promise<Pick<ServiceStatus, "strays" | "wrongTokens">> => {
@@ -140,7 +143,7 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);
-      // The executor knows its present state, not its state at that block.
+      // The executor knows its current state, not its state at that block.
       return complete(status, null);
     },
   };

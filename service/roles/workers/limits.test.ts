@@ -5,7 +5,7 @@ import { defaultEventLimits, divideEventLimits } from "../../http/limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";
 
-test("one worker has all the room for event streams, of three each has a third", () => {
+test("one worker can use all event streams, and each of three a third of them", () => {
   assert.deepEqual(divideEventLimits(readConfig({})), defaultEventLimits);
   assert.deepEqual(divideEventLimits(readConfig({ WORKERS: "3", DATABASE_URL })), {
     ...defaultEventLimits,
@@ -15,7 +15,7 @@ test("one worker has all the room for event streams, of three each has a third",
   });
 });
 
-test("what protects a process is each worker's own", () => {
+test("limits that protect a process apply to each worker", () => {
   const { limits } = readConfig({ WORKERS: "3", DATABASE_URL, CREATES_IN_FLIGHT_MAX: "300" });
   assert.equal(limits.createsInFlightMax, 300);
 });

@@ -1,4 +1,5 @@
-// WORKERS=2 as it is run: two processes on one port over a real PostgreSQL, and the executor's own.
+// Tests WORKERS=2: two processes on one port with a real PostgreSQL, and the process of the
+// executor.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -28,7 +29,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(5);
 }
 
-/** Both listen, and the executor has begun where there is one. */
+/** Waits until both listen and the executor, if any, has started. */
 async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> {
   const DATABASE_URL = await postgres.newDatabase();
   const server = await startServer({ env: { DATABASE_URL, WORKERS: "2", ...env } });
@@ -37,7 +38,7 @@ async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> 
   return server;
 }
 
-/** Over a connection of its own. `by` tells the processes apart. */
+/** Uses a separate connection. `by` identifies the process. */
 async function ask(server: Server, path: string, post?: { apiKey: string; body: string }) {
   const headers = { connection: "close", "content-type": "application/json" };
   const asked = request({
@@ -55,7 +56,7 @@ async function ask(server: Server, path: string, post?: { apiKey: string; body: 
   return { status: answer.statusCode!, by, json: () => JSON.parse(text) };
 }
 
-/** Asks until so many processes have answered; every answer. */
+/** Sends requests until this number of processes has responded. Returns every response. */
 async function askAll(count: number, asking: () => ReturnType<typeof ask>) {
   const answers = [];
   while (new Set(answers.map(({ by }) => by)).size < count) answers.push(await asking());
@@ -84,7 +85,7 @@ describe("two workers and the executor", () => {
   });
   after(() => server.close());
 
-  test("what one creates all find at once, and a rotated key is dead on all", async () => {
+  test("all find a new record immediately, and all reject a rotated key", async () => {
     const { accountId, apiKey } = await admin(
       server.env,
       "account",
@@ -102,18 +103,18 @@ describe("two workers and the executor", () => {
     for (const { status } of answers) assert.equal(status, 401);
   });
 
-  test("a credential's limit is one for all of them", async () => {
+  test("all share the rate limit of a credential", async () => {
     const began = performance.now();
     const answers = await Promise.all(Array.from({ length: 160 }, () => create(server)));
     const allowed = 100 + (performance.now() - began) / 20 + 1;
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(new Set(admitted.map(({ by }) => by)).size, 2);
     assert.ok(admitted.length <= allowed, `${admitted.length} of ${allowed}`);
-    // A machine that is slow enough admits all.
+    // A slow machine may admit all requests.
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
-  test("METRICS_PORT gives what they counted together, and the executor's", async () => {
+  test("METRICS_PORT returns the sums of all workers and the executor's metrics", async () => {
     const answers = await askAll(2, () => ask(server, "/v1/openapi.json"));
     const count = () => fetch(`http://127.0.0.1:${metricsPort}`).then((found) => found.text());
     const counted = 'http_responses_total{route="/v1/openapi.json",status="200"}';
@@ -123,7 +124,7 @@ describe("two workers and the executor", () => {
     assert.match(await count(), /^nodejs_eventloop_lag_p99_seconds /m);
   });
 
-  test("the executor is one process, and alone has its key", () => {
+  test("the executor is one process, and only it has the key", () => {
     const roles = new Map<string, Set<number>>();
     for (const { role, worker } of linesOf(server)) {
       if (worker !== undefined && role !== "all") {
@@ -138,9 +139,9 @@ describe("two workers and the executor", () => {
     assert.ok(have[0]!.includes("ROLE=executor"));
   });
 
-  test("what dies is started again, later each time; the others answer meanwhile", async () => {
+  test("a killed worker is restarted, each time later, while the others respond", async () => {
     const listened = () => said(server, "listening").length;
-    const ended = () => said(server, "worker ended; it will be started again");
+    const ended = () => said(server, "worker exited; it will be restarted");
     const [, second, executor] = pidsOf(server);
     process.kill(executor!, "SIGKILL");
     await until(() => pidsOf(server).length === 4);
@@ -156,12 +157,12 @@ describe("two workers and the executor", () => {
     }
   });
 
-  test("SIGTERM: what is under way on each is answered, nothing is left, exit code 0", async () => {
+  test("SIGTERM: each completes its requests, no process remains, exit code 0", async () => {
     const body = JSON.stringify(newIntent());
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // In turn: two to each.
+    // In turn, two requests to each.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);
@@ -185,8 +186,8 @@ describe("two workers and the executor", () => {
   });
 });
 
-describe("a worker that hangs in its drain", () => {
-  /** One of two stopped where it stands, which no signal but SIGKILL reaches. */
+describe("a worker that hangs while it drains", () => {
+  /** One of two processes is stopped, so that only SIGKILL ends it. */
   const startWithHung = async () => {
     const server = await start({ DRAIN_SECONDS: "0" });
     const [hung, other] = pidsOf(server);
@@ -202,14 +203,14 @@ describe("a worker that hangs in its drain", () => {
     const { server, hung, ended } = await startWithHung();
     assert.deepEqual(await ended, [1, null]);
     assert.equal(isAlive(hung), false);
-    const [killed] = said(server, "worker did not end in time; it is killed");
+    const [killed] = said(server, "worker did not stop in time and was killed");
     assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
     assert.equal(said(server, "stopped").length, 2);
     assert.equal(linesOf(server).at(-1)!.msg, "stopped");
     await server.close();
   });
 
-  test("is killed at once by a second signal: exit code 1", async () => {
+  test("is killed immediately by a second signal: exit code 1", async () => {
     const { server, hung, ended } = await startWithHung();
     await sleep(1_000);
     server.process.kill("SIGTERM");
@@ -220,7 +221,7 @@ describe("a worker that hangs in its drain", () => {
   });
 });
 
-test("a port that is taken ends the start; kill -9 of the first ends all", async () => {
+test("a port in use ends the start, and kill -9 of the first process ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

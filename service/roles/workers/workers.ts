@@ -12,10 +12,13 @@ import { serveWorkersMetrics } from "../../http/metrics.ts";
 import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
 
-/** Delays of a worker that dies repeatedly double from the first to the last of these. */
+/**
+ * The first and the maximum delay before a worker that exits repeatedly is restarted. The delay
+ * doubles each time.
+ */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** A worker that lived this long started well, so its delay starts again at the first. */
+/** After this time, the start of a worker counts as successful, and its delay is reset. */
 const soundMs = 60_000;
 /** The time after the drain for closing everything else. */
 const stopMsMax = 10_000;
@@ -50,7 +53,7 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
       if (!hasListened) process.exit(code || 1);
       const quick = performance.now() - startedAtMs < soundMs ? deaths : 0;
       const restartMs = backoff(quick + 1, restartMsMin, restartMsMax);
-      log.error({ ...about, code, signal, restartMs }, "worker ended; it will be started again");
+      log.error({ ...about, code, signal, restartMs }, "worker exited; it will be restarted");
       const timer = setTimeout(() => {
         restarts.delete(timer);
         keep(env, quick + 1);
@@ -65,7 +68,7 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
     log.info({ signal }, "draining");
     for (const timer of restarts) clearTimeout(timer);
     const late = ({ id, process: { pid } }: Worker) =>
-      log.error({ worker: id, pid }, "worker did not end in time; it is killed");
+      log.error({ worker: id, pid }, "worker did not stop in time and was killed");
     const code = await endAll(signal, config.drainSeconds * 1000 + stopMsMax, late);
     log.info("stopped");
     await exitLogged(log, code);

@@ -28,7 +28,7 @@ export function connect(
   const synchronous = database.pragma("synchronous", { simple: true });
   if (journal === "wal" && synchronous === 2) return database;
   throw new Error(
-    `${file}: journal_mode ${journal}, synchronous ${synchronous}; wanted wal and 2 (full)`,
+    `${file}: journal_mode ${journal}, synchronous ${synchronous}; expected wal and 2 (full)`,
   );
 }
 

@@ -136,7 +136,7 @@ describe("the thread of statements", () => {
   let dataDirectory: string;
   let workers: Worker[];
   const { postMessage } = Worker.prototype;
-  /** Some 100 ms of SQLite's own work. */
+  /** A statement that takes SQLite about 100 ms. */
   const long = `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
     select count(*) from n`;
   const ask = (text: string) => store.db.executeQuery(CompiledQuery.raw(text));

@@ -1,5 +1,5 @@
-// One server to a directory: limits are counted in its memory, and two would contend for the write
-// lock at every create. Operators' commands take no part in this.
+// Allows only one server per folder, because limits are counted in memory, and two servers would
+// compete for the write lock at every create. Operators' commands do not take this lock.
 
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -22,7 +22,7 @@ export function lockDirectory(directory: string, name = "server.lock"): () => vo
   makePrivateFile(file);
   const lock = new Database(file, { timeout: 0 });
   try {
-    lock.pragma("journal_mode = memory"); // nothing is written, so no file beside it either
+    lock.pragma("journal_mode = memory"); // without writes, SQLite creates no further files
     lock.exec("begin exclusive");
   } catch (error) {
     lock.close();

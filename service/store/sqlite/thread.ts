@@ -43,7 +43,7 @@ export function startThread<Message, Answer>(
   const startWorker = (): Worker => {
     const started = new Worker(module, {
       workerData: { file },
-      execArgv: [], // options of the program may not suit a worker
+      execArgv: [], // a worker may not support options of the program
     });
     started.on("message", (answers: Answer[]) => {
       for (const answer of answers) asked.shift()?.resolve(answer);
@@ -67,7 +67,7 @@ export function startThread<Message, Answer>(
       if (end) throw end;
       worker ??= startWorker();
       worker.postMessage(message, moved);
-      worker.ref(); // an answer is due: the program does not end before it
+      worker.ref(); // the program does not end while an answer is pending
       return new Promise((resolve, reject) => asked.push({ resolve, reject }));
     },
     async stop() {

@@ -18,7 +18,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** Rows of one commit, but for what the last group brings. */
+/** The number of rows after which a commit takes no further group. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -77,7 +77,7 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
   return "saved";
 }
 
-/** Saves the record and its owner. @returns since when the account owns the address */
+/** Saves the record and its owner. @returns the time at which the account created the address */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
   const { chainId, token, amount, expiresAt } = deriveColumns(terms);

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 
 type Ask = (method: string, params: unknown[]) => Promise<unknown>;
 
-/** How a call is answered; `ask` calls the real node. Throw {@link NodeError} for an error. */
+/** Answers a call; `ask` calls the real node. Throw {@link NodeError} for an error. */
 export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;
 
 export class NodeError extends Error {

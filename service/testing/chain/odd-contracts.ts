@@ -32,8 +32,7 @@ function artifact(name: string, file: string): Artifact {
 }
 
 /**
- * Written completely or not at all: test files run simultaneously, and the first result is used by
- * all.
+ * Writes the result atomically, because test files run simultaneously and all use the first result.
  */
 function build(): void {
   const own = `${out}-${process.pid}`;

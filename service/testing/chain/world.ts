@@ -140,7 +140,7 @@ const minerOf = (client: ChainClient) => ({
     await client.mine({ blocks: 1 });
   },
   mine: (blocks: number) => client.mine({ blocks }),
-  /** Replaces the newest block with a later one, which is different for that reason. */
+  /** Replaces the newest block with a block of a later time, which therefore differs. */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
     await client.request({ method: "anvil_rollback" as never, params: [1] as never });

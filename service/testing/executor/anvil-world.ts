@@ -70,7 +70,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // A node that mines slower would get ever more blocks to mine.
+      // Otherwise a node that mines more slowly would have to mine more and more blocks.
       let isMining = false;
       ticking = setInterval(async () => {
         if (isMining || !isDue()) return;

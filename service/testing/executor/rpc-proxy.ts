@@ -53,7 +53,7 @@ export async function startProxy(
     const chunks: Buffer[] = [];
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", async () => {
-      if (mode === "timeout") return; // never answers: the caller's patience ends
+      if (mode === "timeout") return; // never responds, so the caller's time limit ends the request
       if (mode === "500" || mode === "429") return response.writeHead(Number(mode)).end("no");
       try {
         const asked = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[];

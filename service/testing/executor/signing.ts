@@ -23,7 +23,7 @@ export const wanted: UnsignedTransaction = {
   priorityFee: 2n,
 };
 
-/** The order of secp256k1: for each `s` below it, the order less `s` signs too. */
+/** The order of secp256k1: for each `s` below it, the order minus `s` is also a valid signature. */
 export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The error with which a signer rejects. */

@@ -136,7 +136,7 @@ function lasting(rows: Rows): Sql[] {
   ];
 }
 
-/** A few rows each, or as many as there are days, hours, tokens and other accounts. */
+/** A few rows each, or one for each day, hour, token, or other account. */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
   const user = (rows: Rows) => (rows.isPostgres ? sql`false` : sql`0`);

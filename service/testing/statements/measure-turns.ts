@@ -9,7 +9,7 @@ import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
 /** Milliseconds of the longest turn in each round, and of the slowest statement. */
-export type Told = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
+export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /** A search of a million rows takes half a minute, in thousands of turns. */
@@ -22,7 +22,7 @@ const [size = "", dataDirectory = "", databaseUrl] = process.argv.slice(2);
 const seen = watchStatements();
 const store = await openStore({ dataDirectory, databaseUrl }, false);
 const operations = await openOperations(store, Number(size));
-const told: Told = {};
+const turns: Turns = {};
 for (const [name, run] of Object.entries(operations)) {
   if (once.test(name)) continue;
   const ms: number[] = [];
@@ -33,8 +33,8 @@ for (const [name, run] of Object.entries(operations)) {
     allMs += all;
   }
   const statement = Math.max(0, ...[...seen.values()].map((each) => median(each.ms)));
-  told[name] = { least: Math.min(...ms), p50: median(ms), max: Math.max(...ms), statement };
+  turns[name] = { least: Math.min(...ms), p50: median(ms), max: Math.max(...ms), statement };
 }
 await operations["accounts: closed"]!();
 await store.close();
-process.send!(told, () => process.disconnect());
+process.send!(turns, () => process.disconnect());

@@ -14,7 +14,7 @@ import type { Store } from "../../store/store.ts";
 import { startPostgres, type TestPostgres } from "../postgres.ts";
 import { fill, findNumbers } from "./account.ts";
 import { startCoverage } from "./coverage.ts";
-import type { Told } from "./measure-turns.ts";
+import type { Turns } from "./measure-turns.ts";
 import type { Operations } from "./operations/world.ts";
 import { openOperations } from "./operations.ts";
 import { plansOf, rowsReadBy } from "./plans.ts";
@@ -118,7 +118,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { longest, all } = await turnsOf(operations["list: a token none has"]!);
         parts.push(longest / all);
       }
-      // Other work of the machine only adds to a turn, so the least is the search's own.
+      // Other work of the machine only adds to the time of a turn, so the shortest turn is that of
+      // the search.
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
@@ -127,20 +128,20 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }, async () => {
       const args = [String(size), directory].concat(postgres?.url ?? []);
       const child = fork(join(import.meta.dirname, "measure-turns.ts"), args);
-      const told = await new Promise<Told>((resolve, reject) => {
+      const turns = await new Promise<Turns>((resolve, reject) => {
         child.once("message", resolve as (message: unknown) => void);
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
       });
-      console.table(told);
-      // Other work of the machine falls on the rest.
-      const long = Object.entries(told).filter(([, { least }]) => least > turnMsMax);
+      console.table(turns);
+      // Other work of the machine affects the other runs.
+      const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax);
       assert.deepEqual(long, []);
     });
   });
 }
 
 const readsOnly = /^\s*(select|with)\b/i;
-/** Which reads nothing. */
+/** An operation that reads nothing. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 

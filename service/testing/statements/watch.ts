@@ -11,7 +11,7 @@ export type Seen = { text: string; values: unknown[]; ms: number[] };
 /** Starts watching. Databases that are opened later are included. */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // Found once per text: long ones take milliseconds of the measured turns.
+  // Computed once per text, because long texts take milliseconds of the measured turns.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);
@@ -29,7 +29,7 @@ export function watchStatements(): Map<string, Seen> {
 
 type Keep = (text: string, values: unknown[], ms: number) => void;
 
-/** Lists of another length count as the same statement. */
+/** Statements that differ only in the length of a list count as one. */
 const shapeOf = (text: string) =>
   text
     .replace(/\s+/g, " ")
@@ -58,49 +58,49 @@ function watchSqlite(keep: Keep): void {
   } as typeof prepare;
 }
 
-/** From the query to its result: the calling thread does not wait for it. */
+/** The time from the query to its result, for which the calling thread does not wait. */
 function watchThreads(keep: Keep): void {
   const { postMessage } = Worker.prototype;
-  const askedOf = new WeakMap<Worker, (() => void)[]>();
+  const pendingOf = new WeakMap<Worker, (() => void)[]>();
   Worker.prototype.postMessage = function posted(this: Worker, ...args: unknown[]) {
     const [message] = args as [{ sql?: string; parameters?: unknown[] }];
     if (message.sql !== undefined) {
       const { sql, parameters = [] } = message;
-      const asked = askedOf.get(this) ?? [];
-      if (!askedOf.has(this)) {
+      const pending = pendingOf.get(this) ?? [];
+      if (!pendingOf.has(this)) {
         this.on("message", (answers: unknown[]) => {
-          for (const told of asked.splice(0, answers.length)) told();
+          for (const done of pending.splice(0, answers.length)) done();
         });
       }
-      askedOf.set(this, asked);
+      pendingOf.set(this, pending);
       const began = performance.now();
-      asked.push(() => keep(sql, parameters, performance.now() - began));
+      pending.push(() => keep(sql, parameters, performance.now() - began));
     }
     return (postMessage as (...args: unknown[]) => void).apply(this, args);
   } as typeof postMessage;
 }
 
-/** From the query to its result: no thread waits for it. */
+/** The time from the query to its result, for which no thread waits. */
 function watchPostgres(keep: Keep): void {
   const prototype = pg.Client.prototype as unknown as Record<string, unknown>;
   const query = prototype.query as (...args: unknown[]) => unknown;
-  prototype.query = function asked(this: pg.Client, ...args: unknown[]) {
+  prototype.query = function watched(this: pg.Client, ...args: unknown[]) {
     const [first] = args;
     const { text, values } =
       typeof first === "string"
         ? { text: first, values: Array.isArray(args[1]) ? args[1] : [] }
         : (first as { text: string; values?: unknown[] });
     const began = performance.now();
-    const told = () => keep(text, values ?? [], performance.now() - began);
+    const record = () => keep(text, values ?? [], performance.now() - began);
     const last = args.at(-1);
     if (typeof last === "function") {
       args[args.length - 1] = (...answer: unknown[]) => {
-        told();
+        record();
         last(...answer);
       };
       return query.apply(this, args);
     }
     const answer = query.apply(this, args) as Promise<unknown>;
-    return answer.finally(told);
+    return answer.finally(record);
   };
 }

@@ -1,5 +1,5 @@
-// The rule without lanes, as a control: one pool of places, for the endpoints in the order of their
-// turns. No account has a share, and no answer bars an endpoint.
+// The rule without lanes, as a control: one pool of places for the endpoints in the order of their
+// turns. Accounts have no share, and no response excludes an endpoint.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
@@ -22,7 +22,7 @@ const pool = { all: 128, endpoint: 4 };
 
 export const onePool: Rule = {
   places: { 0: pool, 1: pool, 2: pool },
-  // A new endpoint's lane, in which all stay.
+  // The lane of new endpoints, in which all endpoints stay.
   standingAfter: () => newStanding,
   mayHaveMore: () => true,
   mayGoOver: () => false,

@@ -91,7 +91,7 @@ export async function pileUp(
   for (let a = 0; a < accounts; a++) {
     const account = await newAccount(store);
     const fromMs = now();
-    for (let told = 0; told < events; told++) await happen(store, account, {}, now());
+    for (let index = 0; index < events; index++) await happen(store, account, {}, now());
     for (let e = 0; e < endpoints; e++) {
       const { id } = await addHook(store, account, urlOf(a, e));
       await replay(store.db, account, id, { fromMs, untilMs: now() + 1 }, now());

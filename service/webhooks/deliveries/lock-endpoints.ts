@@ -20,9 +20,9 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * When to look for the next delivery of an endpoint after its turn: not before now, regardless of
- * how long its deliveries have waited. Endpoints are served in the order of these times, so each
- * gets its turn, regardless of how many deliveries another has waiting.
+ * The time of the next search for deliveries of an endpoint after its turn: not before now,
+ * regardless of how long its deliveries have waited. Endpoints are served in the order of these
+ * times, so each gets its turn, regardless of how many deliveries another has waiting.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end

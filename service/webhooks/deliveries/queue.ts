@@ -10,16 +10,16 @@ import { isTaken, type Sent } from "../send.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
-/** A claim that is not finished by then can be taken by any process. */
+/** The time after which any process can take over an unfinished claim. */
 const leaseMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
 
 /**
- * Active endpoints of a lane with a due delivery, first the one whose turn is longest ago.
+ * Active endpoints of a lane with a due delivery, first the one that waited longest for its turn.
  *
- * @param busy accounts that have all the places that they can have, so that thousands of their
- *   deliveries hide no others
+ * @param busy accounts that already have their maximum number of places, so that their deliveries
+ * do not hide others
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -98,7 +98,7 @@ export async function claim(
   });
 }
 
-/** The deliveries that are due the longest, up to `room` per endpoint. */
+/** The deliveries that have been due for the longest time, up to `room` per endpoint. */
 function findDue(
   transaction: Transaction<Tables>,
   endpoints: readonly (DueEndpoint & { room: number })[],
@@ -253,7 +253,7 @@ function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs:
   const disabled = (reason: string) => ({ state: "disabled" as const, reason });
   if (status === 410) return disabled("it answered 410 Gone");
   if (failingSinceMs !== null && nowMs - failingSinceMs >= failingMsMax) {
-    return disabled("it took nothing for 3 days");
+    return disabled("all deliveries failed for 3 days");
   }
   return {};
 }

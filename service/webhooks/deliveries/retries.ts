@@ -1,4 +1,5 @@
-// The retries of a delivery: how many, how long each waits, and when waiting ones are sent early.
+// The retries of a delivery: their number, their delays, and when waiting deliveries are sent
+// early.
 
 import type { Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
@@ -6,7 +7,10 @@ import { statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Sent } from "../send.ts";
 
-/** The second attempt is after a fraction of a minute, the tenth about 75 hours after the first. */
+/**
+ * The delays between attempts. The second attempt follows after a fraction of a minute, and the
+ * tenth is about 75 hours after the first.
+ */
 const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
 export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
@@ -22,7 +26,7 @@ export function drawWaitMs(
   return Math.round(Math.max(waitMs, requestedMs));
 }
 
-/** This number of consecutive failures is an outage; a single refused delivery is not. */
+/** The number of consecutive failures that counts as an outage. */
 export const outageFailures = 2;
 
 /**

@@ -75,7 +75,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         rule,
       );
       while (hung.length < hangingMin) await sleep(1);
-      for (let told = 0; told < 20; told++) await happen(store, honest, {}, nowMs++);
+      for (let index = 0; index < 20; index++) await happen(store, honest, {}, nowMs++);
       const fromMs = nowMs;
       const sent = () => served.get("honest.example") ?? 0;
       while (sent() < 20 && nowMs < fromMs + boundMs) await sleep(1);

@@ -134,20 +134,23 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
-      const told = async (latencyMs: number, status = 200) => {
+      const laneAfter = async (latencyMs: number, status = 200) => {
         await happen(store, account, {}, nowMs++);
         await until(() => sendings.length === 1);
         sendings.pop()!.answer(latencyMs, status);
         await until(async () => (await listDeliveries(store.db, id, 1))[0]?.attempts.length);
         return laneOf(id);
       };
-      assert.deepEqual([await told(1_000), await told(1), await told(1)], [1, 1, 0]);
+      assert.deepEqual([await laneAfter(1_000), await laneAfter(1), await laneAfter(1)], [1, 1, 0]);
       assert.deepEqual(
-        [await told(1_001), await told(1), await told(1), await told(1)],
+        [await laneAfter(1_001), await laneAfter(1), await laneAfter(1), await laneAfter(1)],
         [1, 1, 1, 1],
       );
       nowMs += 300_000;
-      assert.deepEqual([await told(1), await told(1, 500), await told(1)], [0, 2, 1]);
+      assert.deepEqual(
+        [await laneAfter(1), await laneAfter(1, 500), await laneAfter(1)],
+        [0, 2, 1],
+      );
     });
 
     const refuse = async (events: number, account: string, id: string) => {

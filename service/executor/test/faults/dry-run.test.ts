@@ -53,9 +53,11 @@ test("reports due jobs and signs nothing, and the real run costs no more", async
   assert.equal(signed, 0);
   assert.equal(await stored(), before);
   assert.equal(await world.client.getTransactionCount({ address: sender }), nonce);
-  const told = plan.transactions.flatMap(({ addresses }) => addresses.map((each) => each.address));
+  const planned = plan.transactions.flatMap(({ addresses }) =>
+    addresses.map((each) => each.address),
+  );
   const good = records.slice(0, 2).map(({ address }) => address.toLowerCase());
-  assert.deepEqual(told.toSorted(), good.toSorted());
+  assert.deepEqual(planned.toSorted(), good.toSorted());
   const parts = plan.transactions.flatMap(({ addresses }) => addresses);
   assert.equal(
     parts.reduce((sum, { weiMax }) => sum + BigInt(weiMax), 0n),

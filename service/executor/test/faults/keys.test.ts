@@ -165,10 +165,10 @@ describe("two keys", () => {
       })),
     }));
     const records = await pay(1);
-    const said = "ChainUnavailable: no endpoint answers eth_getBalance";
-    const isTold = async () =>
+    const said = "ChainUnavailable: no endpoint responds to eth_getBalance";
+    const isLogged = async () =>
       running.events.some((event) => event.kind === "pass_failed" && event.message === said);
-    await until("it is logged", isTold, 60);
+    await until("it is logged", isLogged, 60);
     assert.deepEqual(await sentBy(), sentBefore);
     await running.stop();
     start();
@@ -212,10 +212,10 @@ describe("two keys", () => {
   test("reports each key that does not sign, and how long payments wait", async () => {
     const silent = () => () => Promise.reject(new Error("no session"));
     start(() => ({ signers: mapSigners(twoKeys, silent) }));
-    const told = (wanted: string) => running.events.filter(({ kind }) => kind === wanted);
+    const eventsOf = (wanted: string) => running.events.filter(({ kind }) => kind === wanted);
     const records = await pay(1);
     await until("both are logged", async () => {
-      const senders = told("signer_failed").map((event) => "sender" in event && event.sender);
+      const senders = eventsOf("signer_failed").map((event) => "sender" in event && event.sender);
       return new Set(senders).size === 2;
     });
     const { timestamp } = await world.client.getBlock();
@@ -277,7 +277,7 @@ describe("two keys", () => {
       refused++;
       return Promise.reject(new Error("no session"));
     });
-    // With a clock that is a thousand times slower, it rests for hours.
+    // With a clock that is a thousand times slower, the key rests for hours.
     const stuck = startStuck(signers, ({ clock, tuning }) => ({
       clock: () => clock() / 1_000,
       tuning: { ...tuning, ...slots, stuckSeconds: 1 },

@@ -96,10 +96,10 @@ describe("private relays", () => {
     const running = await payWith(context, "timeout", both);
     await until("it is executed", running.isExecuted);
     await until("nothing is on its way", () => isAtRest(store));
-    const told = running.events.map(({ kind }) => kind);
-    const settled = told.indexOf("settled");
-    const failed = told.indexOf("rpc_failed");
-    assert.ok(settled >= 0 && (failed < 0 || settled < failed), `${told}`);
+    const kinds = running.events.map(({ kind }) => kind);
+    const settled = kinds.indexOf("settled");
+    const failed = kinds.indexOf("rpc_failed");
+    assert.ok(settled >= 0 && (failed < 0 || settled < failed), `${kinds}`);
     await until("the silent relay is logged", async () =>
       running.events.some((event) => event.kind === "rpc_failed" && /relay 0/.test(event.rpc)),
     );

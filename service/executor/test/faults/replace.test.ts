@@ -88,18 +88,18 @@ test("replaces a transaction only after the key's balance covers the cost", asyn
   await saveRecords(store, [record]);
   await world.pay([{ to: record.address, amount: record.intent.amount }]);
   await world.mine();
-  const told = (wanted: string) => running.events.some(({ kind }) => kind === wanted);
-  await until("it is sent", async () => told("sent"));
+  const hasEvent = (wanted: string) => running.events.some(({ kind }) => kind === wanted);
+  await until("it is sent", async () => hasEvent("sent"));
   const signed = await costs();
   const { address } = twoKeys[0];
   await world.client.setBalance({ address, value: sum(signed.map(most)) });
   await world.client.increaseTime({ seconds: 2000 });
   await world.mine();
-  await until("it is logged", async () => told("stopped_for_balance"));
+  await until("it is logged", async () => hasEvent("stopped_for_balance"));
   assert.deepEqual(await costs(), signed);
   await world.client.setBalance({ address, value: 10n ** 20n });
   await world.mine();
-  await until("it is replaced", async () => told("replaced"));
+  await until("it is replaced", async () => hasEvent("replaced"));
   await silent.behave("none");
   world.startTicking(100);
   await until("it is executed", async () => (await fatesOf(world, [record]))[0]!.executed === 1);
@@ -199,7 +199,7 @@ describe("a purpose whose transaction was replaced by an empty transfer", () => 
   const areFree = async (records: readonly AddressRecord[]) =>
     (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
 
-  test("has not failed if the budget was spent", async (context) => {
+  test("does not count as a failure if the budget was spent", async (context) => {
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);

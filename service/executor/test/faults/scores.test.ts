@@ -47,7 +47,9 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await executor.stop();
   const metrics = (await metricsOf()).split("\n");
   return {
-    told: lines.filter(({ msg }) => msg === "rpc differs").map(({ rpc, method }) => [rpc, method]),
+    reported: lines
+      .filter(({ msg }) => msg === "rpc differs")
+      .map(({ rpc, method }) => [rpc, method]),
     scoreOf: (name: string) => {
       const line = metrics.find(
         (each) => each.startsWith(`executor_rpc_score{`) && each.includes(name),
@@ -90,12 +92,12 @@ describe("one false endpoint of three", () => {
       const urls = [bad, ...good].map(({ url }) => url);
       // Two of the three are asked. On a busy machine, the false one may be late and not be asked.
       let seen = await whatIsSeen(context, urls);
-      for (let tries = 1; seen.told.length === 0 && tries < 20; tries++) {
+      for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
         seen = await whatIsSeen(context, urls);
       }
-      const { told, scoreOf, differs } = seen;
-      assert.ok(told.length > 0);
-      for (const each of told) assert.deepEqual(each, [`0:${bad.host}`, method]);
+      const { reported, scoreOf, differs } = seen;
+      assert.ok(reported.length > 0);
+      for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
       // Each contradiction adds a point, which hardly decays within seconds.
       assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
       assert.equal(differs.length, 1);
@@ -106,11 +108,14 @@ describe("one false endpoint of three", () => {
 
   test("control: three honest endpoints do not appear", async (context) => {
     const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
-    const { told, scoreOf, differs } = await whatIsSeen(
+    const { reported, scoreOf, differs } = await whatIsSeen(
       context,
       good.map(({ url }) => url),
     );
-    assert.deepEqual([told, differs, ...good.map(({ host }) => scoreOf(host))], [[], [], 0, 0, 0]);
+    assert.deepEqual(
+      [reported, differs, ...good.map(({ host }) => scoreOf(host))],
+      [[], [], 0, 0, 0],
+    );
   });
 
   test("appears with the method in `admin chains check`, also if it refuses logs", async () => {

@@ -23,7 +23,7 @@ export async function judgeBooks(world: World): Promise<string[]> {
   const onChain = await sumsOnChain(world);
   const accounts = new Set([...kept.keys(), ...onChain.keys()]);
   const faults = [...accounts].flatMap((id) => {
-    const [found, wanted] = [told(kept.get(id)), told(onChain.get(id))];
+    const [found, wanted] = [toText(kept.get(id)), toText(onChain.get(id))];
     return found === wanted ? [] : [`account "${id}" took ${wanted}, down is ${found}`];
   });
   const days = await db.selectFrom("executor_spending").select("wei").execute();
@@ -33,7 +33,7 @@ export async function judgeBooks(world: World): Promise<string[]> {
   return faults;
 }
 
-const told = ({ gas, tips, uncovered }: Sums = { gas: 0n, tips: 0n, uncovered: 0n }) =>
+const toText = ({ gas, tips, uncovered }: Sums = { gas: 0n, tips: 0n, uncovered: 0n }) =>
   `${gas} for gas and ${tips} in tips, ${uncovered} of it uncovered`;
 
 function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, uncovered: bigint) {

@@ -310,10 +310,10 @@ function runTransaction(
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
   /** Executions of closed vaults, and recoveries of closed vaults that returned nothing. */
   const wastedBy = (logs: readonly Log[]) => {
-    const told = new Set(logs.map(({ topics }) => topics[1]));
+    const logged = new Set(logs.map(({ topics }) => topics[1]));
     return vaults.flatMap(({ address }, index) => {
-      const isTold = items[index]!.name === "recover" && told.has(wordOf(address));
-      return over.has(address) && !isTold ? [address] : [];
+      const isLogged = items[index]!.name === "recover" && logged.has(wordOf(address));
+      return over.has(address) && !isLogged ? [address] : [];
     });
   };
   const gasUsed = Math.min(transaction.gas, gasNeeded);

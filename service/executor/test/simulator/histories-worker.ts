@@ -30,10 +30,10 @@ function tell(
   options: HistoryRequest["options"],
 ): Promise<HistoryReport> {
   if (kind === "naive") return naively(seed);
-  return kind === "real" ? told(seed, options) : lied(seed, kind === "believing");
+  return kind === "real" ? simulated(seed, options) : lied(seed, kind === "believing");
 }
 
-async function told(seed: number, options: HistoryRequest["options"]): Promise<HistoryReport> {
+async function simulated(seed: number, options: HistoryRequest["options"]): Promise<HistoryReport> {
   const { verdict, events, ...rest } = await simulate(seed, options);
   const counts: HistoryReport["counts"] = {};
   for (const { event } of events) counts[event.kind] = (counts[event.kind] ?? 0) + 1;

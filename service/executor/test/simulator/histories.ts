@@ -11,7 +11,7 @@ const idle: Worker[] = [];
 
 /** Returns the reports in the order of `asked`. @throws the error of a history */
 export async function tellHistories(asked: readonly HistoryRequest[]): Promise<HistoryReport[]> {
-  const told: HistoryReport[] = [];
+  const reports: HistoryReport[] = [];
   let next = 0;
   const work = async () => {
     const worker = idle.pop() ?? new Worker(new URL("./histories-worker.ts", import.meta.url));
@@ -20,12 +20,12 @@ export async function tellHistories(asked: readonly HistoryRequest[]): Promise<H
       worker.postMessage(asked[at]);
       // An error in the thread ends it, and also rejects this promise.
       const [answer] = await once(worker, "message");
-      told[at] = answer as HistoryReport;
+      reports[at] = answer as HistoryReport;
     }
     // A thread keeps the process alive only while it runs a history.
     worker.unref();
     idle.push(worker);
   };
   await Promise.all(Array.from({ length: Math.min(threads, asked.length) }, work));
-  return told;
+  return reports;
 }

@@ -110,8 +110,8 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   keepRunning("a", world, rpcs, scheduler, random, safe, report, tuning);
   const blockAt = async (number: number | "latest") => {
     const params = [number === "latest" ? number : `0x${number.toString(16)}`, false];
-    const [told] = ask([{ method: "eth_getBlockByNumber", params }]);
-    const { hash } = (told as { result: { hash: Hex } }).result;
+    const [answer] = ask([{ method: "eth_getBlockByNumber", params }]);
+    const { hash } = (answer as { result: { hash: Hex } }).result;
     return { number: Number(number), hash, timestamp: 0 };
   };
   const observed = {

@@ -173,15 +173,15 @@ describe("if all endpoints except one refuse all logs", () => {
           seed,
           limits.map(() => free),
         );
-        const told = await historyOf(seed, limits);
-        assert.deepEqual(told.faults, []);
-        const more = told.waitBlocksMax - usual.waitBlocksMax;
-        const calls = [told, usual].map(({ callsPerBlock }) => callsPerBlock.toFixed(2));
+        const reports = await historyOf(seed, limits);
+        assert.deepEqual(reports.faults, []);
+        const more = reports.waitBlocksMax - usual.waitBlocksMax;
+        const calls = [reports, usual].map(({ callsPerBlock }) => callsPerBlock.toFixed(2));
         t.diagnostic(
           `seed ${seed}: ${more} blocks more, ${calls[0]} calls a block for ${calls[1]}`,
         );
         assert.ok(more <= 2, `seed ${seed}: ${more} blocks more`);
-        assert.ok(told.callsPerBlock <= usual.callsPerBlock * 1.25, `seed ${seed}: ${calls}`);
+        assert.ok(reports.callsPerBlock <= usual.callsPerBlock * 1.25, `seed ${seed}: ${calls}`);
       }
     });
   }
@@ -281,7 +281,7 @@ describe("a clock that is 30 days ahead for half a minute postpones nothing", ()
   }
 });
 
-describe("150 blocks behind, nothing is lost", () => {
+describe("loses no payment when it is 150 blocks behind", () => {
   for (const [what, limits] of [
     [`all refuse more than ${blocksMax} blocks with 413`, [tooLarge, tooLarge]],
     [`all take more than 4 s for more than ${blocksMax}`, [tooSlow, tooSlow]],

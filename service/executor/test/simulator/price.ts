@@ -26,13 +26,13 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
   for (const entry of mined) {
     const { transaction, logs, dataFee } = entry;
     const items = transaction.to === setting.factory ? parseCalldata(transaction.data).items : [];
-    const told = new Set(logs.map(({ topics }) => topics[1]));
+    const logged = new Set(logs.map(({ topics }) => topics[1]));
     const paying = items
       .map((item) => ({ ...item, vault: byTerms.get(item.terms)! }))
       .filter(({ name, vault: { address, expirationSeconds } }) => {
         // Sent in time and mined too late: this also happens with honest endpoints.
         const isLate = name === "execute" && expirationSeconds < timestamp;
-        return isLate || told.has(wordOf(address));
+        return isLate || logged.has(wordOf(address));
       });
     const gas = paying.reduce((sum, item) => sum + gasOfItem(item, item.vault), 0);
     const fair = BigInt(gas) * (baseFee + fairPriority) + (paying.length > 0 ? dataFee : 0n);

@@ -135,7 +135,7 @@ describe("uses the other form for an endpoint that refuses one", () => {
   }
 });
 
-describe("the form is chosen by its bytes, and both mark the same payments", () => {
+describe("chooses the query with fewer bytes, and both find the same payments", () => {
   test("queries by recipients on a busy chain, with the same result as by tokens", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});

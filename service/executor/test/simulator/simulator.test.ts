@@ -35,8 +35,8 @@ const histories = (
   options: HistoryRequest["options"] = {},
   kind: HistoryRequest["kind"] = "real",
 ) => tellHistories(some.map((seed) => ({ seed, kind, options })));
-const faultsOf = (told: Awaited<ReturnType<typeof histories>>) =>
-  told.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
+const faultsOf = (reports: Awaited<ReturnType<typeof histories>>) =>
+  reports.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
 describe("simulated executors miss nothing, repeat nothing, and report nothing false", () => {
   for (const [seed, what] of [
@@ -50,13 +50,13 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
 
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async (t) => {
-      const told = await histories(some);
+      const reports = await histories(some);
       const counts: Record<string, number> = {};
-      for (const [kind, count] of told.flatMap((each) => Object.entries(each.counts))) {
+      for (const [kind, count] of reports.flatMap((each) => Object.entries(each.counts))) {
         counts[kind] = (counts[kind] ?? 0) + count;
       }
       t.diagnostic(JSON.stringify(counts));
-      assert.deepEqual(faultsOf(told), []);
+      assert.deepEqual(faultsOf(reports), []);
     });
   }
 });
@@ -64,9 +64,9 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
 describe("the same is true with tips and two keys that sometimes refuse to sign", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
-      const told = await histories(some, { keys: 2, isTipped: true });
-      assert.deepEqual(faultsOf(told), []);
-      const failed = told.reduce((sum, { counts }) => sum + (counts.signer_failed ?? 0), 0);
+      const reports = await histories(some, { keys: 2, isTipped: true });
+      assert.deepEqual(faultsOf(reports), []);
+      const failed = reports.reduce((sum, { counts }) => sum + (counts.signer_failed ?? 0), 0);
       assert.ok(failed > 0, "no key refused");
     });
   }
@@ -81,18 +81,18 @@ describe(`hostile intents delay no money for over ${blocksMax} blocks after faul
     [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
-      const [told] = await histories([seed], { hostile: 12 });
-      assert.ok(told!.waitBlocksMax <= blocksMax, `${told!.waitBlocksMax} blocks`);
+      const [reports] = await histories([seed], { hostile: 12 });
+      assert.ok(reports!.waitBlocksMax <= blocksMax, `${reports!.waitBlocksMax} blocks`);
     });
   }
 
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async (t) => {
-      const told = await histories(some, { hostile: 12 });
-      t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks`);
-      const stalled = told.filter((each) => each.waitBlocksMax > blocksMax);
+      const reports = await histories(some, { hostile: 12 });
+      t.diagnostic(`at most ${Math.max(...reports.map((each) => each.waitBlocksMax))} blocks`);
+      const stalled = reports.filter((each) => each.waitBlocksMax > blocksMax);
       const waits = stalled.map((each) => `seed ${each.seed}: ${each.waitBlocksMax} blocks`);
-      assert.deepEqual([...waits, ...faultsOf(told)], []);
+      assert.deepEqual([...waits, ...faultsOf(reports)], []);
     });
   }
 });
@@ -103,17 +103,17 @@ const lateBlocksMax = 40;
 describe("a chain without open addresses sleeps and returns late money, even in storms", () => {
   const unnoticed = "seed 138, once: asleep a deep reorg went unnoticed, and its money waited";
   test(unnoticed, onlyLong, async () => {
-    const [told] = await histories([138], { isOver: true });
-    assert.ok(told!.waitBlocksMax <= lateBlocksMax, `${told!.waitBlocksMax} blocks`);
+    const [reports] = await histories([138], { isOver: true });
+    assert.ok(reports!.waitBlocksMax <= lateBlocksMax, `${reports!.waitBlocksMax} blocks`);
   });
 
   for (const some of partsOf(seeds)) {
     test(`${nameOf(some)}: returned within five minutes once storms end`, async (t) => {
-      const told = await histories(some, { isOver: true });
-      t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks`);
-      const awake = told.filter((each) => each.silentSecondsMax < 250);
-      const late = told.filter((each) => each.waitBlocksMax > lateBlocksMax);
-      assert.deepEqual(faultsOf(told), []);
+      const reports = await histories(some, { isOver: true });
+      t.diagnostic(`at most ${Math.max(...reports.map((each) => each.waitBlocksMax))} blocks`);
+      const awake = reports.filter((each) => each.silentSecondsMax < 250);
+      const late = reports.filter((each) => each.waitBlocksMax > lateBlocksMax);
+      assert.deepEqual(faultsOf(reports), []);
       assert.deepEqual([awake, late], [[], []]);
     });
   }
@@ -137,9 +137,9 @@ describe("a false endpoint of three costs no wei and at most two blocks", () => 
 
   for (const some of partsOf(liars)) {
     test(nameOf(some), async (t) => {
-      const told = await histories(some, {}, "lie");
-      t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks more`);
-      assert.deepEqual(faultsOf(told), []);
+      const reports = await histories(some, {}, "lie");
+      t.diagnostic(`at most ${Math.max(...reports.map((each) => each.waitBlocksMax))} blocks more`);
+      assert.deepEqual(faultsOf(reports), []);
     });
   }
 });
@@ -158,25 +158,25 @@ describe("the simulator finds faults", onlyLong, () => {
   };
 
   test("control: most histories stall without isolation", async (t) => {
-    const told = await histories(few, { hostile: 12, isolates: false });
-    most(t, told.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
+    const reports = await histories(few, { hostile: 12, isolates: false });
+    most(t, reports.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
   test("control: a third of the histories miss early payments without looks", async (t) => {
-    const told = await histories(few, { looksPerPass: 0 });
+    const reports = await histories(few, { looksPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
-    const missing = told.filter(isMissing).length;
+    const missing = reports.filter(isMissing).length;
     t.diagnostic(`${missing} of ${few.length} seeds miss some`);
     assert.ok(missing >= few.length / 3, `only ${missing} of ${few.length} seeds miss some`);
   });
 
   test("control: believing a false endpoint costs wei or blocks in most histories", async (t) => {
-    const told = await histories(few, {}, "believing");
-    most(t, told.filter((each) => each.faults.length > 0).length, "fail");
+    const reports = await histories(few, {}, "believing");
+    most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
 
   test("control: a naive executor loses or repeats payments in most histories", async (t) => {
-    const told = await histories(few, {}, "naive");
-    most(t, told.filter((each) => each.faults.length > 0).length, "fail");
+    const reports = await histories(few, {}, "naive");
+    most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
 });

@@ -79,7 +79,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
   };
 }
 
-/** One turn of the loop, whose chain does not answer. */
+/** One turn of the loop, whose chain does not respond. */
 async function observerPass(store: Store): Promise<void> {
   const chain = {
     chainId: chains.many,

@@ -5,7 +5,7 @@ import type { AddressStatus } from "executable-address/status";
 import type { Store } from "../../../store/store.ts";
 import { addressOf } from "../account.ts";
 
-/** By name. Each can be repeated. */
+/** The operations by name. Each can be repeated. */
 export type Operations = Record<string, () => Promise<unknown>>;
 
 /** `crowd` is the number of items in a statement for many. */
