@@ -27,10 +27,12 @@ export function formatIssue({ path, message }: Issue): string {
   return path.length > 0 ? `${place.replace(/^\./, "")}: ${message}` : message;
 }
 
-/** The faults found so far, and the path of the value that is being checked. */
+/** The faults found so far, and the path of the value that is checked. */
 export type Faults = { readonly issues: Issue[]; readonly path: Path };
 
-/** Enough to correct an honest input, and a bound for the response to a hostile one. */
+/**
+ * The maximum number of faults: enough to correct an honest input, and a bound for hostile ones.
+ */
 const issuesMax = 100;
 
 export const noFaults = (path: Path = []): Faults => ({ issues: [], path: [...path] });

@@ -27,7 +27,7 @@ describe("verifyRecord refuses", () => {
     assert.deepEqual(refusals(Object.create(record)), fields);
   });
 
-  test("address_mismatch if any field of the intent changes and the rest does not", () => {
+  test("address_mismatch if only one field of the intent changes", () => {
     const changes: object[] = [
       { token: shop },
       { amount: "1000001" },

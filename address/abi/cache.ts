@@ -3,7 +3,7 @@
 // length of keys are bounded, because strangers choose the keys.
 //
 // Addresses are found by text or by bytes, and functions by the bytes in terms, so that decoding
-// does not have to make text first. With cached addresses and functions, terms of two calls are
+// does not have to create text first. With cached addresses and functions, terms of two calls are
 // decoded at least three times as fast (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
@@ -12,7 +12,7 @@ import type { AbiType } from "./type.ts";
 
 /** A parsed function string. All of its texts are ASCII. */
 export type AbiFunction = {
-  /** As the intent spells it: `approve(address spender, uint256 amount)`. */
+  /** The text as in the intent: `approve(address spender, uint256 amount)`. */
   readonly text: string;
   /** `approve(address,uint256)` */
   readonly signature: string;
@@ -27,7 +27,7 @@ export type AbiFunction = {
   readonly headBytes: number;
 };
 
-/** An address in the spelling of the input (`given`) and in EIP-55 case (`text`). */
+/** An address with the letter case of the input (`given`) and in EIP-55 case (`text`). */
 type Address = { readonly given: string; readonly text: Hex };
 
 export type Cache = {

@@ -89,7 +89,7 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** A reader would not compare longer text. */
+/** The maximum length of text in a message, because readers do not compare longer text. */
 const textLengthMax = 200;
 
 /**

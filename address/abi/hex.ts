@@ -14,7 +14,7 @@ for (let value = 0; value < 16; value++) {
   nibbles["0123456789ABCDEF".charCodeAt(value)] = value;
 }
 
-/** The two digits of each byte, placed in the first or the last half of a word in memory. */
+/** The two digits of each byte, in the first or the last half of a word in memory. */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);
 for (let byte = 0; byte < 256; byte++) {
@@ -43,7 +43,7 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
   if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
-/** Reused for every text that fits. */
+/** The buffer that is reused for every text that fits. */
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 

@@ -77,8 +77,11 @@ function addSpellingFault(faults: Faults, text: string): void {
   addFault(faults, code, message);
 }
 
-/** Suggests nothing for `25.0`, which may mean whole tokens: the decimals are not known here. */
-const baseUnits = "amounts are in base units (one token has 10^decimals)";
+/**
+ * Makes no suggestion for `25.0`, which can mean whole tokens, because the decimals are unknown
+ * here.
+ */
+const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 
 /** Guesses the integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000`, or `1.0` means. */
 function guessInteger(text: string): bigint | undefined {

@@ -2,10 +2,10 @@
 
 import { quoted } from "../errors.ts";
 
-/** A reader would not compare longer text. */
+/** The maximum length of a suggestion, because readers do not compare longer text. */
 const textLengthMax = 200;
 
-/** A reader would not compare more items. */
+/** The maximum number of items in a suggestion. */
 const itemsMax = 64;
 
 type Spelled = string | Spelled[];

@@ -1,4 +1,4 @@
-// ERC-20 on the wire: calldata of `balanceOf` and `transfer`, and the event `Transfer`.
+// Encodes and decodes ERC-20: calldata of `balanceOf` and `transfer`, and the event `Transfer`.
 
 import type { Hex } from "./hex.ts";
 

@@ -58,7 +58,7 @@ export function writeBytes(writer: Writer, bytes: Uint8Array): void {
   writer.bytes.set(bytes, start + 32);
 }
 
-/** The canonical text of a value, or of the values of a list or tuple. */
+/** The canonical text of a value, or of the values of a list or a tuple. */
 type Canonical = string | Canonical[];
 
 type ArgumentContext = {
@@ -67,7 +67,10 @@ type ArgumentContext = {
   readonly cache: Cache;
 };
 
-/** No value that fits has a longer text: JSON needs at most 6 characters per byte (`\u0000`). */
+/**
+ * The longest text of a value that fits, because JSON needs at most 6 characters per byte
+ * (`\u0000`).
+ */
 const textLengthMax = 6 * termsBytesMax + 4;
 
 /**

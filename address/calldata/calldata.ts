@@ -1,7 +1,7 @@
 // Builds calldata of the factory from terms, which are copied as they are. Terms begin with the
-// offset 0x20 and go on with the tuple of the intent: they are the arguments of `execute`. A
-// recovery has the same tuple at another offset, a batch has the calldata of both. Nothing is
-// encoded again.
+// offset 0x20 and continue with the tuple of the intent, so they are the arguments of `execute`. A
+// recovery contains the same tuple at another offset, and a batch contains calldata of both, so
+// terms are never encoded again.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { roundUpToWords } from "../abi/number.ts";

@@ -1,5 +1,6 @@
 // Encodes and decodes calldata of the factory. `execute(Intent)` has the terms as arguments,
-// `recover` and `rescue` have the same intent and more, and `batch` has calldata of these.
+// `recover` and `rescue` have the same intent and further arguments, and `batch` contains calldata
+// of these.
 
 import { getCache } from "../abi/cache.ts";
 import { readFunction } from "../abi/function.ts";
@@ -95,7 +96,7 @@ function notAnExecution(): never {
   throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
 }
 
-/** Decodes `recover(Intent, address[])`. The tokens follow the intent. */
+/** Decodes `recover(Intent, address[])`. In the calldata, the tokens follow the intent. */
 function readRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
   const reader = openReader(calldata, options);
   const head = take(reader, 64);
@@ -109,7 +110,9 @@ function readRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
   return decodeTerms(terms, options);
 }
 
-/** Decodes `rescue(Intent, address, uint256, bytes)`. The data follows the intent. */
+/**
+ * Decodes `rescue(Intent, address, uint256, bytes)`. In the calldata, the data follows the intent.
+ */
 function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
   const reader = openReader(calldata, options);
   const head = take(reader, 32);

@@ -1,7 +1,7 @@
 // Calls of the periphery contracts. Conditions and Guards check the state of the chain when an
 // intent is executed: if a requirement is not met, the whole execution fails and can be tried again
 // until the expiry. Tip pays the executor. The Collector accepts payments with a tolerance: an
-// intent that calls it also accepts a payment that is a little short.
+// intent that calls it also accepts a payment that is slightly too small.
 
 import { isSame } from "../abi/hex.ts";
 import { collectorAddress, conditionsAddress, guardsAddress, tipAddress } from "../deployment.ts";
@@ -38,7 +38,7 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
  *
  * @param chainId the chain of the intent that gets the call
  * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
- *   any time, so the call would pass regardless of what happens on the record's own chain
+ *   any time, so the call would pass regardless of the events on the record's chain
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,

@@ -62,7 +62,7 @@ function callFor(
     return { to, data: toHex(executeCalldata(terms)) };
   }
   const isOver = state === "executed" || state === "expired" || state === "recovered";
-  if (!isOver) throw refuse(`${name} is possible only after execution or expiry`);
+  if (!isOver) throw refuse(`${name} is possible only after the execution or the expiration time`);
   if (name === "rescue") {
     const { target, value = "0", data = "0x" } = one;
     if (!target || !/^[0-9]+$/.test(value))
@@ -142,7 +142,7 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
     middle("eth_estimateGas", [{ ...call, from }]),
     middle("eth_gasPrice", []),
   ]);
-  // The executor allows the same margin: a run uses up to 1.375 times what a node estimates.
+  // The same margin as in the executor: an execution uses up to 1.375 times the estimate of a node.
   return {
     nonce: Number(nonce),
     gas: (gas * 11n) / 8n,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program `executable-address` in a clone, by the door of its npm scripts, since the machine's
-// Node may be too old for the sources. The published package has cli.js in its place.
+// The program `executable-address` in a clone. It starts like the npm scripts, because the
+// machine's Node can be too old for the sources. The published package contains cli.js instead.
 
 import { fileURLToPath } from "node:url";
 

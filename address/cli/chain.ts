@@ -31,7 +31,9 @@ export type OnChain = {
 export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options">) {
   const { rpc: rpcs } = options.many;
   if (rpcs.length === 0)
-    throw new Misuse("missing --rpc: the URL of a node of the chain; repeat it for several nodes");
+    throw new Misuse(
+      "missing --rpc, the URL of a node of the chain; you can repeat it for several nodes",
+    );
   const quorum = countOption(options, "quorum");
   const confirmations = countOption(options, "confirmations");
   return {

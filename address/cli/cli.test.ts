@@ -1,4 +1,5 @@
-// Tests the program: in a shell if the test depends on it, otherwise its commands in this process.
+// Tests the program: in a shell if the test depends on the shell, and otherwise its commands in
+// this process.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -49,7 +50,7 @@ describe("executable-address", () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
-      [["status", intent], /missing --rpc: the URL of a node/],
+      [["status", intent], /missing --rpc, the URL of a node/],
       [["salt", "order-1"], /_REFERENCE_KEY: expected svc_ref_ .* digits, found 8 characters\n/],
       [["rebuild", "0x12"], /expected the hash of a transaction, found "0x12"/],
       [["status", intent, "--rpc", "x", "--quorum", "two"], /--quorum: .*below 1000000, found two/],
@@ -222,7 +223,7 @@ describe("executable-address", () => {
 
   const hostile =
     "\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\u{e0041}\u115f\u2800\ufe0f\r\nok";
-  /** Everything but visible text, spaces, and line feeds. */
+  /** Everything except visible text, spaces, and line feeds. */
   const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
   test("prints an intent's text with escapes, as the same JSON", async () => {
@@ -231,7 +232,7 @@ describe("executable-address", () => {
     assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
   });
 
-  test("prints a service's text with escapes and one line per fault", async () => {
+  test("prints an error of the service with escapes and one line per fault", async () => {
     const issues = [
       null,
       7,
@@ -284,7 +285,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("is quiet if the reader of its output stops reading", async () => {
+  test("exits without an error if the reader of its output stops reading", async () => {
     const many = JSON.stringify(Array(2000).fill(record));
     const child = spawn(process.execPath, [cli, "verify"]);
     let err = "";

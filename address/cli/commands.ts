@@ -235,9 +235,9 @@ function partOf(input: unknown, name: "address" | "intent" | "terms"): unknown {
 
 /** Runs one command and returns the exit status. */
 export async function run(args: readonly string[], outside: Surroundings): Promise<number> {
-  const asked = args.includes("--help") || args.includes("-h") ? usage : `${version}\n`;
-  if (asked === usage || args.includes("--version")) {
-    outside.print(asked);
+  const text = args.includes("--help") || args.includes("-h") ? usage : `${version}\n`;
+  if (text === usage || args.includes("--version")) {
+    outside.print(text);
     return 0;
   }
   if (args.length === 0) {

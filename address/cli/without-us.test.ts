@@ -23,7 +23,7 @@ const tasks: string[] = [];
 
 const run = (args: string[], env?: Record<string, string>) => runCommand(args, "", env);
 
-/** A liar changes true responses to these: they have the same form and are wrong. */
+/** The wrong values with which a false node replaces true ones. They have the same form. */
 const lies: Record<string, (result: never) => unknown> = {
   eth_getCode: () => "0x336f18602857",
   eth_getBalance: () => "0xffffffff",
@@ -43,10 +43,10 @@ const lies: Record<string, (result: never) => unknown> = {
   eth_sendRawTransaction: () => `0x${"ab".repeat(32)}`,
 };
 
-/** The methods that the liar lies on now. */
+/** The methods for which the false node currently lies. */
 let lying = new Set(Object.keys(lies));
 
-describe("without the service, if one of three nodes lies", () => {
+describe("commands without the service, if one of three nodes lies", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];
@@ -87,7 +87,7 @@ describe("without the service, if one of three nodes lies", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** The three, the liar first, in the middle or last. */
+  /** The three nodes, with the false one first, in the middle, or last. */
   const nodes = (place: number) => {
     const urls = others.map(({ url }) => url);
     urls.splice(place, 0, liar.url);
@@ -106,8 +106,8 @@ describe("without the service, if one of three nodes lies", () => {
   const isLong = process.env.TESTS === "long";
   let turns = 0;
   /**
-   * In the long form the liar takes each place; in the short form, the next place for each
-   * question.
+   * In the long form, the false node is at each position; in the short form, at the next position
+   * for each task.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
@@ -175,7 +175,7 @@ describe("without the service, if one of three nodes lies", () => {
     const tampered = readFileSync(file, "utf8").replace('"held":"130"', '"held":"131"');
     const { status, err } = await run(["verify", tampered, ...nodes(0)]);
     assert.equal(status, 1);
-    assert.match(err, /execution\.held: found another than "\d+", which the proof shows/);
+    assert.match(err, /execution\.held: expected "\d+" as proven, found another value/);
   });
   task("verify a receipt without nodes, and print the blocks to compare", async () => {
     const { status, out, err } = await run(["verify", join(folder, "receipt.json")]);
@@ -250,7 +250,7 @@ describe("without the service, if one of three nodes lies", () => {
   describe("the outcome is correct for each kind of lie in each place", () => {
     const all = Object.keys(lies);
     // The long form tries each lie separately, and the short form all together.
-    const kindsOf = (told: string[]) => (isLong ? told.map((kind) => [kind]) : [told]);
+    const kindsOf = (kinds: string[]) => (isLong ? kinds.map((kind) => [kind]) : [kinds]);
     after(() => {
       lying = new Set(all);
     });
@@ -280,7 +280,7 @@ describe("without the service, if one of three nodes lies", () => {
         }
     });
 
-    test("works with a node that has the key and may lie about anything but sending", async () => {
+    test("works with a node that signs and can lie about everything except sending", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);

@@ -1,4 +1,4 @@
-// The SDK against a server of node:http that speaks the spec, and then against one that lies.
+// Tests the client with a server that follows the spec, and then with one that lies.
 
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
@@ -34,7 +34,7 @@ let baseUrl: string;
 let seen: Seen[] = [];
 let answers: ((request: Seen) => Answer | undefined)[] = [];
 
-/** Instead of a body, the connection ends without a response. */
+/** Ends the connection without a response, instead of sending a body. */
 const hangUp = Symbol();
 
 const refusal = (status: number, code: string, headers = {}): Answer => ({
@@ -118,12 +118,12 @@ describe("createClient refuses", () => {
     for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
       wrong(
         { apiKey: key },
-        `apiKey: expected svc_sk_ and 64 lower-case hex digits, found ${lengthOf(key)}`,
+        `apiKey: expected svc_sk_ and 64 lowercase hex digits, found ${lengthOf(key)}`,
       );
     for (const id of ["", `${clientId}\n`, clientId.slice(0, -1), apiKey, null])
       wrong(
         { clientId: id },
-        `clientId: expected svc_client_ and 32 lower-case hex digits, found ${lengthOf(id)}`,
+        `clientId: expected svc_client_ and 32 lowercase hex digits, found ${lengthOf(id)}`,
       );
   });
 
@@ -163,7 +163,7 @@ describe("createClient refuses", () => {
     try {
       wrong(
         { apiKey: credentials.apiKey },
-        "an API key is for servers: in a page, use a client ID",
+        "expected a client ID, because API keys are only for servers",
       );
       assert.doesNotThrow(() => createClient({ baseUrl, clientId: credentials.clientId }));
     } finally {
@@ -190,7 +190,7 @@ describe("create", () => {
   test("throws UnprovenError for a true record of another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
-    const message = `expected a record that proves ${record.address}, found another`;
+    const message = `expected a record of ${record.address}, found another record`;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
@@ -238,7 +238,7 @@ describe("lookup", () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
-    const message = `expected a record that proves ${record.address}, found another`;
+    const message = `expected a record of ${record.address}, found another record`;
     for (const body of [forged, other, theirs, {}, null, [], { ...record, terms: "0x" }]) {
       once({ body });
       await assert.rejects(client().lookup(record.address), { name: "UnprovenError", message });
@@ -266,7 +266,7 @@ describe("lookup", () => {
     );
     once({ status: 404, body: "<html>not found</html>" });
     await assert.rejects(client().lookup(shop), {
-      message: "unexpected_answer: HTTP 404: unknown answer; does baseUrl end in /v1?",
+      message: "unexpected_answer: HTTP 404: unknown response; check that baseUrl ends in /v1",
     });
   });
 
@@ -291,7 +291,7 @@ describe("lists and references", () => {
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
     once({ body: { items: 7 } });
-    const message = "the answer is not a valid page of addresses";
+    const message = "the response is not a valid page of addresses";
     await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
@@ -363,7 +363,7 @@ describe("lists and references", () => {
   test("throws UnprovenError if the service makes the salt and does not return it", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
-    const ofSalt = (told: unknown) => ({ ...record, intent: { ...rest, salt: told } });
+    const ofSalt = (seen: unknown) => ({ ...record, intent: { ...rest, salt: seen } });
     for (const [body, found] of [
       ...[null, {}, { ...record, intent: rest }, record.intent].map((each) => [each, "nothing"]),
       [ofSalt(7), "7"],
@@ -391,16 +391,16 @@ describe("lists and references", () => {
 });
 
 describe("check", () => {
-  test("throws UnprovenError with the intent for another record or another run", async () => {
+  test("throws UnprovenError with the intent for another record or simulation", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
     const { address } = record;
     for (const [body, message] of [
-      [checkOf(other), `expected a record that proves ${address}, found another`],
+      [checkOf(other), `expected a record of ${address}, found another record`],
       [{ ...honest, simulation: simulationOf(shop) }, `expected address ${address}, found ${shop}`],
-      [{ ...honest, findings: [{}] }, "the answer is not a valid check"],
-      [record, "the answer is not a valid check"],
+      [{ ...honest, findings: [{}] }, "the response is not a valid check"],
+      [record, "the response is not a valid check"],
     ] as const) {
       once({ body });
       const refused = { name: "UnprovenError", message, intent: sample };
@@ -443,7 +443,7 @@ describe("chains, status, and simulation", () => {
     }
     const status = statusOf(record.address, "funded");
     const other = `expected address ${record.address}, found ${shop}`;
-    const noStatus = `the answer is not a valid status of ${record.address}`;
+    const noStatus = `the response is not a valid status of ${record.address}`;
     for (const [body, message] of [
       [statusOf(shop, "funded"), other],
       [{ ...status, balance: 5 }, noStatus],
@@ -452,7 +452,7 @@ describe("chains, status, and simulation", () => {
       once({ body });
       await assert.rejects(client.status(record.address), { name: "UnprovenError", message });
     }
-    const noSimulation = `the answer is not a valid simulation of ${record.address}`;
+    const noSimulation = `the response is not a valid simulation of ${record.address}`;
     for (const [body, message] of [
       [simulationOf(shop), other],
       [{ address: record.address }, noSimulation],
@@ -731,28 +731,28 @@ describe("options", () => {
   });
 
   test("hooks see every attempt but no credential, and cannot fail a call", async () => {
-    const told: unknown[] = [];
+    const seen: unknown[] = [];
     const client = open({
       onRequest: (request) => {
-        told.push(request);
+        seen.push(request);
         throw new Error("of a hook");
       },
       onResponse: ({ status, attempt, elapsedMs }) => {
         assert.ok(elapsedMs >= 0);
-        told.push([status, attempt]);
+        seen.push([status, attempt]);
         throw new Error("of a hook");
       },
     });
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
     await client.chains();
     const asked = { method: "GET", url: `${baseUrl}/chains` };
-    assert.deepEqual(told, [
+    assert.deepEqual(seen, [
       { ...asked, attempt: 1 },
       [503, 1],
       { ...asked, attempt: 2 },
       [200, 2],
     ]);
-    assert.ok(!JSON.stringify(told).includes(apiKey));
+    assert.ok(!JSON.stringify(seen).includes(apiKey));
   });
 
   test("for await reads every page of a list once, one page at a time", async () => {

@@ -68,8 +68,8 @@ export type Client = Account & {
    */
   check(intent: NewIntent, options?: CallOptions): Answered<Check>;
   /**
-   * Returns the proved record of `address`; undefined if the service has none and no mirror gives
-   * one.
+   * Returns the proved record of `address`; undefined if neither the service nor a mirror returns a
+   * record.
    *
    * @throws {UnprovenError} if the record does not derive `address`
    */

@@ -59,7 +59,7 @@ export class NetworkError extends ClientError {
   }
 }
 
-/** The response does not prove itself. `cause` contains the faults, if any. */
+/** The response could not be verified. `cause` contains the faults, if any. */
 export class UnprovenError extends ClientError {
   override readonly name = "UnprovenError";
 }

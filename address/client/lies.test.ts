@@ -1,5 +1,6 @@
-// Tests a service that lies, breaks off, floods, or stalls, in more than 128 ways. Each ends in a
-// typed error soon, and the client reads no more than a response can contain.
+// Tests a service that lies, interrupts responses, floods, or stalls, in more than 128 ways. Each
+// case ends soon with a typed error, and the client does not read more than a valid response can
+// contain.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -41,7 +42,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** The endless responses count their bytes here, which shows how much the client read. */
+/** The number of sent bytes of endless responses, which shows how much the client read. */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -134,10 +135,13 @@ const refusals: Record<string, [status: number, body: unknown, headers?: Record<
     "a request id that moves the cursor": [400, {}, { "X-Request-Id": "\u009b2J" }],
   };
 
-/** Values that no field has. */
+/** Values that are invalid for every field. */
 const odd: unknown[] = [undefined, {}, [[]], -1.5, "\u202e"];
 
-/** `honest` with each of its fields, at any depth, made odd; the first odd value leaves it out. */
+/**
+ * `honest` with each of its fields, at any depth, replaced by an invalid value; the first such
+ * value omits the field.
+ */
 function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
   if (typeof honest !== "object" || honest === null) return;
   for (const [name, value] of Object.entries(honest)) {
@@ -178,8 +182,8 @@ const newClient = () =>
  * Calls every method simultaneously. Each must throw a ClientError; a stalled one does so at its
  * timeout.
  */
-async function expectTyped(told: Lie, asked = Object.keys(methods)): Promise<void> {
-  lie = told;
+async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<void> {
+  lie = kind;
   await Promise.all(
     asked.map((name) =>
       methods[name]!.ask(newClient()).then(
@@ -196,11 +200,11 @@ async function expectTyped(told: Lie, asked = Object.keys(methods)): Promise<voi
 }
 
 describe("throws a ClientError from every method for", () => {
-  for (const [name, told] of Object.entries(connections))
+  for (const [name, kind] of Object.entries(connections))
     test(name, async () => {
       writtenBytes = 0;
-      await expectTyped(told);
-      // Twice 4 MB and what lies between two programs, for each method.
+      await expectTyped(kind);
+      // Twice 4 MB and the buffers between the programs, for each method.
       assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
     });
   for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));

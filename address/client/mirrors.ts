@@ -1,6 +1,6 @@
-// Requests records from a service or its mirrors, for the client and for pages. A record proves
-// itself, so any source will do: if one is silent, slow, or lies, all others are requested
-// together, which costs one more round trip.
+// Requests records from a service or its mirrors, for the client and for pages. Records can be
+// verified, so any source is sufficient: if one is silent, slow, or lies, all others are requested
+// simultaneously, which costs one more round trip.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -11,7 +11,7 @@ import type { Settings } from "./options.ts";
 import { type Signal, send } from "./request.ts";
 import { within } from "./within.ts";
 
-/** The time for the preferred source before the others are requested. */
+/** The time that the preferred source has before the others are requested. */
 const slowMs = 2_000;
 
 /** Requests a proved result from a source, and rejects otherwise. */
@@ -90,8 +90,8 @@ function openRecords(baseUrls: readonly string[], trust: Parameters<typeof prove
 }
 
 /**
- * Returns the record behind an address, from the service or a mirror. Undefined if the service has
- * none and no mirror gives one.
+ * Returns the record behind an address, from the service or a mirror. Returns undefined if neither
+ * the service nor a mirror returns a record.
  */
 export function lookupIn({ transport, mirrors, trust }: Settings) {
   const find = openRecords([transport.baseUrl, ...mirrors], trust);

@@ -15,7 +15,7 @@ export type ClientOptions = {
   readonly baseUrl: string;
   /**
    * Base URLs of static copies of the service's records (`admin mirror`). A look-up uses them if
-   * the service does not return a record that proves itself.
+   * the service does not return a valid record.
    */
   readonly mirrors?: readonly string[];
   /**
@@ -166,8 +166,8 @@ function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, 
   if (apiKey !== undefined && clientId !== undefined)
     throw new TypeError("expected an API key or a client ID, found both");
   if (apiKey !== undefined && "document" in globalThis)
-    throw new TypeError("an API key is for servers: in a page, use a client ID");
-  const digits = "lower-case hex digits, found";
+    throw new TypeError("expected a client ID, because API keys are only for servers");
+  const digits = "lowercase hex digits, found";
   if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
     throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeSecret(apiKey)}`);
   if (clientId !== undefined && !clientIdPattern.test(clientId))

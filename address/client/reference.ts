@@ -37,7 +37,7 @@ export function parseReference(value: unknown): string {
  * of the reference's UTF-8 under the key's 32 bytes, then 16 zeros. It proves the reference only;
  * {@link saltForOrder} proves the whole intent.
  *
- * @param key `svc_ref_` and 64 lower-case hex digits, as the dashboard shows it once
+ * @param key `svc_ref_` and 64 lowercase hex digits, as the dashboard shows it once
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
  */
 export function saltFor(reference: string, key: string): Hex {
@@ -68,7 +68,7 @@ export function signatureFor(address: Hex, key: string, reference?: string): Hex
 /** @throws {TypeError} that does not repeat the key */
 function underKey(key: string, text: string): Uint8Array {
   if (!referenceKeyPattern.test(key))
-    throw new TypeError("expected a reference key: svc_ref_ and 64 lower-case hex digits");
+    throw new TypeError("expected a reference key: svc_ref_ and 64 lowercase hex digits");
   return hmac(sha256, fromHex(`0x${key.slice(8)}`), new TextEncoder().encode(text));
 }
 
@@ -134,16 +134,16 @@ export function verifyReference(
   if (!list.some((key) => saltFor(reference, key) === intent.salt))
     throw refuse(
       "reference_mismatch",
-      "expected the salt of this reference under the account's key, found another",
+      "expected the salt of this reference under the account's key, found another salt",
     );
   if (!accepts)
     throw refuse(
       "reference_only",
-      "this salt proves only the reference: pass `accepts` to compare the amount and the calls",
+      "the salt proves only the reference: pass `accepts` to check the amount and the calls",
     );
   if (accepts(intent)) return proved;
   throw refuse(
     "order_mismatch",
-    "expected the intent of this order, found another one with a salt of its reference",
+    "expected the intent of this order, found another intent with the salt of its reference",
   );
 }

@@ -241,13 +241,13 @@ export function parseJson(text: string): unknown {
 /** Converts a response that is not a success to an error. */
 export function toError(response: HttpResponse, answer: unknown): ServiceError {
   const { status, headers } = response;
-  const hint = status === 404 ? "; does baseUrl end in /v1?" : "";
+  const hint = status === 404 ? "; check that baseUrl ends in /v1" : "";
   const refusal = parseRefusal((answer as { error?: unknown } | null | undefined)?.error);
   return new ServiceError(
     status,
     refusal ?? {
       code: "unexpected_answer",
-      message: `HTTP ${status}: unknown answer${hint}`,
+      message: `HTTP ${status}: unknown response${hint}`,
       issues: [],
     },
     readRetryAfterSeconds(headers.get("Retry-After") ?? "", headers.get("Date") ?? ""),

@@ -1,4 +1,5 @@
-// Following an address, against servers that stream, that do not, and that break off.
+// Tests following an address, with servers that stream, that do not stream, and that interrupt
+// streams.
 
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -180,7 +181,7 @@ describe("waitFor", () => {
         .catch((error) => error);
       assert.ok(error instanceof WaitError && error.reason === "never", String(error));
       assert.equal(error.status?.state, found);
-      assert.equal(error.message, `${address} is ${found} and will not be ${wanted}`);
+      assert.equal(error.message, `${address} is ${found} and can never be ${wanted}`);
     }
   });
 

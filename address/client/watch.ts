@@ -142,8 +142,8 @@ const reachable: Readonly<Record<string, readonly AddressState[]>> = {
 /**
  * Waits for the first status whose state is one of `states`.
  *
- * @throws {WaitError} if the address can no longer reach these states, or has not in time; also the
- *   errors of {@link watchStatus}
+ * @throws {WaitError} if the address can no longer reach these states, or has not reached them in
+ *   time; also the errors of {@link watchStatus}
  */
 export async function waitForState(
   transport: Transport,
@@ -171,7 +171,7 @@ export async function waitForState(
       if (next && !states.some((state) => next.includes(state)))
         throw new WaitError(
           "never",
-          `${address} is ${status.state} and will not be ${names}`,
+          `${address} is ${status.state} and can never be ${names}`,
           status,
         );
     }
@@ -196,7 +196,7 @@ type StreamRequest = {
   readonly signal: Signal | undefined;
 };
 
-/** A status is at most some tens of kilobytes. */
+/** The maximum size of an event. A status has at most some tens of kilobytes. */
 const eventLengthMax = 1024 * 1024;
 
 /**

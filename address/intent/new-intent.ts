@@ -19,8 +19,8 @@ export type NewIntentOptions = TermsOptions & {
 type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
- * Parses a new intent and encodes its terms. In addition to {@link parseIntent}, it refuses what
- * {@link findCautions} finds, and it draws a salt if the intent has none.
+ * Parses a new intent and encodes its terms. In addition to {@link parseIntent}, it rejects the
+ * faults that {@link findCautions} finds, and generates a salt if the intent has none.
  *
  * @throws {InvalidError} with every fault, up to 100
  */
@@ -46,7 +46,7 @@ export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[
 }
 
 /**
- * Draws a salt of 16 random bytes and 16 zero bytes, which save 192 gas in the calldata of an
+ * Generates a salt of 16 random bytes and 16 zero bytes, which save 192 gas in the calldata of an
  * execution. A collision between otherwise equal intents is expected after about 2^64 salts.
  *
  * @returns 32 bytes, lowercase
@@ -123,9 +123,9 @@ export const isReserved = (word: string, kind: "function" | "parameter"): boolea
 
 export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
 
-// Well-known functions that move or hand over money. A selector has four bytes, so about 2^32 tries
-// find a harmless-looking name with the selector of `approve`. The list helps readers but cannot be
-// complete, because a target can have functions that no list contains.
+// Well-known functions that move money or give access to it. A selector has four bytes, so about
+// 2^32 tries find a harmless-looking name with the selector of `approve`. The list helps readers
+// but cannot be complete, because a target can have functions that no list contains.
 
 const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 const permitted = "(address,uint256),uint256,uint256";

@@ -167,7 +167,7 @@ describe("parseIntent refuses", () => {
     ];
     for (const value of [...values, withCall("f(uint256 a)", "25.0")]) {
       const [{ message } = assert.fail()] = issuesOf(value);
-      assert.match(message, /amounts are in base units \(one token has 10\^decimals\)$/);
+      assert.match(message, /amounts are in base units \(one token is 10\^decimals base units\)$/);
       assert.doesNotMatch(message, /write/);
     }
   });
@@ -293,7 +293,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("returns the faults of a new intent, each at its function, and no others", () => {
+  test("returns the faults that only a new intent can have, each at its function", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),

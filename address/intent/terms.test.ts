@@ -28,7 +28,7 @@ import {
 import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
-/** As many as `npm run test:long` draws. A fifth are drawn in `npm test`. */
+/** The number of intents that `npm run test:long` draws. A fifth are drawn in `npm test`. */
 const isLong = process.env.TESTS === "long";
 const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
@@ -75,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws InvalidError for terms with words cut, doubled, swapped, or added", () => {
+  test("throws InvalidError if words of the terms are cut, doubled, swapped, or added", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -172,7 +172,7 @@ describe("encodeExecution", () => {
   });
 });
 
-/** The intents of calldata in which all is well. */
+/** The intents of valid calldata. */
 const intentsOf = (calldata: Uint8Array): Intent[] =>
   library.decodeExecutions(calldata).map((call) => {
     if ("error" in call) throw call.error;
@@ -299,7 +299,7 @@ describe("decodeExecutions", () => {
     assert.throws(() => intentsOf(batch), isPlaced);
   });
 
-  test("an invalid item hides no other, and each call has its name", () => {
+  test("an invalid item does not hide other items, and each call has its name", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const target = `0x${"a1".repeat(20)}`;
     const args = [viemIntent(second!), target, 5n, "0x1234"] as never;
@@ -333,7 +333,9 @@ describe("decodeExecutions", () => {
   });
 });
 
-/** Refused, or the terms of the intent that comes out: never a second form of one. */
+/**
+ * The bytes are rejected, or equal the terms of the decoded intent, so no intent has two encodings.
+ */
 function expectStrict(terms: Uint8Array): void {
   let intent: library.Intent;
   try {

@@ -8,8 +8,7 @@ export * from "./shop-link.ts";
 
 /**
  * Formats a transfer of `amount` to the address as an ERC-681 link. It is never the default,
- * because its first address is the token, and some wallets would pay the first address that they
- * find.
+ * because its first address is the token, and some wallets pay the first address in a link.
  *
  * @param amount base units, decimal
  */

@@ -139,8 +139,8 @@ export async function proveShop(
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Returns the party, in lowercase, that each call lets have the token: the called contract, or the
- * recipient or spender of a call to the token. Undefined if it is unknown.
+ * Returns the party, in lowercase, that can receive the token by each call: the called contract, or
+ * the recipient or spender of a call to the token. Undefined if it is unknown.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

@@ -55,7 +55,7 @@ export function verifyAddressProof(
     const block = isHash(hash) && trusted.find((each) => isSame(each.hash, hash));
     if (block) return block;
     const what = isHash(hash) ? hash : describeType(hash);
-    throw invalidProof(`block: ${what} is not among those that are trusted`);
+    throw invalidProof(`block: expected the hash of a trusted block, found ${what}`);
   };
   const found = proveOutcome(record, proof?.proof, find(proof?.block), options);
   compare("block", proof.block, found.block);
@@ -63,7 +63,7 @@ export function verifyAddressProof(
   compare("chainId", proof.chainId, record.intent.chainId);
   const kind = describeType(proof.execution);
   if (kind !== (found.outcome === "executed" ? "an object" : "null"))
-    throw invalidProof(`execution: found ${kind} where the outcome is ${found.outcome}`);
+    throw invalidProof(`execution: found ${kind} for the outcome ${found.outcome}`);
   if (proof.execution === null) return { ...found, execution: null };
   const { proof: evidence, ...claimed } = proof.execution;
   const top = evidence?.headers?.length > 1 ? proof.block : claimed.block;
@@ -83,8 +83,6 @@ function compare(what: string, claimed: unknown, found: unknown): void {
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    throw invalidProof(
-      `${what}: found another than ${describeValue(found)}, which the proof shows`,
-    );
+    throw invalidProof(`${what}: expected ${describeValue(found)} as proven, found another value`);
   }
 }

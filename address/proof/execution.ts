@@ -146,7 +146,8 @@ function proveEvents(
   const key = encodeRlp(encodeCount(index));
   const find = (root: Uint8Array, nodes: unknown, what: string) => {
     const value = proveInTrie(root, key, parseNodes(nodes, what), keccak);
-    if (value === undefined) throw invalidProof(`${what}: the block has none at ${index}`);
+    if (value === undefined)
+      throw invalidProof(`${what}: expected one at index ${index} of the block, found none`);
     return value;
   };
   const logs = readReceiptLogs(find(header.receiptsRoot, proof.receipt, "receipt"));

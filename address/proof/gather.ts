@@ -1,6 +1,6 @@
-// Gets proofs, statuses, and records from nodes. The nodes must agree on the hash of a block. Then
-// any node can provide a proof, because each proof is verified. Balances have no proof, so a status
-// needs the same response from a quorum.
+// Requests proofs, statuses, and records from nodes. The nodes must agree on the hash of a block.
+// Then any node can provide a proof, because each proof is verified. Balances have no proof, so a
+// status needs the same response from a quorum.
 
 import { toHex } from "../abi/hex.ts";
 import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";
@@ -134,7 +134,7 @@ export async function findProved<Found extends object>(
     const place = await findPlace(rpc);
     if (!place) {
       without += 1;
-      throw new ProofError("unproved", `the node finds no such event of ${record.address}`);
+      throw new ProofError("unproved", `the node returned no such event of ${record.address}`);
     }
     await assertAgreed(rpcs, place, quorum);
     const { proof, found } = await askEvents(rpc, record, place, prove, options);

@@ -180,11 +180,15 @@ for (const hardfork of ["prague", "osaka"] as const) {
       };
       const { parentHash } = await world.client.getBlock({ blockHash });
       for (const [rpc, block, message] of [
-        [node, parentHash, `${transactionHash} is not in block ${parentHash}`],
+        [
+          node,
+          parentHash,
+          `block ${parentHash}: expected the transaction ${transactionHash}, found none`,
+        ],
         [
           ofKindUnknown,
           blockHash,
-          `transaction ${transactionHash}: expected bytes with this hash, found others`,
+          `transaction ${transactionHash}: the bytes from the node have another hash`,
         ],
       ] as const)
         await assert.rejects(

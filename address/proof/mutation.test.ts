@@ -1,5 +1,5 @@
-// Proofs that were tampered with: none is accepted. One real execution among others on a chain,
-// and each part of its proof and record changed by a byte, cut, repeated or put in another's place.
+// Tests that no changed proof is accepted: in the proof and the record of a real execution, each
+// part is changed by a byte, shortened, repeated, or swapped with another part.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

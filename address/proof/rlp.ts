@@ -14,22 +14,23 @@ const depthMax = 8;
 /** Decodes one item. @throws {ProofError} `invalid_proof` unless it is the canonical encoding */
 export function decodeRlp(bytes: Uint8Array): Rlp {
   const [item, end] = readItem(bytes, 0, 0);
-  if (end !== bytes.length) throw invalidProof("RLP: expected the end, found more bytes");
+  if (end !== bytes.length)
+    throw invalidProof("RLP: expected the end of the data, found more bytes");
   return item;
 }
 
 function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   const first = bytes[at];
   if (first === undefined || depth > depthMax)
-    throw invalidProof("RLP: expected more bytes, found the end");
+    throw invalidProof("RLP: expected more bytes, found the end of the data");
   if (first < 0x80) return [bytes.subarray(at, at + 1), at + 1];
   const isList = first >= 0xc0;
   const [start, length] = readLength(bytes, at, isList ? 0xc0 : 0x80);
   const end = start + length;
-  if (end > bytes.length) throw invalidProof("RLP: expected more bytes, found the end");
+  if (end > bytes.length) throw invalidProof("RLP: expected more bytes, found the end of the data");
   if (!isList) {
     if (length === 1 && bytes[start]! < 0x80)
-      throw invalidProof("RLP: expected one byte, found its encoding in two");
+      throw invalidProof("RLP: expected a single byte to encode itself, found a prefix");
     return [bytes.subarray(start, end), end];
   }
   const list: Rlp[] = [];

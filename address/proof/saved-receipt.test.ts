@@ -50,7 +50,7 @@ async function make(): Promise<Vectors> {
   await world.mineAt(late.intent.expirationTimestamp + 1);
   const options = { rpcs: [world.rpcUrl] };
   const receipts = [await makeReceipt(executed, options), await makeReceipt(late, options)];
-  // The same with the headers from the execution's block to the newest.
+  // Does the same with the headers from the execution's block to the newest one.
   const deep = structuredClone(receipts[0]!) as { proof: { execution: { proof: object } } };
   const { number } = receipts[0]!.proof.execution!.block;
   const rpc = httpRpc(world.rpcUrl);
@@ -102,7 +102,7 @@ async function make(): Promise<Vectors> {
       of: 0,
       path: ["payments"],
       value: [first.payments[0], first.payments[0]],
-      says: "is named twice",
+      says: "expected each transaction once",
     },
     { of: 2, path: ["proof", "execution", "proof", "headers", 0], value: header, says: "header" },
   ];
@@ -158,7 +158,7 @@ describe("spec/receipt-vectors.json", () => {
       ],
       [
         { payments: [{ ...payments[0], payments: [] }] },
-        `payments: the proof shows {"block":${block},"payments":[${text}],` +
+        `payments: expected as proven {"block":${block},"payments":[${text}],` +
           `"transactionHash":"${shown.transactionHash}"}`,
       ],
     ] as const)
@@ -298,7 +298,7 @@ describe("makeReceipt with nodes that differ about payments", () => {
         assert.equal(verifyReceipt(receipt, "its own").payments.length, 2);
       });
 
-  test("marks the dispute if no node gives its logs", async () => {
+  test("marks the dispute if no node returns its logs", async () => {
     const rpcs = [lying(() => Promise.reject(new Error("timeout")))];
     const receipt = await makeReceipt(record, { rpcs });
     assert.deepEqual(receipt.payments, []);
@@ -337,7 +337,7 @@ describe("docs/receipt", () => {
       return { status: 1, stderr: String(error) };
     }
   };
-  /** The scripts' message, by the word in the library's message for the same receipt. */
+  /** The message of the scripts for each word in the library's message about the same receipt. */
   const reasons: Record<string, RegExp> = {
     format: /another format/,
     address: /(another address|the terms are another address's)/,

@@ -64,7 +64,8 @@ export async function makeReceipt(
  * Verifies a receipt from any source.
  *
  * @param hashes the hashes of blocks that the caller trusts to be of the intent's chain. With "its
- *   own", the receipt is valid only if its blocks are, so compare them by other means.
+ *   own", the receipt is valid only if its blocks belong to the chain, so compare them by other
+ *   means.
  * @throws {ProofError} `invalid_proof`, with the invalid part
  * @throws {InvalidError} with the faults of the record
  */
@@ -84,10 +85,13 @@ export function verifyReceipt(
   const proved = verifyAddressProof(record, receipt.proof, trusted, trust);
   const payments = receipt.payments.map(({ proof, ...claimed }) => {
     const block = trusted.find(({ hash }) => isSame(hash, claimed.block.hash));
-    if (!block) throw invalidProof(`payments: ${claimed.block.hash} is not a trusted block`);
+    if (!block)
+      throw invalidProof(
+        `payments: expected the hash of a trusted block, found ${claimed.block.hash}`,
+      );
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
     if (serialize(found) !== serialize(claimed))
-      throw invalidProof(`payments: the proof shows ${serialize(found).slice(0, 400)}`);
+      throw invalidProof(`payments: expected as proven ${serialize(found).slice(0, 400)}`);
     return found;
   });
   // A repeated payment would be counted twice.
@@ -95,7 +99,10 @@ export function verifyReceipt(
     ({ transactionHash: hash }, index) =>
       payments.findIndex((each) => each.transactionHash === hash) < index,
   );
-  if (twice) throw invalidProof(`payments: ${twice.transactionHash} is named twice`);
+  if (twice)
+    throw invalidProof(
+      `payments: expected each transaction once, found ${twice.transactionHash} twice`,
+    );
   return { ...proved, record, payments, blocks };
 }
 

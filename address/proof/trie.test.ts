@@ -65,7 +65,7 @@ describe("refuses nodes that no trie contains", () => {
       [Uint8Array.of(0x40), hash],
       "trie: expected a path with valid flags",
     ],
-    ["a node of three", [hash, hash, hash], "trie: expected a node of 2 or 17, found 3"],
+    ["a node of three", [hash, hash, hash], "trie: expected a node with 2 or 17 items, found 3"],
     ["no list", Uint8Array.of(1), "trie: expected a node, found 1 bytes"],
   ];
   for (const [name, node, message] of nodes) {
@@ -102,9 +102,9 @@ test("throws invalid_proof with the status of a failed transaction's receipt", (
 
 describe("RLP", () => {
   test("refuses encodings that are not canonical", () => {
-    const early = "RLP: expected more bytes, found the end";
-    const behind = "RLP: expected the end, found more bytes";
-    const asTwo = "RLP: expected one byte, found its encoding in two";
+    const early = "RLP: expected more bytes, found the end of the data";
+    const behind = "RLP: expected the end of the data, found more bytes";
+    const asTwo = "RLP: expected a single byte to encode itself, found a prefix";
     const inTooMany = "RLP: expected the shortest encoding of a length";
     const texts: [hex: string, message: string][] = [
       ["", early],

@@ -45,7 +45,7 @@ export function proveInTrie(
       continue;
     }
     if (node.length !== 2)
-      throw invalidProof(`trie: expected a node of 2 or 17, found ${node.length}`);
+      throw invalidProof(`trie: expected a node with 2 or 17 items, found ${node.length}`);
     const [isLeaf, part] = decodePath(node[0]);
     const isOnPath = part.every((nibble, index) => nibble === path[at + index]);
     at += part.length;
@@ -58,7 +58,7 @@ export function proveInTrie(
 
   function take(hash: Uint8Array): Uint8Array {
     const node = nodes[used++];
-    if (!node) throw invalidProof("trie: expected another node, found none");
+    if (!node) throw invalidProof("trie: expected one more node, found none");
     const found = keccak(node);
     if (!sameBytes(found, hash))
       throw invalidProof(`trie: expected node ${toHex(hash)}, found ${toHex(found)}`);

@@ -105,7 +105,7 @@ describe("spec/proof-vectors.json", () => {
     const elsewhere = { ...execution.proof, transactionIndex: 1 };
     assert.throws(() => proveExecution(record, elsewhere, block), {
       code: "invalid_proof",
-      message: "receipt: the block has none at 1",
+      message: "receipt: expected one at index 1 of the block, found none",
     });
   });
 
@@ -139,9 +139,9 @@ describe("spec/proof-vectors.json", () => {
   test("throws invalid_proof if the execution and the outcome do not match", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
-      [executed, null, "found null where the outcome is executed"],
-      [executed, undefined, "found nothing where the outcome is executed"],
-      [open, executed.proof.execution, "found an object where the outcome is open"],
+      [executed, null, "found null for the outcome executed"],
+      [executed, undefined, "found nothing for the outcome executed"],
+      [open, executed.proof.execution, "found an object for the outcome open"],
     ] as const)
       assert.throws(
         () => verifyAddressProof(record, { ...proof, execution } as AddressProof, trusted),
@@ -149,23 +149,23 @@ describe("spec/proof-vectors.json", () => {
       );
   });
 
-  test("throws invalid_proof with both values for a claim that it does not prove", () => {
+  test("throws invalid_proof with the proven value for a false claim", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [
-      [{ outcome: "open" }, 'outcome: found another than "executed", which the proof shows'],
-      [{ chainId: 1 }, `chainId: found another than ${chainId}, which the proof shows`],
+      [{ outcome: "open" }, 'outcome: expected "executed" as proven, found another value'],
+      [{ chainId: 1 }, `chainId: expected ${chainId} as proven, found another value`],
       [
         { block: { hash: { toString: 1 } } as never },
-        "block: an object is not among those that are trusted",
+        "block: expected the hash of a trusted block, found an object",
       ],
       [
         { block: { ...block, number: 7 } },
-        `block.number: found another than ${block.number}, which the proof shows`,
+        `block.number: expected ${block.number} as proven, found another value`,
       ],
       [
         { execution: { ...execution!, left: "7" } },
-        `execution.left: found another than "${execution!.left}", which the proof shows`,
+        `execution.left: expected "${execution!.left}" as proven, found another value`,
       ],
     ] as const)
       assert.throws(() => verifyAddressProof(record, { ...proof, ...changed }, trusted), {

@@ -49,7 +49,7 @@ export function statusOf(
   // The code decides. Events that a node lost or invented cannot change the state.
   if ((state === "executed") !== (execution !== null)) {
     const found = execution ? "an Executed event" : "no Executed event";
-    throw inconsistent(`${address}: its code says ${state}, but the node reports ${found}`);
+    throw inconsistent(`${address}: its code shows ${state}, but the node reports ${found}`);
   }
   const balance = holding.balance!;
   const held = [

@@ -1,4 +1,4 @@
-// Answers of a service that is honest, whole in shape, to start from and to spoil.
+// Complete responses of an honest service, which tests use and change.
 
 import type { Check } from "../client/check.ts";
 import type { AddressPage, EventPage, ServiceEvent } from "../client/lists.ts";

@@ -177,7 +177,7 @@ function strangers(calls: number): Intent[] {
 }
 
 type Run = (intent: Intent) => unknown;
-/** Splits a batch into pieces of work. Each piece is timed. */
+/** Splits a batch into pieces of work, and measures each. */
 type Contender = (calls: number) => (() => unknown)[];
 
 const ofSamples =
@@ -251,9 +251,9 @@ function perSecond(contender: Contender, calls: number): number {
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 /**
- * Alternates between the programs, so other load on the machine slows all alike. Runs several
- * generations of processes, because V8's inlining varies from process to process by a tenth of the
- * time.
+ * Alternates between the programs, so that other load on the machine affects all programs. Runs
+ * several generations of processes, because V8's inlining varies from process to process by a tenth
+ * of the time.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

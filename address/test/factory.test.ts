@@ -65,7 +65,7 @@ const addressOfIntent = toFunctionSelector(
   "addressOf((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))",
 );
 
-/** One batch of JSON-RPC, results in order. */
+/** Sends one batch of JSON-RPC and returns the results in order. */
 async function rpc({ rpcUrl }: Anvil, requests: Request[]): Promise<unknown[]> {
   const body = requests.map(([method, params], id) => ({ jsonrpc: "2.0", id, method, params }));
   const headers = { "Content-Type": "application/json" };

@@ -1,4 +1,5 @@
-// Runs the examples of the pages: README.md's example, and each word of spec/terms.md's.
+// Runs the examples of the docs: the example of README.md, and each word of the one in
+// spec/terms.md.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-// An intent to start from, for tests that then spoil it.
+// A valid intent that tests change.
 
 import type { Call, Intent } from "../intent/intent.ts";
 
@@ -22,7 +22,7 @@ export const sample: Intent = {
   chainId: 8453,
 };
 
-/** {@link sample} with a call of `text` on `args` in place of its own. */
+/** {@link sample} with a call of `text` on `args` instead of its own. */
 export const withCall = (text: string, ...args: unknown[]): unknown => ({
   ...sample,
   calls: [{ target: shop, function: text, args }],

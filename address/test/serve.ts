@@ -1,4 +1,4 @@
-// An HTTP server on a free port of this machine, for as long as a test runs.
+// Starts an HTTP server on a free port of this machine for the duration of a test.
 
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

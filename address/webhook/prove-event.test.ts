@@ -1,5 +1,5 @@
-// Tests signed lies: events of the service with changed content, and nodes. One node lies too. A
-// fact is something that the chain proves; otherwise there is no fact.
+// Tests signed events with false content, and false nodes. A fact exists only if the chain proves
+// it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +19,7 @@ import {
 
 type Type = ServiceEvent["type"];
 
-/** A payment that never was. */
+/** An invented payment. */
 const nothing: PaymentNews = {
   ...{ transactionHash: `0x${"5".repeat(64)}`, logIndex: 0, blockNumber: 3 },
   ...{ blockHash: `0x${"6".repeat(64)}`, payer: zeroAddress, token: zeroAddress, amount: "9" },
@@ -134,7 +134,7 @@ describe("proveEvent", () => {
 
   test("returns no fact for each event type of each address that it does not match", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
-    // reverted reports only the current balance, and remaining money is surplus.
+    // reverted reports only the current balance, and money that remains is surplus.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {
@@ -207,15 +207,15 @@ describe("proveEvent", () => {
   test("returns a fact of the balance, or none, for a payment without a log", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
-    const told = async (of: AddressRecord, change: object) => {
+    const proveChanged = async (of: AddressRecord, change: object) => {
       const event = await eventOf(of, "address.payment");
       Object.assign(event.data.payment!, without, change);
       return proveEvent(event, of, options(1));
     };
-    const held = await told(record, { token: world.token });
+    const held = await proveChanged(record, { token: world.token });
     assert.deepEqual([held.fact, "amount" in held && held.amount], ["held", "130"]);
-    assert.equal((await told(record, { token: zeroAddress })).fact, "outdated");
-    assert.equal((await told(unpaid, { token: world.token })).fact, "outdated");
+    assert.equal((await proveChanged(record, { token: zeroAddress })).fact, "outdated");
+    assert.equal((await proveChanged(unpaid, { token: world.token })).fact, "outdated");
   });
 
   test("a fact names the token; for another token it is only a claim", async () => {
@@ -317,9 +317,9 @@ describe("proveEvent", () => {
     const elsewhere = structuredClone(real);
     elsewhere.data.status.chainId = 10;
     for (const [lie, message] of [
-      [null, "the answer is not a valid event"],
-      [{}, "the answer is not a valid event"],
-      [{ ...real, data: null }, "the answer is not a valid event"],
+      [null, "the response is not a valid event"],
+      [{}, "the response is not a valid event"],
+      [{ ...real, data: null }, "the response is not a valid event"],
       [elsewhere, `expected an event of chain ${record.intent.chainId}, found one of chain 10`],
     ] as const)
       await assert.rejects(proveEvent(lie as never, record, options()), {
@@ -362,7 +362,7 @@ describe("proveEvent", () => {
     }
     const rpcs = liars.map(([liar]) => liar);
     const message = new RegExp(
-      `the nodes agree, found .*; the node finds no such event of ${record.address}$`,
+      `the nodes agree, found .*; the node returned no such event of ${record.address}$`,
     );
     const proof = proveAddress(record, { rpcs, confirmations: 0 });
     await assert.rejects(proof, { code: "unproved", message });

@@ -1,5 +1,5 @@
-// Proves the fact behind an event with the receiver's own nodes. The event only says where to look;
-// no fact is taken from it.
+// Proves the fact behind an event with the receiver's own nodes. The event only shows where to
+// look, and no fact is taken from it.
 
 import { isAddress, parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -84,8 +84,8 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
  * Proves an event with the receiver's nodes, which should have independent operators.
  *
  * @param of the record of the event's address, as stored with the order, or a client to look it up
- * @throws {WebhookError} if the chain contradicts the event: refuse it
- * @throws {ProofError} or {ClientError} if nothing can be proved now: have it delivered again
+ * @throws {WebhookError} if the chain contradicts the event: reject the event
+ * @throws {ProofError} or {ClientError} if the event cannot be proved now: have it delivered again
  * @throws {TypeError} for unknown options, or without `confirmations`
  */
 export async function proveEvent(

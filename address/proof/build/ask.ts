@@ -82,7 +82,8 @@ async function askTransaction(
   const block = await askBlock(rpc, blockHash, true);
   const transactions = expectArray(block.transactions, "transactions") as readonly Json[];
   const index = transactions.findIndex(({ hash }) => hash === transactionHash);
-  if (index < 0) throw unproved(`${transactionHash} is not in block ${blockHash}`);
+  if (index < 0)
+    throw unproved(`block ${blockHash}: expected the transaction ${transactionHash}, found none`);
   const key = encodeRlp(encodeCount(index));
   const prove = (values: readonly Uint8Array[], root: unknown, what: string) => {
     const entries = values.map((value, at) => ({ key: encodeRlp(encodeCount(at)), value }));
@@ -109,7 +110,7 @@ async function askBlock(rpc: Rpc, hash: Hex, isWhole: boolean): Promise<Json> {
 
 function findHeader(block: Json, hash: Hex, keccak: Keccak): Uint8Array {
   for (const header of listHeaders(block)) if (toHex(keccak(header)) === hash) return header;
-  throw unproved(`block ${hash}: expected a header with this hash, found another`);
+  throw unproved(`block ${hash}: the header from the node has another hash`);
 }
 
 async function askReceipts(rpc: Rpc, blockHash: Hex, transactions: readonly Json[]) {
@@ -127,7 +128,7 @@ async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Ui
   const raw = parseHex(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
   const bytes = fromHex(raw);
   if (toHex(keccak(bytes)) === hash) return bytes;
-  throw unproved(`transaction ${hash}: expected bytes with this hash, found others`);
+  throw unproved(`transaction ${hash}: the bytes from the node have another hash`);
 }
 
 function expectArray(value: unknown, what: string): readonly unknown[] {

@@ -1,5 +1,5 @@
-// Compares the packed library on Bun, Deno, and Cloudflare Workers with Node. The runtimes take
-// some 350 MB, so `npm run test:runtimes -w address` installs them first. Without them the test is
+// Compares the packed library on Bun, Deno, and Cloudflare Workers with Node. The runtimes have
+// about 350 MB, so `npm run test:runtimes -w address` installs them first. Without them the test is
 // skipped.
 
 import assert from "node:assert/strict";
@@ -70,7 +70,7 @@ after(async () => {
 
 const args = () => JSON.stringify([server.origin, sample, { apiKey: credentials.apiKey }]);
 
-/** Runs a file that tries everything on `command`, and returns its output. */
+/** Runs a file that uses the whole library on `command`, and returns its output. */
 async function printed(command: string, ...options: string[]): Promise<unknown> {
   const file = join(project, "main.js");
   const code = `import { tryAll } from "./program.js";
@@ -80,7 +80,7 @@ async function printed(command: string, ...options: string[]): Promise<unknown> 
   return JSON.parse(stdout);
 }
 
-/** The program of whichever package there is for this machine. */
+/** Returns the program of the package for this machine. */
 function programOf(scope: "@deno" | "@oven"): string {
   const platform = `${process.platform}-${process.arch}`;
   const inner = {
