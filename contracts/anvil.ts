@@ -54,7 +54,10 @@ export function foundryBinary(program: "anvil" | "forge"): string {
   try {
     return createRequire(import.meta.url).resolve(`${name}/bin/${program}${suffix}`);
   } catch {
-    throw new Error(`npm brought no ${name}: a local chain and the tests need it, the service not`);
+    throw new Error(
+      `npm brought no ${name}: it is needed for a local chain and the tests, but not for the ` +
+        "service",
+    );
   }
 }
 
@@ -77,7 +80,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Anvil listens within a second; on a slow machine within several. */
+/** Anvil listens within a second, or within several seconds on a slow machine. */
 const startMsMax = 120_000;
 
 /**

@@ -52,10 +52,10 @@ export function runForge(
 export function build(out: string): void {
   const args = ["build", "--force", "--out", out, "src", "demo", "periphery", "reading"];
   const { exitCode, output } = runForge("default", args);
-  if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
+  if (exitCode !== 0) throw new Error(`forge build exited with ${exitCode}: ${output}`);
 }
 
-/** The compiler's output for contract `name`, defined in `<file>.sol`. */
+/** Returns the compiler's output for contract `name`, defined in `<file>.sol`. */
 export function readArtifact(out: string, name: string, file = name): Artifact {
   const path = `${root}/${out}/${file}.sol/${name}.json`;
   const { abi, bytecode, deployedBytecode } = JSON.parse(readFileSync(path, "utf8"));

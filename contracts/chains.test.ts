@@ -1,4 +1,5 @@
-// On which chains the factory can be, and the largest terms on one that bounds init code and gas.
+// Tests the chains on which the factory can be deployed, and the largest terms on a chain that
+// limits init code and gas.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

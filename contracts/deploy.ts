@@ -1,5 +1,5 @@
-// Contracts that the deterministic deployer brings to a chain: their addresses depend only on their
-// creation codes and salts. Separate from index.ts, whose importers do not need viem.
+// Deploys contracts with the deterministic deployer, so their addresses depend only on their
+// creation codes and salts. It is separate from index.ts, whose importers do not need viem.
 
 import {
   type Account,
@@ -28,7 +28,7 @@ import { deterministicDeployer, factoryCreationCode, factorySalt } from "./index
 /** A client that sends from its own account. */
 export type Sender = Client<Transport, ViemChain, Account>;
 
-/** {@link deployOnce} puts there what `creationCode` creates. EIP-55. */
+/** The address at which {@link deployOnce} deploys `creationCode` creates. EIP-55. */
 export const create2Address = (creationCode: Hex, salt: Hex = zeroHash): Address =>
   getContractAddress({
     opcode: "CREATE2",
@@ -37,12 +37,12 @@ export const create2Address = (creationCode: Hex, salt: Hex = zeroHash): Address
     bytecode: creationCode,
   });
 
-/** Brings the factory to a chain that has the deployer. Repeating it changes nothing. */
+/** Deploys the factory to a chain that has the deployer. The call is idempotent. */
 export const deployFactory = (sender: Sender): Promise<Address> =>
   deployOnce(sender, factoryCreationCode, factorySalt);
 
 /**
- * Deploys by the deployer. Repeating it changes nothing.
+ * Deploys with the deterministic deployer. The call is idempotent.
  *
  * @throws if the deployer is missing, or if the address has no code afterwards
  */
@@ -56,7 +56,7 @@ export async function deployOnce(
   const deployer = deterministicDeployer.address;
   // A transaction to an address without code succeeds and deploys nothing.
   if (!(await getCode(sender, { address: deployer }))) {
-    throw new Error(`${deployer} has no code: the deployer has to be there first`);
+    throw new Error(`${deployer} has no code: deploy the deterministic deployer first`);
   }
   const hash = await sendTransaction(sender, { to: deployer, data: concat([salt, creationCode]) });
   const { status } = await waitForTransactionReceipt(sender, { hash });
@@ -70,17 +70,18 @@ export async function deployOnce(
 /**
  * Brings the deployer to a chain that lacks it. Repeating it changes nothing.
  *
- * A chain has one chance: the transaction is signed for a fixed gas limit and price, and a failed
- * one uses up its nonce. So nothing is funded or sent unless an estimate shows that it succeeds.
+ * Each chain allows only one attempt: the transaction is signed for a fixed gas limit and price,
+ * and a failed one uses up its nonce. So nothing is funded or sent unless an estimate shows that it
+ * succeeds.
  *
- * @throws a sentence that says why not, and what to do instead
+ * @throws an error of one sentence with the reason and the alternative
  */
 export async function bringDeployer(sender: Sender): Promise<void> {
   const { address, fundingWei, sender: nobody, transaction } = deterministicDeployer;
   const code = await getCode(sender, { address });
   if (code === deterministicDeployer.code) return;
   if (code)
-    throw new Error(`${address} has other code than the deployer's: this chain is unsuited`);
+    throw new Error(`${address} is not the deterministic deployer: this chain is not supported`);
   await assertDeployerDeployable(sender);
   const missing = fundingWei - (await getBalance(sender, { address: nobody }));
   if (missing > 0n) {
@@ -90,14 +91,14 @@ export async function bringDeployer(sender: Sender): Promise<void> {
   }
   const hash = await sendRawTransaction(sender, { serializedTransaction: transaction }).catch(
     (error: BaseError) => {
-      // Some nodes refuse transactions that name no chain (before EIP-155).
-      throw new Error(`the deployer's transaction was refused: ${error.details}. ${alternatives}`);
+      // Some nodes reject transactions without a chain ID (before EIP-155).
+      throw new Error(`the deployer's transaction was rejected: ${error.details}. ${alternatives}`);
     },
   );
   const { status } = await waitForTransactionReceipt(sender, { hash });
   if (status !== "success" || !(await getCode(sender, { address }))) {
     throw new Error(
-      `the deployer was not created: ${hash} failed, and has no second chance. ${alternatives}`,
+      `the deployer was not created: ${hash} failed and cannot be repeated. ${alternatives}`,
     );
   }
 }
@@ -110,7 +111,7 @@ const alternatives =
  * Checks that the keyless transaction of the deployer would succeed on a chain that lacks the
  * deployer. Nothing is sent.
  *
- * @throws a sentence that says why not, and what to do instead
+ * @throws an error of one sentence with the reason and the alternative
  */
 export async function assertDeployerDeployable(sender: Client): Promise<void> {
   const { address, creationCode, sender: nobody, gasMax, gasPrice } = deterministicDeployer;

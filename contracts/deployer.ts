@@ -12,13 +12,13 @@ export const deterministicDeployer = {
   address: "0x4e59b44847b379578588920cA78FbF26c0B4956C",
   code: `0x${runtimeCode}`,
   creationCode: `0x${creationCode}`,
-  /** Has to hold the cost of the transaction before it is sent. */
+  /** The sender, which must have the cost of the transaction before it is sent. */
   sender: "0x3fAB184622Dc19b6109349B94811493BF2a45362",
   fundingWei: 10_000_000_000_000_000n,
-  /** The limit and the price, in wei, that the transaction is signed for. */
+  /** The gas limit and the price in wei for which the transaction is signed. */
   gasMax: 100_000n,
   gasPrice: 100_000_000_000n,
-  /** Broadcast as it is where the deployer is missing; v is 27. */
+  /** The signed transaction, which is broadcast unchanged if the deployer is missing; v is 27. */
   transaction: `0xf8a58085174876e800830186a08080b853${creationCode}1ba0${twos}a0${twos}`,
 } as const;
 

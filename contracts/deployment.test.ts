@@ -1,4 +1,5 @@
-// From nothing to a paid shop, on a local chain: the deployer, the factory, the demo contracts.
+// Tests the deployment on a local chain: the deployer, the factory, the demo contracts, and a paid
+// shop.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -67,7 +68,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     t.after(() => chain.anvil.stop());
     return chain;
   };
-  /** Nothing was spent: the chance is still there. */
+  /** Nothing was spent, so the deployment is still possible. */
   const assertUnspent = async ({ client }: Chain) => {
     assert.equal(await client.getBalance({ address: nobody }), 0n);
     assert.equal(await client.getTransactionCount({ address: nobody }), 0);
@@ -115,7 +116,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
   test("refuses other code at the address", async (t) => {
     const chain = await open(t);
     await chain.client.setCode({ address, bytecode: "0x00" });
-    await assert.rejects(bringDeployer(chain.client), /other code/);
+    await assert.rejects(bringDeployer(chain.client), /is not the deterministic deployer/);
     await assertUnspent(chain);
   });
 

@@ -10,7 +10,7 @@ import { runForge } from "./build.ts";
 
 const isLong = process.env.TESTS === "long";
 const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
-/** Each invariant makes this many calls at least. */
+/** The minimum number of calls per invariant. */
 const callsMin = isLong ? 10_000 : 500;
 
 describe("forge", () => {

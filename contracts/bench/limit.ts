@@ -1,5 +1,6 @@
-// The least an execution at an own address can cost: the calls compiled straight to init code, sent
-// through the deterministic deployer, with no check, no event, and 31 zero bytes left behind.
+// The lower bound for the cost of an execution at a separate address: the calls, compiled directly
+// to init code and sent through the deterministic deployer, without checks or events. The remaining
+// code is 31 zero bytes.
 
 import { concat, type Hex, numberToHex, size, zeroHash } from "viem";
 

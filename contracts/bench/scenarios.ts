@@ -141,7 +141,7 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
  */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 
-/** A new intent whose vault is paid. */
+/** Makes a new intent whose vault is paid. */
 async function funded(chain: Chain, token: Address, calls: CallTerms[], expired = false) {
   const intent: IntentTerms = {
     token,

@@ -1,4 +1,4 @@
-// The committed salt was mined, and is found again by mining.
+// Tests that mining finds the committed salt.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,7 +28,7 @@ describe("the salt of the factory", () => {
     assert.equal(saltOf(count), factorySalt);
   });
 
-  test("is found by a search that includes it, and no other salt near it is", async () => {
+  test("is the only salt that a search near it finds", async () => {
     const search = await newSearch(factoryCreationCode);
     assert.equal(search(count - 20_000, count + 20_000), count);
     assert.equal(search(count - 20_000, count), undefined);

@@ -16,7 +16,9 @@ const reportEveryMs = 10_000;
 if (isMainThread) await mine();
 else await work(workerData as Hex);
 
-/** A message contains the start of a chunk. The response contains the salts found in it. */
+/**
+ * A message contains the start of a chunk, and the response contains the salts found in that chunk.
+ */
 async function work(creationCode: Hex): Promise<void> {
   const search = await newSearch(creationCode);
   parentPort!.on("message", (from: number) => parentPort!.postMessage(search(from, from + chunk)));

@@ -1,5 +1,6 @@
-// Looks for salts at which the deterministic deployer puts the factory at an address that begins
-// with four zero bytes. Salts are counted from 0 up, so that every search finds the same one.
+// Searches for salts with which the deterministic deployer creates the factory at an address that
+// begins with four zero bytes. Salts are counted from 0 up, so that every search finds the same
+// one.
 
 import { createKeccak } from "hash-wasm";
 import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";

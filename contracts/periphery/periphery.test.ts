@@ -73,7 +73,7 @@ const transfer = call(token, "transfer(address,uint256)", "address,uint256", [me
 const mint = (to: Address, value: bigint) =>
   send(token, encodeFunctionData({ ...demoToken, functionName: "mint", args: [to, value] }));
 
-/** Fixed terms: each run has the same vaults, at the same places of the state trie. */
+/** Fixed terms, so that each run has the same vaults at the same positions of the state trie. */
 async function paid(calls: CallTerms[], expirationTimestamp = 4_000_000_000n) {
   const intent: IntentTerms = {
     token,
@@ -125,7 +125,7 @@ describe("the gas that a call beside the factory adds to an execution", () => {
           1n,
         ]),
       ]),
-      // In place of the transfer: an approval and the collection of all that the vault has.
+      // Instead of the transfer: an approval, and the collection of the whole balance of the vault.
       collect: (await execute([approval, collection])).gas - plain,
     };
     assert.deepEqual(
@@ -195,7 +195,7 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
   changed[at]! ^= by;
   return `0x${changed.toString("hex")}`;
 };
-/** Places among a header's fields. */
+/** Indices of a header's fields. */
 const [stateRootAt, numberAt] = [3, 8];
 /** A proof that leads nowhere in a trie is refused by one of these. */
 const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
@@ -207,7 +207,7 @@ describe("OutcomeProof", () => {
   let blockNumber: bigint;
   let evidence: Evidence;
   before(async () => {
-    // Enough accounts for proofs that are several nodes long.
+    // The number of accounts with which proofs consist of several nodes.
     await Promise.all(
       Array.from({ length: 600 }, (_, i) => {
         const address = slice(keccak256(numberToHex(i)), 12);
@@ -347,7 +347,7 @@ describe("OutcomeProof", () => {
     });
     const { gasUsed } = await send(outcomeProof.address, data);
     assert.equal(proof.length, committed.proof.nodes);
-    // The header's time and fee differ from run to run, and with them some zero bytes.
+    // The header's time and fee differ between runs, and so does the number of zero bytes.
     const off = Math.abs(Number(gasUsed) / committed.proof.transaction - 1);
     assert.ok(off < 0.02, `${gasUsed}`);
   });

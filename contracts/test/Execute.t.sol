@@ -26,7 +26,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    /// @dev Assumption 9: the block's time is the clock.
+    /// @dev Assumption 9: the clock is the block's time.
     function test_Expired_oneSecondAfter() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -353,7 +353,8 @@ contract ExecuteTest is Fixture {
 
     function test_transferToItself_leavesAll() public {
         Intent memory intent = plainIntent();
-        // The vault cannot know its own address in its terms, so another contract moves it there.
+        // The terms cannot contain the vault's own address, so another contract moves the money
+        // there.
         intent.calls = list(
             approveCall(address(token), address(this), AMOUNT),
             plainCall(address(this), "moveToItself()", "")

@@ -7,8 +7,8 @@ import {PlainToken} from "./tokens/PlainToken.sol";
 import {Shop} from "./targets/Shop.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev The factory as it is deployed: its committed code, by the deterministic deployer, so the
-/// tests run the same bytes that hold money. Also a token, a shop, and an intent to pay.
+/// @dev The deployed factory: its committed code, created by the deterministic deployer, so that
+/// the tests run the same bytes as on a real chain. Also a token, a shop, and an intent to pay.
 abstract contract Fixture is Deployed {
     IPaymentFactory internal factory;
     PlainToken internal token;
@@ -68,7 +68,7 @@ abstract contract Fixture is Deployed {
         equal(abi.encode(intent).length, termsBytes, "bytes of terms");
     }
 
-    /// @dev Pays the merchant all of AMOUNT.
+    /// @dev Pays the whole AMOUNT to the merchant.
     function plainIntent() internal returns (Intent memory) {
         return intentOf(transferCall(MERCHANT, AMOUNT));
     }
@@ -171,7 +171,8 @@ abstract contract Fixture is Deployed {
         if (found != wanted) revert Mismatch(what, wanted, found);
     }
 
-    /// @dev What an execution leaves at a vault. A vault closed without one has a zero byte more.
+    /// @dev The code that an execution leaves at a vault. A vault that was closed without an
+    /// execution has an additional zero byte.
     function executedCode() internal view returns (bytes memory) {
         return abi.encodePacked(
             hex"336f",

@@ -7,7 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
 import {LyingToken, SlowToken} from "./tokens/OddTokens.sol";
 
-/// @dev What a caller can do with the gas limit, and a target with the gas that it receives.
+/// @dev Tests the effects of the gas limit that a caller chooses, and of the gas that a target
+/// uses.
 contract GasTest is Fixture {
     function test_lowGas_isAllOrNothing_atEveryStep() public {
         Call[] memory calls = list(
@@ -116,7 +117,7 @@ contract GasTest is Fixture {
         check(failed && recovered, "both happened");
     }
 
-    /// @dev Data of the last log, one of the factory about `vault`.
+    /// @dev Returns the data of the last log, which must be an event of the factory about `vault`.
     function lastData(address vault) private returns (bytes memory) {
         Vm.Log[] memory logs = vm.getRecordedLogs();
         Vm.Log memory log = logs[logs.length - 1];
@@ -125,8 +126,8 @@ contract GasTest is Fixture {
         return log.data;
     }
 
-    /// @dev All but a 64th in each of three frames, and the gas used before; the factory keeps no
-    /// more.
+    /// @dev Each of three frames keeps a 64th of the gas, and some gas is used before the call. The
+    /// factory keeps no other gas.
     function test_aCall_isGivenAllTheGasThereIs() public {
         GasMeter meter = new GasMeter();
         Intent memory intent = intentOf(plainCall(address(meter), "look()", ""));

@@ -12,7 +12,7 @@ interface Internals {
     function sweepToken(address vault, address token, address recovery) external;
 }
 
-/// @dev Calls between the factory and its vaults are closed to everybody else.
+/// @dev Tests that nobody else can make the calls between the factory and its vaults.
 contract InternalsTest is Fixture {
     function test_NotVault_forTheFactoryCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));
@@ -117,7 +117,7 @@ contract InternalsTest is Fixture {
         "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 }
 
-/// @dev Answers the init code of a vault, as the factory would, with the factory's own code.
+/// @dev Responds to the init code of a vault with the factory's code, like the factory.
 contract Impostor {
     address private immutable FACTORY;
 

@@ -82,7 +82,7 @@ contract RecoverTest is Fixture {
         equal(blocking.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
     }
 
-    /// @dev Assumption 10: what `recovery` cannot receive stays, and all else leaves.
+    /// @dev Assumption 10: money that `recovery` cannot receive stays, and all other money leaves.
     function test_blockedRecovery_expired_waitsAndOthersLeave() public {
         BlockingToken blocking = new BlockingToken();
         blocking.setBlocked(RECOVERY, true);
@@ -180,7 +180,7 @@ contract RecoverTest is Fixture {
         }
     }
 
-    /// @dev A half of all the gas would not do for the second.
+    /// @dev Half of the whole gas would not be sufficient for the second token.
     function test_whatOneTokenDoesNotNeed_isThereForTheNext() public {
         SlowToken slow = new SlowToken();
         Intent memory intent = plainIntent();

@@ -11,9 +11,9 @@ import {ForgivingHookToken, HookToken, ObligingHookToken} from "./tokens/OddToke
 contract Attacker {
     address private immutable FACTORY;
     bytes[] private attempts;
-    /// @notice Of each attempt that failed, in order.
+    /// @notice The reasons of the failed attempts, in order.
     bytes[] public reasons;
-    /// @notice One bit an attempt that succeeded, the first lowest.
+    /// @notice One bit for each successful attempt; the lowest bit is the first attempt.
     uint256 public succeeded;
     uint256 public count;
     uint256 private depth;
@@ -70,7 +70,7 @@ contract ReentrancyTest is Fixture {
         token = hooked;
     }
 
-    /// @dev All four functions, for `intent`, by the attacker.
+    /// @dev Calls all four functions, for `intent`, by the attacker.
     function arm(Intent memory intent) private {
         attacker.attempt(abi.encodeCall(factory.execute, (intent)));
         attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(token)))));
@@ -158,7 +158,8 @@ contract ReentrancyTest is Fixture {
         attacker.setWhenMoved(whenMoved);
         vm.recordLogs();
         factory.recover(intent, list(address(token)));
-        // A hook that recovers before its token moved makes that movement fail, and itself undone.
+        // If a hook recovers before its token has moved, that transfer fails, and the hook's
+        // recovery is reverted.
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");
         holds(vault, AMOUNT - recovered, 0);
@@ -178,7 +179,8 @@ contract ReentrancyTest is Fixture {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }
 
-    /// @dev The sum of the events of a recovery within which the token's hook recovers too.
+    /// @dev Returns the sum of the events of a recovery during which the token's hook also
+    /// recovers.
     function toldByAHookThatRecovers(HookToken sent) private returns (uint256) {
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);

@@ -7,8 +7,9 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {Tolerant} from "./targets/Tolerant.sol";
 
-/// @dev Who executes chooses the gas. A target that tolerates the failure of an inner call must not
-/// run without it because that choice was too low: assumption 3 of the interface.
+/// @dev The executor chooses the gas limit. A target that tolerates the failure of an inner call
+/// must not continue without that call because the limit was too low (assumption 3 of the
+/// interface).
 contract StarvedTest is Fixture {
     Tolerant private tolerant;
     uint256 private swallowed;
@@ -99,7 +100,7 @@ contract StarvedTest is Fixture {
         equal(tolerant.done(), 40, "done with more");
     }
 
-    /// @dev A third more for the fraction, and two frames above the call that each keep a 64th.
+    /// @dev A third more for the required fraction. Each of two frames above the call keeps a 64th.
     function test_twoFifthsMoreThanTheCallsUse_areEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();
@@ -134,7 +135,7 @@ contract StarvedTest is Fixture {
     }
 }
 
-/// @notice Takes coin, and tolerates a failure of the work that it then does.
+/// @notice Accepts coin, and tolerates a failure of its later work.
 contract TolerantTaker {
     Tolerant private immutable TOLERANT;
 

@@ -16,7 +16,7 @@ import {
 } from "./tokens/OddTokens.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Each kind of token through the whole life: approve and pay, surplus, late money, refund.
+/// @dev Tests each kind of token in every state: approve and pay, surplus, late money, and refund.
 contract TokensTest is Fixture {
     function life(address kind) private {
         token = PlainToken(kind);
@@ -86,11 +86,11 @@ contract TokensTest is Fixture {
         check(ok == (size == 0 || (size >= 32 && word == 1)), "true, or nothing, or refused");
     }
 
-    /// @dev After a call that answered true, whose word could still be in memory.
+    /// @dev After a call that returned true, whose word could still be in memory.
     function test_aShortAnswerFromTransfer_isNotCompletedByTheOneBefore() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
-            // Bytes that are true with zeros before them, then zeros before the end of true.
+            // Bytes that would be true with leading zeros, and zeros before the last byte of true.
             sayer.set(size % 2 == 0 ? uint256(1) << 8 * (32 - size) : 0, size);
             Intent memory intent = intentOf(
                 list(
@@ -148,7 +148,7 @@ contract TokensTest is Fixture {
         factory.recover(intent, list(address(fee)));
     }
 
-    /// @dev Assumption 8: it runs at a moment when every call succeeds, if one comes.
+    /// @dev Assumption 8: the intent runs if there is a moment at which every call succeeds.
     function test_blocking_theVault_waits_untilUnblockedOrExpired() public {
         BlockingToken blocking = new BlockingToken();
         token = blocking;

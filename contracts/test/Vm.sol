@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @dev The few of Foundry's cheatcodes that these tests use.
+/// @dev The Foundry cheatcodes that these tests use.
 interface Vm {
     struct Log {
         bytes32[] topics;

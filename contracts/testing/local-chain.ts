@@ -62,7 +62,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
 export const toFactory = (functionName: string, args: unknown[]): Hex =>
   encodeFunctionData({ abi: paymentFactoryAbi as Abi, functionName, args });
 
-/** The address of `intent`, by the factory itself. */
+/** Returns the address of `intent`, by the factory itself. */
 export async function addressOf(chain: Chain, intent: IntentTerms): Promise<Address> {
   return chain.client.readContract({
     address: factoryAddress,

@@ -1,7 +1,7 @@
 // Proves the behavior of a few bytes for every caller, calldata, answer, and gas: the code that
 // remains at a vault, read from a chain, and PREFIX, which creates it. Then each byte is changed to
-// each other value. Changes that break no law are listed below, so no byte that matters can change
-// unnoticed.
+// each other value. Changes that violate no law are listed below, so a change of a significant byte
+// cannot remain unnoticed.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -35,7 +35,7 @@ after(() => prover.close());
  */
 type Free = Record<number, string>;
 
-/** 8 and 9 set the place of the result before RETURNDATACOPY overwrites everything. */
+/** 8 and 9 set the position of the result, before RETURNDATACOPY overwrites everything. */
 const freeInStub: Free = {
   0: "03",
   5: "3d",
@@ -50,7 +50,7 @@ const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))
   .map((opcode) => opcode.toString(16))
   .join(" ");
-/** 0 and 1 are as 8 and 9 above. */
+/** 0 and 1 have the same purpose as 8 and 9 above. */
 const freeInPrefix: Free = {
   0: "36 38 3d 58",
   1: "30 33 34 36 38 3d 58 5a 80",
@@ -84,7 +84,7 @@ describe("PREFIX, which creates a vault", () => {
   });
 });
 
-/** @param codeBytes the length of the whole code if it is known; it is not with terms after it */
+/** @param codeBytes the length of the whole code, if known; with terms after it, it is unknown */
 function holds(
   code: Uint8Array,
   laws: Laws,
@@ -101,7 +101,7 @@ function holds(
     });
   }
 
-  test("some byte breaks each law, and each byte breaks a law unless it is listed", async () => {
+  test("each law is broken by some byte, and each unlisted byte breaks a law", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {
@@ -142,7 +142,7 @@ function behindAddress(code: Uint8Array): number {
   return 2 + code[1]! - 0x5f;
 }
 
-/** Executes one vault and recovers another, on a chain of their own, and reads their code. */
+/** Executes one vault and recovers another on a separate chain, and reads their code. */
 async function leaveVaults(): Promise<{ executed: Hex; closed: Hex }> {
   const chain = await openChain();
   try {

@@ -27,7 +27,7 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/** Some path is taken although `claim` is false on it. */
+/** A path is taken although `claim` is false on it. */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 
@@ -41,7 +41,7 @@ const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case
 export const stubLaws = (factory: bigint): Laws => {
   const isFactory = (at: Case) => same(at.caller, factory);
   return {
-    "no caller but the factory reaches DELEGATECALL": (paths, at) =>
+    "only the factory as the caller reaches DELEGATECALL": (paths, at) =>
       unless(paths, ({ questions }) => questions.length === 0 || isFactory(at)),
 
     "the target of DELEGATECALL is the factory": (paths) =>
@@ -49,10 +49,10 @@ export const stubLaws = (factory: bigint): Laws => {
         all(...questions.map(({ target }) => same(and(target, addressMask), factory))),
       ),
 
-    "the factory never comes to STOP": (paths, at) =>
+    "the factory as the caller never reaches STOP": (paths, at) =>
       unless(paths, ({ end }) => end !== "stop" || not(isFactory(at))),
 
-    "the factory asks with all of the calldata and gas, and gets what came back, whole": (
+    "a call of the factory passes all calldata and gas, and returns the complete result": (
       paths,
       at,
     ) =>
@@ -70,7 +70,7 @@ export const stubLaws = (factory: bigint): Laws => {
         );
       }),
 
-    "for everybody else it takes the coin and does nothing": (paths, at) =>
+    "a call of anyone else accepts the coin and does nothing": (paths, at) =>
       unless(paths, ({ end, questions }) => (end === "stop" && !questions.length) || isFactory(at)),
   };
 };
@@ -82,7 +82,7 @@ export const prefixLaws: Laws = {
       all(...questions.map(({ target }) => same(and(target, addressMask), at.caller))),
     ),
 
-  "the creator is asked once, with all that follows the code and all gas": (paths, at) =>
+  "the creator is called once, with everything after the code and all gas": (paths, at) =>
     unless(paths, ({ questions }) => {
       const [question] = questions;
       if (!question || questions.length > 1) return false;
@@ -95,14 +95,17 @@ export const prefixLaws: Laws = {
       );
     }),
 
-  "what the creator answers is deployed, whole": (paths, at) =>
+  "the complete result of the creator is deployed": (paths, at) =>
     unless(paths, (path) => implies(at.succeeds, handsBack(path, "return", at))),
 
-  "where it fails, nothing is deployed and its reason comes back, whole": (paths, at) =>
+  "if the creator fails, nothing is deployed, and its complete reason is returned": (paths, at) =>
     unless(paths, (path) => implies(not(at.succeeds), handsBack(path, "revert", at))),
 };
 
-/** Bytes of PREFIX that run; then four bytes of a selector, which belong to the input. */
+/**
+ * The number of bytes of PREFIX that run. The four bytes of the selector after them belong to the
+ * input.
+ */
 export const prefixBytes = 28n;
 
 const handsBack = ({ end, at: from, bytes, memory }: Path, wanted: Path["end"], at: Case): Bool =>

@@ -47,7 +47,9 @@ type World = {
   affordable(bytes: Word): Bool;
 };
 
-/** An environment, and one index at which bytes are compared: any index, so all. */
+/**
+ * An environment, and an arbitrary index at which bytes are compared, which represents all indices.
+ */
 export type Case = World & { index: Word };
 
 export type Memory = (index: Word) => Byte;
@@ -65,7 +67,7 @@ type Machine = {
   questions: Question[];
   /** The condition on the inputs for reaching this point. */
   given: Bool;
-  /** When the current opcode halts. */
+  /** The condition under which the current opcode halts. */
   halts: Bool;
 };
 
@@ -261,7 +263,7 @@ function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));
 }
 
-/** @param sourceBytes reading beyond them halts */
+/** @param sourceBytes reading beyond these bytes halts */
 function copy(
   machine: Machine,
   pop: () => Word,

@@ -1,5 +1,5 @@
-// Decides whether any case satisfies a condition: with Z3 for all cases together, or with some
-// hundred examples, which refute most wrong bytes without the solver.
+// Decides whether any case satisfies a condition: with Z3 for all cases together, or with a few
+// hundred examples, which detect most wrong bytes without the solver.
 
 import { init, killThreads } from "z3-solver";
 import type { Case } from "./machine.ts";
@@ -15,7 +15,10 @@ type Prover = {
 export async function openProver(): Promise<Prover> {
   const { Context, em } = await init();
   const { Solver } = Context("main");
-  /** Answers by the text of the condition: two of three changed bytes lead to a known one. */
+  /**
+   * Caches answers by the text of the condition, because two of three changed bytes lead to a known
+   * condition.
+   */
   const answers = new Map<string, boolean>();
   return {
     async satisfiable(condition) {
@@ -25,15 +28,16 @@ export async function openProver(): Promise<Prover> {
       if (known !== undefined) return known;
       const solver = new Solver("QF_UFBV");
       try {
-        // Not eval_smtlib2_string: its thread reads the text after the caller has given it back.
+        // Does not use eval_smtlib2_string, whose thread reads the text after the caller has freed
+        // it.
         solver.fromString(`${declarations}(assert ${text})`);
         const answer = await solver.check();
         if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Else the garbage collector does it, while Z3's thread checks the next condition in the
-        // same memory: the thread then fails or never ends.
+        // Otherwise the garbage collector frees it while Z3's thread checks the next condition in
+        // the same memory, and the thread fails or never ends.
         solver.release();
       }
     },
@@ -68,7 +72,7 @@ const declarations = [
 const unknownBytes = (name: string, bytes: Word) => (index: Word) =>
   chooseByte(less(index, bytes), `(${name}Byte ${smtWord(index)})`, 0n);
 
-/** Returns a case of free variables. @param codeBytes if it is known */
+/** Returns a case with free variables. @param codeBytes the length of the code, if known */
 export const everything = (codeBytes: Word = "codeBytes"): Case => ({
   caller: "caller",
   self: "self",

@@ -63,5 +63,5 @@ export const choose = (test: Bool, yes: Word, no: Word): Word =>
   typeof test === "boolean" ? (test ? yes : no) : `(ite ${test} ${smtWord(yes)} ${smtWord(no)})`;
 export const chooseByte = (test: Bool, yes: Byte, no: Byte): Byte =>
   typeof test === "boolean" ? (test ? yes : no) : `(ite ${test} ${smtByte(yes)} ${smtByte(no)})`;
-/** Condition to word, as EVM comparisons answer. */
+/** Converts a condition to a word, like the comparisons of the EVM. */
 export const flag = (test: Bool): Word => choose(test, 1n, 0n);

@@ -16,7 +16,7 @@ contract Life {
     /// @dev As the chain shows it.
     uint256 private codeBytes;
 
-    // What happened, kept for the assertion.
+    // The outcome, which the assertion uses.
     uint256 private executions;
     bool private allInTimeAndFull = true;
     bool private closed;
@@ -43,7 +43,7 @@ contract Life {
         codeBytes = 41;
     }
 
-    /// @dev And rescue, where it is `recovery` that calls.
+    /// @dev Also rescue, if `recovery` is the caller.
     function recover() external {
         if (codeBytes == 0) {
             require(!IS_ITS_CHAIN || time > EXPIRY); // NotRecoverable
@@ -54,7 +54,7 @@ contract Life {
         sentToRecovery = true;
     }
 
-    /// @dev One assertion, so that each part may rest on the others.
+    /// @dev A single assertion, so that each part can use the others.
     function sound() external view {
         bool once = executions == (codeBytes == 41 ? 1 : 0);
         bool closedNeverExecutes = closed == (codeBytes == 42) && allClosedInTime;
@@ -85,7 +85,7 @@ contract Money {
         spentByCalls += spent;
     }
 
-    /// @dev A token that charges or refuses sends less than all.
+    /// @dev A token that takes a fee, or rejects a transfer, sends less than the whole balance.
     function recover(uint256 sent) external {
         over = true;
         balance -= sent;

@@ -12,7 +12,7 @@ const source = readFileSync(`${import.meta.dirname}/Life.sol`, "utf8");
 const skip = process.env.TESTS === "long" ? false : "npm run test:long";
 const [safe, assertion] = ["9576", "6328"];
 
-/** Has the checker judge the assertions of `contract`. */
+/** Runs the model checker on the assertions of `contract`. */
 function check(contract: "Life" | "Money", content: string): { code: string; message: string }[] {
   const modelChecker = {
     engine: "chc",
@@ -21,7 +21,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
     contracts: { "Life.sol": [contract] },
     showProvedSafe: true,
     showUnproved: true,
-    // None. With its default, the solver returns unknown.
+    // No timeout, because the solver returns unknown with its default.
     timeout: 0,
   };
   const sources = { "Life.sol": { content } };
@@ -32,7 +32,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
   return errors.map(({ errorCode, message }) => ({ code: errorCode, message }));
 }
 
-/** The same model without one line that makes it sound. */
+/** The same model without one line that makes it correct. */
 function without(line: string): string {
   assert.equal(source.split(line).length, 2, `Life.sol has it once: ${line}`);
   return source.replace(line, "");

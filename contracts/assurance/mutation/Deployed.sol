@@ -10,7 +10,7 @@ abstract contract Deployed {
     function deploy(address factory, bytes32, bytes memory creationCode) internal {
         vm.etch(factory, creationCode);
         (bool ok, bytes memory code) = factory.call("");
-        require(ok, "the mutant's constructor answers");
+        require(ok, "the mutant's constructor succeeds");
         vm.etch(factory, code);
     }
 }

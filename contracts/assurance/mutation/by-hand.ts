@@ -26,9 +26,9 @@ const isLate = "block.timestamp > intent.expirationTimestamp";
 const shortcuts: Shortcut[] = [
   inVault("calls cut at 16", runLoop, runLoop.replace("; ++i", " && i < 16; ++i")),
   inVault("calls cut at 31", runLoop, runLoop.replace("; ++i", " && i < 31; ++i")),
-  inVault("the last of many calls left out", runLoop, runLoop.replace("<", "+ i / 32 <")),
+  inVault("the last of many calls is omitted", runLoop, runLoop.replace("<", "+ i / 32 <")),
   inFactory(
-    "hashes behind 32 what it does not check",
+    "hashes terms with the offset 32 without checking the offset",
     "bytes.concat(PREFIX, msg.data[4:])",
     "bytes.concat(PREFIX, bytes32(uint256(32)), msg.data[36:])",
   ),
@@ -44,19 +44,19 @@ const shortcuts: Shortcut[] = [
   ),
   inVault("257 is true", "uint256(word) == 1)", "uint8(uint256(word)) == 1)"),
   inVault("any number is true", "uint256(word) == 1)", "uint256(word) != 0)"),
-  inVault("true with more behind it is refused", "size >= 32 &&", "size == 32 &&"),
+  inVault("true with more data after it is rejected", "size >= 32 &&", "size == 32 &&"),
   inFactory(
-    "a balance with more behind it is refused",
+    "a balance with more data after it is rejected",
     "gt(returndatasize(), 31)",
     "eq(returndatasize(), 32)",
   ),
   inVault(
-    "increaseAllowance is held to true",
+    "increaseAllowance must return true",
     "|| selector == IERC20.transferFrom.selector",
     "|| selector == IERC20.transferFrom.selector || selector == bytes4(0x39509351)",
   ),
   inVault(
-    "20,000 gas are kept from calls",
+    "calls get 20,000 gas less",
     "call(gas(), target, 0, input",
     "call(sub(gas(), 20000), target, 0, input",
   ),
@@ -64,18 +64,18 @@ const shortcuts: Shortcut[] = [
   inFactory("a token's share is all the gas", "gasleft() / (tokens.length - i)", "gasleft()"),
   inFactory("an item's share is all the gas", "gasleft() / (items.length - i)", "gasleft()"),
   inFactory(
-    "Expired is told before WrongChain",
+    "Expired is checked before WrongChain",
     `${wrongChain}\n            ${expired}`,
     `if (${isLate}) ${expired} revert WrongChain(intent.chainId, block.chainid);`,
   ),
   inVault("an eighth of the gas is enough", "GAS_LEFT_DIVISOR = 4", "GAS_LEFT_DIVISOR = 8"),
   inVault(
-    "only the first call is held to its gas",
+    "only the first call must leave a quarter of its gas",
     "if (gasleft() < given",
     "if (i == 0 && gasleft() < given",
   ),
   inVault(
-    "the calls run where it is long expired",
+    "the calls run long after the expiration time",
     "if (open) _run(",
     "if (open || block.timestamp > intent.expirationTimestamp + 30 days) _run(",
   ),
@@ -90,22 +90,26 @@ const shortcuts: Shortcut[] = [
     "add(mod(args.length, 16385), 4), 0, 32)",
   ),
   inFactory(
-    "Closed is told again of an over vault",
+    "Closed is emitted again for an over vault",
     "if (vault.code.length != 0) return vault;",
     "if (vault.code.length != 0) { emit Closed(vault); return vault; }",
   ),
   inFactory(
-    "recovery itself may recover while open",
+    "the recovery address can recover while open",
     "if (_isOpen(intent)) {",
     "if (_isOpen(intent) && msg.sender != intent.recovery) {",
   ),
-  inFactory("a part that moved is a failure", "left < held", "left == 0"),
+  inFactory("a partial transfer counts as a failure", "left < held", "left == 0"),
   inFactory(
     "no more than 2^128 - 1 is recovered",
     "IERC20.transfer, (recovery, held)",
     "IERC20.transfer, (recovery, uint128(held))",
   ),
-  inFactory("one unit short is enough", "held < intent.amount", "held + 1 < intent.amount"),
+  inFactory(
+    "one unit less than the amount is sufficient",
+    "held < intent.amount",
+    "held + 1 < intent.amount",
+  ),
   inFactory(
     "an expiry beyond its type has an address",
     "(intent.expirationTimestamp, intent.recovery);",
@@ -117,7 +121,7 @@ const shortcuts: Shortcut[] = [
     "intent.expirationTimestamp;",
   ),
   inFactory(
-    "the token may rescue too",
+    "the token can rescue too",
     "msg.sender != intent.recovery",
     "msg.sender != intent.recovery && msg.sender != intent.token",
   ),

@@ -86,8 +86,8 @@ function capAmounts(node: Node, { text }: Surroundings): Change[] {
 }
 
 /**
- * Compares only some bits of two numbers, or compares their order instead of equality. Neither
- * code nor an answer has 2^64 bytes, and nothing is below zero, so those changes are left out.
+ * Compares only some bits of two numbers, or compares their order instead of equality. Neither code
+ * nor an answer has 2^64 bytes, and nothing is below zero, so those changes are omitted.
  */
 function cutComparison(node: Node, { text }: Surroundings): Change[] {
   const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;

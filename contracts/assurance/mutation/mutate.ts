@@ -97,11 +97,11 @@ function readJournal(): Found[] {
   }
 }
 
-/** One thread, as long as mutants wait. */
+/** Runs one thread while mutants are waiting. */
 async function work(job: number): Promise<void> {
   const workerData = { folder: join(folder, `job-${job}`) };
   const worker = new Worker(new URL("./trial-worker.ts", import.meta.url), { workerData });
-  // An error of the worker rejects.
+  // An error of the worker rejects the promise.
   const answer = async () => (await once(worker, "message"))[0] as Outcome;
   await answer();
   const next = () => (performance.now() < endMs ? waiting.shift() : undefined);

@@ -36,7 +36,7 @@ describe("report.json", () => {
     );
   });
 
-  test("is a fair sample of at least 150 mutants and at least 95 % are killed", () => {
+  test("has a random sample of at least 150 mutants, at least 95 % of them killed", () => {
     const { changes, tried, compiled, killed, survivors } = report;
     assert.ok(compiled >= 150 && compiled <= tried && tried <= changes);
     assert.equal(killed + survivors.length, compiled);
@@ -49,14 +49,14 @@ describe("report.json", () => {
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("counts weakened guards separately, and contains every one", () => {
+  test("lists each weakened guard, in a separate count", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
     assert.equal(tried, changes);
     assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("gives a reason for each survivor, whose place is still in the sources", () => {
+  test("has a reason for each survivor, whose line still exists in the sources", () => {
     for (const { name, reason } of [report, report.guards].flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);
       assert.ok(reason.length >= 20, `no reason for: ${name}`);

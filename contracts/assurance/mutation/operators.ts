@@ -29,7 +29,10 @@ const comparisons: Record<string, string[]> = {
   "==": ["!="],
   "!=": ["=="],
 };
-/** With smaller numbers, a loop would still pass most tests: the library allows 32 calls. */
+/**
+ * The bounds to try. With a smaller one, a loop would still pass most tests, because the library
+ * allows 32 calls.
+ */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
 const yulOpposites: Record<string, string> = {
@@ -191,7 +194,7 @@ const yul: Record<string, Operator> = {
 
 const operators: Record<string, Operator> = { ...solidity, ...yul };
 
-/** All changes that the operators make to `node` itself. */
+/** Returns all changes that the operators make to `node` itself. */
 export const changesOf = (node: Node, where: Surroundings): Change[] =>
   operators[node.nodeType]?.(node, where) ?? [];
 
@@ -202,7 +205,7 @@ function removeStatement(node: Node, { parents, statement }: Surroundings): Chan
   return [{ operator: "statement removed", start, end, to: "{}" }];
 }
 
-/** A declaration that calls nothing, so its position changes nothing. */
+/** A declaration without calls, whose position does not matter. */
 const isMereName = (node: Node) =>
   node.nodeType === "VariableDeclarationStatement" &&
   !JSON.stringify(node).includes('"FunctionCall"');
@@ -229,7 +232,7 @@ const next = (number: string) => String(BigInt(number.replaceAll("_", "")) + 1n)
 
 const pairs = <T>(items: T[]): [T, T][] => items.slice(1).map((item, i) => [items[i]!, item]);
 
-/** Neighbors of one type exchanged; in Yul everything has one type. */
+/** Swaps neighbors of the same type. In Yul, everything has the same type. */
 const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
   pairs(operands)
     .filter(([first, second]) => typeOf(first) === typeOf(second) && text(first) !== text(second))
@@ -240,7 +243,10 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
       to: `${text(second)}, ${text(first)}`,
     }));
 
-/** The most recent other variable of the same type; for an address, otherwise the caller. */
+/**
+ * Returns the most recent other variable of the same type or, for an address without one, the
+ * caller.
+ */
 function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);
   if (type !== "address" && type !== "uint256") return [];

@@ -8,7 +8,7 @@ export type Report = Tally & {
   creationCodeHash: string;
   /** The mutants of guards.ts, which are not counted above. */
   guards: Tally;
-  /** The mutants of by-hand.ts, which are not counted above either. */
+  /** The mutants of by-hand.ts, which are also not counted above. */
   byHand: Tally;
 };
 
@@ -16,10 +16,10 @@ export type Tally = {
   /** All mutants that the operators make from the sources, and the number of tested ones. */
   changes: number;
   tried: number;
-  /** Mutants with code of their own. */
+  /** The number of mutants whose code differs from the original and from other mutants. */
   compiled: number;
   killed: number;
-  /** By {@link nameOf}, each with the reason why no test has to fail. */
+  /** By {@link nameOf}, each with the reason for which no test has to fail. */
   survivors: { name: string; reason: string }[];
 };
 

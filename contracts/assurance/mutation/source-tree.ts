@@ -2,7 +2,7 @@
 
 import { compile, type Sources, standardInput } from "../published/standard-input.ts";
 
-/** The tree of each file. Throws where `sources` do not compile. */
+/** Returns the tree of each file. Throws if `sources` do not compile. */
 export function parse(sources: Sources): Record<string, Node> {
   const output = compile(standardInput(sources, { "*": { "": ["ast"] } }));
   const error = output.errors?.find(({ severity }) => severity === "error");
@@ -17,7 +17,7 @@ export type Node = { nodeType: string; src: string; [property: string]: unknown 
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "nodeType" in value;
 
-/** The nodes directly below `node`, in the order of the source. */
+/** Returns the nodes directly below `node`, in the order of the source. */
 export const below = (node: Node): Node[] =>
   Object.values(node)
     .flatMap((value) => (Array.isArray(value) ? value : [value]))

@@ -17,8 +17,8 @@ export type Outcome =
   | { is: "survived" | "no change of the code" | "not compiled" };
 
 /**
- * Vectors kill only by the address, the canary always fails, and the periphery and the demo have
- * other code.
+ * The vectors would detect every mutant by its address, the canary always fails, and the periphery
+ * and the demo do not use this code.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 
@@ -40,20 +40,19 @@ const environment = {
   FOUNDRY_PROFILE: "test",
   ...shortRuns,
   LADDER_STRIDE: "50000",
-  // A loop without end ends.
+  // The time limit ends an endless loop.
   FOUNDRY_GAS_LIMIT: "10000000000",
 };
 
 type Laboratory = {
-  /** Runs the tests on what `sources` compile to. */
+  /** Runs the tests on the code of the compiled `sources`. */
   try(sources: Sources): Outcome;
 };
 
 /**
- * A copy of the tests in `folder`, compiled.
+ * Makes a compiled copy of the tests in `folder`, compiled.
  *
- * @param original the sources that no mutation has touched
- * @throws when the tests fail on `original`
+ * @param original the sources without a mutation @throws if the tests fail on `original`
  */
 export function openLaboratory(folder: string, original: Sources): Laboratory {
   rmSync(folder, { recursive: true, force: true });
@@ -85,7 +84,7 @@ export function openLaboratory(folder: string, original: Sources): Laboratory {
   };
 }
 
-/** Undefined where `sources` do not compile. */
+/** Returns undefined if `sources` do not compile. */
 export function creationCodeOf(sources: Sources): string | undefined {
   const { contracts } = compile(standardInput(sources));
   const code = contracts?.["src/PaymentFactory.sol"]?.PaymentFactory?.evm?.bytecode.object;
@@ -99,7 +98,7 @@ function runTests(folder: string, chosen: string[] = []): Outcome {
     { cwd: folder, env: environment, encoding: "utf8", timeout: secondsMax * 1000 },
   );
   if (error && (error as NodeJS.ErrnoException).code === "ETIMEDOUT") {
-    return { is: "killed", by: `no end within ${secondsMax} seconds` };
+    return { is: "killed", by: `not finished within ${secondsMax} seconds` };
   }
   if (error) throw error;
   if (status === 0) return { is: "survived" };

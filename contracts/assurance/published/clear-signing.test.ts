@@ -89,7 +89,7 @@ describe("the descriptor", () => {
     json("erc7730-v2.schema.json"),
   );
 
-  test("is valid by the schema of ERC-7730 v2, which refuses an unknown format", () => {
+  test("is valid under the schema of ERC-7730 v2, which rejects unknown formats", () => {
     assert.ok(validate(descriptor), JSON.stringify(validate.errors));
     const wrong = JSON.stringify(descriptor).replaceAll('"addressName"', '"adressName"');
     assert.equal(validate(JSON.parse(wrong)), false);

@@ -44,7 +44,7 @@ type Values = { [name: string]: unknown };
 /** The function that a key of `formats` describes. */
 export const functionOf = (key: string) => parseAbiItem(`function ${key}`) as AbiFunction;
 
-/** The lines a signer reads of a call with `data` to `to`. */
+/** Returns the lines that a signer reads for a call with `data` to `to`. */
 export function read(wallet: Wallet, to: Hex, data: Hex): string[] {
   const known = wallet.descriptor.context.contract.deployments.some(
     ({ address }) => address.toLowerCase() === to.toLowerCase(),
@@ -81,7 +81,7 @@ function linesOf(wallet: Wallet, given: Field, here: Values, top: Values): strin
   });
 }
 
-/** `a.b.[].c`: the values there, all of an array where a part is `[]`. */
+/** `a.b.[].c`: the values at the path, or all values of an array if a part is `[]`. */
 function follow(from: unknown, path: string): unknown {
   const [part, ...rest] = path.split(".");
   if (part === undefined || part === "") return from;

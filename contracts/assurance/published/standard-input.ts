@@ -61,6 +61,6 @@ type Evm = {
 
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
 
-/** The answer of the compiler that npm installs. */
+/** The output of the compiler that npm installs. */
 export const compile = (input: object): StandardOutput =>
   JSON.parse(solc.compile(JSON.stringify(input)));

@@ -6,7 +6,7 @@ import {Errors} from "../Errors.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @notice Answers one word to everything.
+/// @notice Returns one word for every call.
 contract Answering {
     uint256 private immutable WORD;
 
@@ -116,7 +116,7 @@ contract EveryPositionTest is Fixture {
         }
     }
 
-    /// @dev `call` at one position of 32 that are otherwise good.
+    /// @dev `call` at one position of 32 that are otherwise valid.
     function _refused(uint256 position, Call memory call, bytes memory reason) private {
         Call[] memory calls = new Call[](CALLS);
         for (uint256 i = 0; i < CALLS; ++i) {

@@ -36,7 +36,7 @@ contract BatchInvariants is World {
         return (recovering >> i) % 2 == 1;
     }
 
-    /// @dev Also done if an earlier item or batch did it.
+    /// @dev Also counts as done if an earlier item or batch did it.
     function _modelExecution(Life storage life) private returns (bool) {
         if (_shouldExecute(life)) life.state = State.Executed;
         return life.state == State.Executed;

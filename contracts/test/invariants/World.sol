@@ -35,7 +35,7 @@ abstract contract World is Fixture {
 
     uint256 internal constant LIVES = 12;
 
-    /// @dev Of a vault's code, by {State}.
+    /// @dev The hashes of a vault's code, by {State}.
     uint256[3] private codeBytes = [0, 41, 42];
 
     Life[] internal lives;
@@ -51,7 +51,7 @@ abstract contract World is Fixture {
         }
     }
 
-    /// @dev Foundry reads the functions to call in this form.
+    /// @dev The form in which Foundry reads the functions to call.
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;
@@ -118,7 +118,7 @@ abstract contract World is Fixture {
 
     function _fund(uint256 seed, uint256 amount) internal {
         Life storage life = _pick(seed);
-        // Exact, one short, one more and anything.
+        // The exact amount, one unit less, one unit more, or any amount.
         uint256[4] memory amounts = [AMOUNT, AMOUNT - 1, 1, amount % (2 * AMOUNT)];
         amount = amounts[amount % 4];
         token.mint(life.vault, amount);
@@ -141,7 +141,7 @@ abstract contract World is Fixture {
         life.coinTotal += amount;
     }
 
-    /// @dev Often to the second before an expiry, to it, or past it.
+    /// @dev Often advances to the second before an expiration time, to it, or after it.
     function _wait(uint256 seed) internal {
         uint256 edge = lives[seed % LIVES].expiry + (seed / LIVES) % 3 - 1;
         if (edge > now_ && seed % 5 != 0) now_ = edge;

@@ -8,7 +8,8 @@ import {Intent} from "../../src/IPaymentFactory.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev What became of an intent, read from the code at its vault; and conditions made of that.
+/// @dev Tests the outcome of an intent, as read from the code at its vault, and conditions that use
+/// it.
 contract OutcomeTest is Fixture {
     Conditions private conditions = new Conditions();
 
@@ -30,14 +31,14 @@ contract OutcomeTest is Fixture {
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_never_ofAnyOtherCode(bytes calldata code, uint256 seed) public {
-        // Foundry refuses to place what begins as a delegation and is none.
+        // Foundry refuses code that begins like a delegation but is not one.
         vm.assume(bytes2(code) != 0xef01);
         for (uint256 i = 0; i < CODES_PER_RUN; ++i) {
             otherCodes(code, uint256(keccak256(abi.encode(seed, i))));
         }
     }
 
-    /// @dev One changed bit of either code, shorter and longer ones, and any.
+    /// @dev Code with one changed bit, shorter and longer code, and random code.
     function otherCodes(bytes calldata code, uint256 seed) private {
         bytes memory executed = executedCode();
         executed[seed % executed.length] ^= bytes1(uint8(1 << ((seed >> 16) % 8)));
@@ -96,7 +97,7 @@ contract OutcomeTest is Fixture {
         conditions.requireClosed(vault);
     }
 
-    /// @dev B runs only after A; C runs only if A never will.
+    /// @dev B runs only after A, and C runs only if A can never run.
     function test_anIntent_waitsForAnother() public {
         Intent memory a = plainIntent();
         address vaultA = funded(a, AMOUNT);

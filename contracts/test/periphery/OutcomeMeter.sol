@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {Fate, Outcome} from "../../periphery/Outcome.sol";
 
-/// @dev Calls the library as a contract does that is compiled as the deployed ones are.
+/// @dev Calls the library like a contract that is compiled with the settings of deployed contracts.
 contract OutcomeMeter {
     function outcomeOf(address vault) external view returns (Fate fate, uint256 gasUsed) {
         uint256 before = gasleft();

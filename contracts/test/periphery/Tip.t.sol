@@ -81,7 +81,7 @@ contract TipTest is Fixture {
     }
 }
 
-/// @dev Answers every call with the same bytes.
+/// @dev Returns the same bytes for every call.
 contract Answering {
     bytes private answer;
 

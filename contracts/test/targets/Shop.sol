@@ -34,7 +34,7 @@ contract Shop {
         revert ShopClosed(visits);
     }
 
-    /// @notice Answers, or fails with, `size` bytes.
+    /// @notice Returns, or fails with, `size` bytes.
     function bomb(uint256 size, bool succeed) external pure {
         assembly {
             if succeed { return(0x80, size) }
@@ -48,7 +48,7 @@ contract Shop {
         }
     }
 
-    /// @notice Needs some 22,100 gas an item.
+    /// @notice Needs about 22,100 gas per item.
     function stock(uint256 items) external {
         for (uint256 i = 0; i < items; ++i) {
             shelf.push(i + 1);

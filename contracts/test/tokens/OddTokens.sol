@@ -66,7 +66,7 @@ contract BoastingToken is PlainToken {
     }
 }
 
-/// @notice Neither sends to nor from blocked accounts.
+/// @notice Rejects transfers to and from blocked accounts.
 contract BlockingToken is PlainToken {
     mapping(address account => bool) public isBlocked;
 
@@ -83,7 +83,7 @@ contract BlockingToken is PlainToken {
     }
 }
 
-/// @notice As BNB on Ethereum: an allowance of zero cannot be set.
+/// @notice Like BNB on Ethereum: an allowance of zero cannot be set.
 contract NoZeroApproveToken is PlainToken {
     function approve(address spender, uint256 amount) public override returns (bool) {
         require(amount != 0, "approve of zero");
@@ -117,7 +117,7 @@ contract HalfToken is PlainToken {
     }
 }
 
-/// @notice Like {HalfToken}, but reading a balance uses some 300,000 gas.
+/// @notice Like {HalfToken}, but reading a balance uses about 300,000 gas.
 contract SlowToken is HalfToken {
     function balanceOf(address account) public view override returns (uint256) {
         bytes32 word;
