@@ -1,5 +1,6 @@
-// A shop's page: makes an address for an order with a client ID, and lets the customer pay it here.
-// Served with the settings below as /settings.json, from an origin that the account allows.
+// A shop's page: creates an address for an order with a client ID, and lets the customer pay it on
+// this page. Served with the settings below as /settings.json, from an origin that the account
+// allows.
 //
 //   { "baseUrl": "https://pay.example/v1", "clientId": "svc_client_…", "chainId": 8453,
 //     "token": "0x…", "shop": "0x…" }
@@ -30,7 +31,7 @@ payment.setAttribute("base-url", baseUrl);
 // Anyone can forge what a page receives: deliver after the shop's server has proved the payment.
 const outcome = document.querySelector("#outcome");
 payment.addEventListener("paid", () => {
-  outcome.textContent = "Paid. Your order is on its way through the chain.";
+  outcome.textContent = "Paid. Your order is being confirmed by the chain.";
 });
 payment.addEventListener("executed", ({ detail }) => {
   outcome.textContent = `Done: transaction ${detail.status.execution.transactionHash}`;
