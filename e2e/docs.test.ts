@@ -48,7 +48,7 @@ const blocks = (page: string, language: string) =>
     (m) => m[1]!,
   );
 
-test("what happens to the money: each of 15 lines names a test that exists", () => {
+test("each of the 15 rows of what happens to the money names an existing test", () => {
   const lines = read("index.md")
     .split("\n")
     .filter((line) => line.startsWith("| ") && line.includes("]("));
@@ -135,12 +135,12 @@ test("each metric in the pages is one that the service has", () => {
   );
 });
 
-test("each chain in the pages is one that a chains file may hold", () => {
+test("each chain in the docs is valid in a chains file", () => {
   const [chains] = blocks("self-hosting.md", "json").map((text) => JSON.parse(text));
   assert.equal(parseChains(chains, "the page").length, 1);
 });
 
-test("the status in the pages is as spec/openapi.json has it", () => {
+test("the status in the docs matches spec/openapi.json", () => {
   judgeStatus(JSON.parse(blocks("status-and-events.md", "json")[0]!));
 });
 
@@ -169,10 +169,10 @@ describe("docs/intents.md", () => {
     });
   }
 
-  test("refusals are found in its table at all", () => assert.ok(rows.length > 25));
+  test("the table of refusals is found", () => assert.ok(rows.length > 25));
 });
 
-test("docs/api.md names every error code with its status, and spec/service.md too", () => {
+test("docs/api.md and spec/service.md contain every error code with its status", () => {
   const dashboardOnly = /^(invalid_(email|password|token)|password_|signup_|user_)/;
   for (const text of [read("api.md"), readFileSync(join(docs, "../spec/service.md"), "utf8")]) {
     const rows = [...text.matchAll(/^\| (\d{3}) \| (`.*?`) \|/gm)].flatMap(([, status, codes]) =>

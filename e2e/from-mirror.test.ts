@@ -133,7 +133,8 @@ describe("executor --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The lies: terms of others, another recovery, no JSON, and a line without an end.
+    // The false records: terms of others, another recovery, text that is not JSON, and a line
+    // without an end.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),
@@ -180,11 +181,11 @@ describe("executor --from-mirror", () => {
     await until("the first is executed", () => isExecuted(early), 60);
     // The log contains no path of a URL.
     const [, liar, , bare] = mirrors.map((url) => new URL(url).origin);
-    const isTold = (mirror: string, fault: string) => async () =>
+    const isLogged = (mirror: string, fault: string) => async () =>
       log.includes(`"mirror":"${mirror}","fault":"${fault}`);
-    await until("the liar is told of", isTold(liar!, "line 1: "), 60);
+    await until("the false mirror is logged", isLogged(liar!, "line 1: "), 60);
     const fault = `expected 200 or the requested range, found 404 from ${bare}"`;
-    await until("the one without a list is told of", isTold(bare!, fault), 60);
+    await until("the mirror without a list is logged", isLogged(bare!, fault), 60);
     assert.equal(await isExecuted(corrupt), false);
   });
 

@@ -1,5 +1,6 @@
-// npm run bench:settlement: how long a payment takes to settle, measured from outside. The bench is
-// a client of the public API and of the chain, and reads nothing from the service's database.
+// npm run bench:settlement measures the time that a payment takes to settle, as seen by clients.
+// The bench is a client of the public API and of the chain, and reads nothing from the service's
+// database.
 //
 // - steady: one payment per second. Reports the time from the block of a payment to the block of
 //   its execution, and from there to the webhook `address.executed` at the merchant's server.
@@ -245,7 +246,7 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
-/** From when this client saw the block of the execution; a webhook can arrive before that. */
+/** The time since this client saw the block of the execution. A webhook can arrive before that. */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);
 

@@ -200,7 +200,7 @@ describe("examples/shop", () => {
     await page.close();
   });
 
-  test(`${count} orders: goods once for each that is paid, all else comes back`, async () => {
+  test(`${count} orders: delivers each paid order once, and returns all other money`, async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const orders: Order[] = [];
@@ -245,8 +245,10 @@ describe("examples/shop", () => {
       const what = `${order.back} back to who paid ${order.name}`;
       await until(what, async () => (await balanceOf(order.refund)) === order.back);
       if (order.back === 0n) continue;
-      const told = `Sent back to you: ${order.back} base units`;
-      await until(`${what}, told by the shop`, async () => (await pageOf(order)).includes(told));
+      const notice = `Sent back to you: ${order.back} base units`;
+      await until(`${what}, notice by the shop`, async () =>
+        (await pageOf(order)).includes(notice),
+      );
     }
     for (const order of orders) {
       assert.equal((await pageOf(order)).includes('id="goods"'), order.hasGoods, order.name);

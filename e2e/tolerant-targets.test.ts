@@ -56,7 +56,7 @@ for (const [name, called] of Object.entries(functions)) targets.push(await bring
 
 describe("targets that continue after their inner work failed", () => {
   for (const [index, target] of targets.entries()) {
-    test(`${target.name}: the factory refuses the least limit it is content with`, async () => {
+    test(`${target.name}: the factory rejects the target's lowest limit`, async () => {
       // The service does not know this address, so only this test executes it.
       const record = makeRecord({ ...target.intent, salt: numberToHex(index, { size: 32 }) });
       await mint(record.address);
@@ -75,7 +75,7 @@ describe("targets that continue after their inner work failed", () => {
     });
   }
 
-  test("5 of 5 have no finding, are executed, and have their work done", async () => {
+  test("5 of 5 have no finding and are executed completely", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };

@@ -1,5 +1,6 @@
-// The service with OpenTelemetry's own instrumentation, started as docs/production.md says. Its 208
-// packages are installed by `npm run test:tracing -w service`; without them nothing is tested.
+// Tests the service with OpenTelemetry's instrumentation, started as docs/production.md describes.
+// Its 208 packages are installed by `npm run test:tracing -w service`; without them, the test is
+// skipped.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";

@@ -35,7 +35,7 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
 
-/** Create rejects these, but an address can be created without the service. */
+/** A create rejects these, but an address can be derived without the service. */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;

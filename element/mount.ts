@@ -1,7 +1,6 @@
-// Mounts the elements of this package in a page. When a server renders a page, importing an element
-// defines nothing.
+// Mounts the elements of this package in a page.
 
-// A server that renders pages may import an element too; there it defines nothing.
+// A server that renders pages can import an element too, which then defines nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 /** Attaches a shadow root with the common style, unless the element has one. */
@@ -12,7 +11,10 @@ export function attachRoot(host: HTMLElement): void {
   host.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
 }
 
-/** Defines an element if there is a registry. A page may load the module twice. */
+/**
+ * Defines an element if there is a registry and it is not defined yet, because a page can load the
+ * module twice.
+ */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;
   if (!registry?.get(name)) registry?.define(name, element);

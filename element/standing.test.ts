@@ -98,7 +98,7 @@ describe("the clock", () => {
   });
 });
 
-describe("never shows a paid address as good if it cannot execute", () => {
+describe("does not show a paid address as successful if it cannot execute", () => {
   test("reports a failing simulation with its reason and call", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
@@ -107,7 +107,7 @@ describe("never shows a paid address as good if it cannot execute", () => {
     assert.equal(standing.failedCall, 1);
   });
 
-  test("reports an executor that gave up, or that failed while no simulation succeeds", () => {
+  test("reports an executor that gave up, or that failed without a good simulation", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -131,13 +131,13 @@ const wrong: WrongToken = {
 };
 const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
 
-describe("what pages say about look-alikes", () => {
-  test("nothing without a status, and where the chain did not show them", () => {
+describe("the notice about look-alikes", () => {
+  test("is absent without a status, or if the chain could not be read", () => {
     assert.deepEqual(findWrongTokens(undefined, openStanding), []);
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("they wait at an open address, until the very second of its expiry", () => {
+  test("says that they wait at an open address, up to the second of its expiration time", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -148,7 +148,7 @@ describe("what pages say about look-alikes", () => {
     ]);
   });
 
-  test("they are on their way back once the address is over", () => {
+  test("says that they are being returned after the address is over", () => {
     const over = [
       { state: "unfunded", secondsLeft: -1 },
       { state: "expired", secondsLeft: -9 },
@@ -161,7 +161,7 @@ describe("what pages say about look-alikes", () => {
     }
   });
 
-  test("a symbol or a name that could mislead is not shown", () => {
+  test("omits a symbol or a name that could mislead", () => {
     const names = (change: object) =>
       findWrongTokens({ wrongTokens: [{ ...wrong, ...change }] }, openStanding).map(
         ({ name, held }) => [name, held],
@@ -184,10 +184,10 @@ describe("an address that takes 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("asks for 100, and after a first payment for the rest of 100", () => {
+  test("requests 100, and after a first payment the rest of 100", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("asks for nothing more with 99", () => assert.equal(owedOf("funded", "99"), "0"));
+  test("requests no more after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
 });

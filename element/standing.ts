@@ -1,5 +1,5 @@
 // Decides the state that a payer sees, on every page. A payment that cannot execute is not offered,
-// and a received payment that cannot execute is never shown as good.
+// and a received payment that cannot execute is never shown as successful.
 
 import { askedAmount, type Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -7,7 +7,7 @@ import { formatUnits, isName, owed } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
 import type { News } from "./news.ts";
 
-/** Why payment options are hidden behind a button, most serious first. */
+/** The reasons for which payment options are hidden behind a button, the most serious first. */
 export type Doubt = "executed" | "expired" | "enough" | "unknown" | "fails" | "soon" | "silent";
 
 export type Standing = {
@@ -24,7 +24,9 @@ export type Standing = {
   doubts: Doubt[];
   /** The amount still due, in base units. */
   owed: string;
-  /** Why the calls do not run, in the words of a contract or server; null if unknown. */
+  /**
+   * The reason for which the calls do not run, as text from a contract or server; null if unknown.
+   */
   reason: string | null;
   /** The index of the failing call, from 0. */
   failedCall: number | null;
@@ -91,7 +93,7 @@ export function decideStanding(
   };
 }
 
-/** Nothing once the calls can run, also if they accept less than a payer is asked for. */
+/** Zero if the calls can run, even if they accept less than the requested amount. */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(askedAmount(intent), balance);
 
@@ -101,13 +103,16 @@ export type WrongTokenNews = {
   name: string;
   /** Such as "25 USDC.e". */
   held: string;
-  /** Its sentence in the element's words: it waits at an open address, or is on its way back. */
+  /**
+   * The key of its sentence in the element's texts: it waits at an open address, or is being
+   * returned.
+   */
   fate: "wrongTokenLater" | "wrongTokenNow";
 };
 
 /**
- * Says which look-alikes of the requested token arrived at an address. Names are a server's, so one
- * that could mislead is replaced by the token's address.
+ * Describes the look-alikes of the requested token that arrived at an address. Their names come
+ * from a server, so a name that could mislead is replaced by the token's address.
  */
 export function findWrongTokens(
   status: Pick<ServiceStatus, "wrongTokens"> | undefined,

@@ -25,6 +25,6 @@ export function forget(key: string): void {
   try {
     localStorage.removeItem(key);
   } catch {
-    // Nothing is stored.
+    // Then nothing is stored.
   }
 }

@@ -116,7 +116,7 @@ const gzipBytes = (code: string): number => gzipSync(code, { level: 9 }).length;
 
 for (const { room, name, dependencies } of packages)
   describe(`the packed ${name}`, () => {
-    test("contains its code, types, license and README, and no tests", () => {
+    test("contains its code, types, license, and README, and no tests", () => {
       const unpacked = unpackedAt(name);
       const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
       assert.deepEqual(Object.keys(manifest.dependencies), dependencies);
@@ -145,7 +145,7 @@ for (const { room, name, dependencies } of packages)
       assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
     });
 
-    test("is imported from its sources by the workspaces, so no build can be stale", () => {
+    test("is imported from its sources by the workspaces, so no old build is used", () => {
       const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8"));
       for (const path of Object.keys(manifest.exports)) {
         const found = import.meta.resolve(path.replace(".", name));
@@ -154,7 +154,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("uses nothing of Node outside its programs, so that it runs anywhere", () => {
+    test("uses no Node modules outside its programs, so that it runs anywhere", () => {
       const files = readdirSync(unpackedAt(name), { recursive: true, encoding: "utf8" });
       for (const file of files.filter((each) => each.endsWith(".js"))) {
         if (room === "shop" && file.startsWith("try/")) continue;
@@ -205,7 +205,7 @@ describe("the packed packages", () => {
     assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
   });
 
-  test("declares its tags in JSX and the properties of the component, and rejects others", () => {
+  test("declares its JSX tags and the properties of the component, and rejects others", () => {
     const app = join(project, "jsx");
     mkdirSync(app);
     writeFileSync(
@@ -243,7 +243,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("has types that need neither the DOM's nor Node's", () => {
+  test("has types that do not depend on the types of the DOM or Node", () => {
     const app = join(project, "bare");
     mkdirSync(app);
     const exported = ["", "/client", "/status", "/proof", "/webhook", "/reference", "/payment"];
@@ -264,7 +264,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("bundles, and the bundle runs", async () => {
+  test("can be bundled, and the bundle runs", async () => {
     const code = await bundle(`
       import { makeRecord } from "executable-address";
       globalThis.made = makeRecord(${JSON.stringify(sample)});`);
@@ -272,7 +272,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { made?: unknown }).made, record);
   });
 
-  test("is part of a Vite app, and what Vite builds runs", async () => {
+  test("can be used in a Vite app, and the build runs", async () => {
     const app = join(project, "app");
     mkdirSync(app);
     writeFileSync(join(app, "index.html"), '<script type="module" src="/main.js"></script>');
@@ -294,7 +294,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("weighs at most 20 kB as a client, 10 to verify a record, and 6 more to prove", async () => {
+  test("has at most 20 kB as a client, 10 kB to verify records, and 6 kB to prove", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');
@@ -319,9 +319,9 @@ describe("the packed packages", () => {
 });
 
 /**
- * Bytes, minified and gzipped, give or take 150. The client loads `create`, `prove` and `gather`
- * when a method needs them: `gather` if the service gives no proof that verifies, and `lists` and
- * `endpoints` only on servers.
+ * Bytes, minified and gzipped, with a tolerance of 150. The client loads `create`, `prove` and
+ * `gather` when a method needs them: `gather` if the service returns no valid proof, and `lists`
+ * and `endpoints` only on servers.
  */
 const pinned = {
   ...{ derive: 3375, verify: 9915, all: 17555, element: 29620, proof: 14510 },

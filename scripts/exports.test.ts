@@ -62,7 +62,7 @@ const exported: Record<string, string> = {
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",
 };
 
-describe("the packages export these names and no others", () => {
+describe("the packages export exactly these names", () => {
   for (const room of ["address", "element", "shop"]) {
     const path = join(import.meta.dirname, "..", room, "package.json");
     const manifest = JSON.parse(readFileSync(path, "utf8"));

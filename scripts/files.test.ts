@@ -1,4 +1,4 @@
-// Rules that help readers: folders have few entries, and each file has a subject of its own.
+// Rules that help readers: folders have few entries, and each file has its own subject.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -97,7 +97,7 @@ describe("files", () => {
     assert.deepEqual(vague, []);
   });
 
-  test("no line is longer than 100 columns, and none is a reminder", () => {
+  test("no line is longer than 100 columns or contains a reminder", () => {
     const wrong = files
       .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
       .flatMap((path) =>

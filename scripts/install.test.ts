@@ -26,7 +26,7 @@ function find(path: string, name: string): Locked | undefined {
 describe("package-lock.json", () => {
   // npm silently omits packages that the registry lacked when the lock file was written, so npm ci
   // could not install the programs of such a machine.
-  test("has the programs of each system: Linux and macOS, x64 and arm64", () => {
+  test("has the programs for Linux and macOS, on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
         .filter((name) => /(linux|darwin).*-(x64|amd64|arm64)(-gnu|-musl)?$/.test(name))
@@ -37,7 +37,7 @@ describe("package-lock.json", () => {
   });
 
   // npm also omits an optional package whose engines exclude the running Node.
-  test("the project asks for the Node that the native part of its builder asks for", () => {
+  test("the project requires the Node version that the native part of its bundler requires", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
     const [in20, in22] = rolldown!.engines!.node!.match(/\d+\.\d+/g)!;
@@ -45,7 +45,7 @@ describe("package-lock.json", () => {
     assert.ok(readme.includes(`Node ${in20}, ${in22} or newer`));
   });
 
-  test("the library accepts no older Node than its dependencies do, so no EBADENGINE", () => {
+  test("the library requires at least the Node version of its dependencies", () => {
     const { engines, dependencies } = read("address/package.json") as Required<Locked>;
     const numbers = (text: string) => text.match(/\d+/g)!.map(Number);
     const [own] = [numbers(engines.node!)];

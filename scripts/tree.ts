@@ -23,7 +23,7 @@ export const textOf: ReadonlyMap<string, string> = new Map(
   sources.map((path) => [path, readFileSync(join(root, path), "utf8")]),
 );
 
-/** Whether a file belongs to tests or benches, which no room may import. */
+/** Returns whether a file belongs to tests or benches, which no folder can import. */
 export const isTest = (path: string): boolean =>
   /\.(test|bench)\.tsx?$|\/(bench|test|testing)\/|(^|\/)bench\.ts$|^e2e\//.test(path);
 

@@ -1,11 +1,12 @@
-// Loaded into each process of a test run: a test file that ends before all its tests and hooks have
-// is a failure. Node's runner takes one that ends with 0 for a file without tests, which passes.
+// Loaded into each process of a test run. A test file that ends before all its tests and hooks
+// counts as a failure. Node's runner would treat a file that ends with 0 as a file without tests,
+// which passes.
 //
 // Node's runner also follows each promise by an async hook, to know which test an uncaught error
 // belongs to. That would be most of the simulator's CPU time, as `time` of
 // executor/test/simulator/idle.long.test.ts shows with `trackPromises` true and false, so promises
-// are left out. Such an error still fails its file, and `node FILE` names its test. Everything else
-// is followed, because the runner uses it to find the suite that a hook belongs to.
+// are not tracked. Such an error still fails its file, and `node FILE` names its test. All other
+// async resources are tracked, because the runner uses them to find the suite of a hook.
 
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";
@@ -29,6 +30,6 @@ if (isTestFile && process.env.NODE_TEST_CONTEXT) {
   process.on("exit", (code) => {
     if (isWhole || code !== 0) return;
     process.exitCode = 1;
-    console.error(`${process.argv[1]} ended before its tests had: it ran less than it declares.`);
+    console.error(`${process.argv[1]} ended before all its tests had finished.`);
   });
 }

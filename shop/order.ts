@@ -1,5 +1,5 @@
-// From an order to its address. The order is stored before anything is sent, and its salt binds its
-// intent to its reference. So a crash, a double click, and a lost database all lead to the same
+// Creates the address of an order. The order is stored before anything is sent, and its salt binds
+// its intent to its reference. So a crash, a double click, and a lost database all lead to the same
 // address, and a stranger cannot create an address that passes for the order's.
 
 import {
@@ -27,7 +27,7 @@ type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
   readonly service: Client;
   readonly referenceKeys: readonly string[];
   warn(message: string): void;
-  /** Stores the order that the service already has: restore.ts. */
+  /** Stores the order that the service already has (restore.ts). */
   adopt(reference: string, address: Hex): Promise<ShopOrder>;
 };
 

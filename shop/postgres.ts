@@ -1,5 +1,5 @@
-// A shop's memory in PostgreSQL: any number of servers can store events in it and handle them. A
-// row claims an address, so only one of its events is processed at a time, by one server. Time is
+// The store of a shop in PostgreSQL: any number of servers can store events in it and handle them.
+// A row claims an address, so only one of its events is processed at a time, by one server. Time is
 // the database's, because the servers' clocks can differ by more than a claim allows.
 
 import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";

@@ -36,7 +36,7 @@ let referenceKey: string;
 /** Creates an address as a stranger does who has read the client ID in the shop's page. */
 let createAsPage: (intent: object, reference: string) => Promise<number>;
 let postgres: TestPostgres;
-/** An empty one, of the kind that is tested. */
+/** An empty store of the tested kind. */
 let newStore: () => Promise<ShopStore>;
 let names = 0;
 
@@ -268,7 +268,7 @@ describeOnEach("receive", () => {
     assert.equal(await store.claimEvent(0), undefined);
   });
 
-  test("books a payment as it is proved, not as it is reported, and delivers nothing", async () => {
+  test("stores the proved amount of a payment, not the reported one", async () => {
     const booked: Paid[] = [];
     const world = await newShop({ onPayment: (_, fact) => booked.push(fact) });
     const plain = await newShop();
@@ -278,8 +278,8 @@ describeOnEach("receive", () => {
       const { address } = order.record;
       const { transactionHash, blockHash, blockNumber } = await served.world.pay(address, 40n);
       const place = { transactionHash, blockHash, blockNumber: Number(blockNumber), logIndex: 0 };
-      const told = { payer: wallet, token, amount: "999", kind: "asked" } as const;
-      const payment = { ...place, ...told, isLate: false, isLast: false };
+      const reported = { payer: wallet, token, amount: "999", kind: "asked" } as const;
+      const payment = { ...place, ...reported, isLate: false, isLast: false };
       const to = shop === world.shop ? world : plain;
       await deliverTo(to, await eventOf(order, "address.payment", payment));
       const lie = { ...payment, transactionHash: `0x${"4".repeat(64)}` as const };
@@ -376,7 +376,9 @@ describeOnEach("receive", () => {
   });
 });
 
-/** A cheap address under the reference and the public salt of a dear order, paid and executed. */
+/**
+ * A cheap address with the reference and the public salt of an expensive order, paid and executed.
+ */
 async function forgeOrder({ record, reference }: ShopOrder) {
   const { chainId, salt } = record.intent;
   const cheap = { ...(await intentFor("1")), chainId, salt };
@@ -388,7 +390,7 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 }
 
 describeOnEach("a shop without its newest orders", () => {
-  /** Yesterday's backup has an order and a cursor, and nothing of today. */
+  /** A backup from yesterday with an order and a cursor, but without today's data. */
   const backups = {
     "an empty database": newShop,
     async "yesterday's backup"(given: Partial<ShopOptions>) {

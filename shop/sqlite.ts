@@ -1,4 +1,4 @@
-// A shop's memory in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
+// The store of a shop in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
 // better-sqlite3 or Bun. It can be the database of the shop's other tables. Only one server can use
 // it: claims are in the server's memory, so a crash ends them.
 
@@ -31,7 +31,7 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
-  /** By address: the claimed event, the claim's name, and its end. */
+  /** For each address: the claimed event, the ID of the claim, and its end. */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
   /** @returns the event of this claim, if no other claim of its address came later */
   const unclaim = (claim: string): string | undefined => {
@@ -90,7 +90,7 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   };
 }
 
-/** Every statement on the three tables. */
+/** Prepares every statement on the three tables. */
 function prepareIn(db: SqliteDatabase) {
   const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
   return {

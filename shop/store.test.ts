@@ -15,7 +15,7 @@ import { postgresStore, type ShopOrder, type ShopStore, sqliteStore } from "./sh
 
 const newAddress = (): Hex => `0x${randomBytes(20).toString("hex").toUpperCase()}`;
 
-/** Makes as much of an event as a store reads. */
+/** Makes the parts of an event that a store reads. */
 const eventAt = (address: Hex): ServiceEvent =>
   ({ id: `evt_${randomBytes(8).toString("hex")}`, data: { address } }) as ServiceEvent;
 
@@ -33,7 +33,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     let database: string;
     let store: ShopStore;
 
-    /** The store as a process opens it. */
+    /** Opens the store like a separate process. */
     const open = async () =>
       dialect === "postgres"
         ? postgresStore(postgres.newPool(database))
@@ -184,7 +184,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), event.id);
       const next = await open();
       assert.equal(await claimedId(hourMs, next), event.id);
-      // A row outlives the process that wrote it; the claims of SQLite are the process's own.
+      // On PostgreSQL, a claim is a row that remains after its process has ended. On SQLite, claims
+      // belong to the process.
       const last = await claimedId(hourMs, await open());
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });

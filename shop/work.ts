@@ -18,7 +18,10 @@ type WorkParts = ProveEventOptions &
     restoreOne(named: NamedAddress): Promise<ShopOrder | undefined>;
   };
 
-/** Events that are processed simultaneously, each of another address, so a slow node delays few. */
+/**
+ * The number of events to process simultaneously, each of a different address, so that a slow node
+ * delays few others.
+ */
 const eventsAtOnce = 8;
 /** A claim lasts longer than the work on its event. */
 const claimMsMore = 5_000;

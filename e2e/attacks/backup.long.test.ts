@@ -19,7 +19,7 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Sends each dashboard a session cookie with this token, signed with the secret. */
+    /** Sends a session cookie with this token, signed with the secret, to each dashboard. */
     const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
       const signature = createHmac("sha256", secret).update(token).digest("base64");
@@ -37,7 +37,7 @@ for (const kind of deployments) {
       );
       assert.equal(rows.length, 1);
       assert.deepEqual(await statusesWith(rows[0]!.token), [401]);
-      // Control: signed this way, the token itself opens the session.
+      // Control: the real token, signed in this way, opens the session.
       const [token = ""] = decodeURIComponent(browser.jar.get("eas-session") ?? "").split(".");
       assert.deepEqual(await statusesWith(token), [200]);
       assert.notEqual(rows[0]!.token, token);

@@ -1,5 +1,5 @@
-// One client takes all it can: every event stream of an address or a server, and every simulation
-// that the operator's node can run.
+// Tests one client that uses as much as it can: every event stream of an address or a server, and
+// every simulation that the operator's node can run.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -77,7 +77,7 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // Twice if a minute ends in between.
+      // Twice the number if a minute ends in between.
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 

@@ -1,5 +1,5 @@
-// A user with many addresses searches them. During a search, nobody else may wait. The cost of each
-// statement is tested in service/testing/statements/.
+// Tests searches of a user with many addresses. During a search, other users must not wait. The
+// cost of each statement is tested in service/testing/statements/.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** More than one statement searches. */
+/** More rows than one statement searches. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /** The oldest address, one in the middle, and the newest match by token, chain, and reference. */
@@ -104,7 +104,7 @@ for (const kind of deployments) {
       return one;
     };
 
-    test("a search walks at most 250 rows in a statement, to the end of the list", async () => {
+    test("a search reads at most 250 rows per statement, up to the end of the list", async () => {
       const walked = await walkedBy(async () => {
         const answer = await atOne().get(`${api}/addresses?token=0x${"22".repeat(20)}`);
         assert.deepEqual(answer.json(), { items: [], next: null });
@@ -118,7 +118,7 @@ for (const kind of deployments) {
     });
 
     for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
-      test(`a page is full until the end, however far apart lies what fits: ${asked}`, async () => {
+      test(`every page except the last is full, for far matches: ${asked}`, async () => {
         const find = async (more: string) => {
           const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
           const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);

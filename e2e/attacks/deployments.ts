@@ -17,7 +17,7 @@ export type Deployment<One = TestApp> = {
   servers: One[];
   /** The servers, in turn. */
   next(): One;
-  /** Two servers share it. */
+  /** Whether two servers share the database. */
   postgres: TestPostgres | undefined;
   close(): Promise<void>;
 };

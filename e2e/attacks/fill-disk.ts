@@ -19,7 +19,7 @@ type Counted = Record<string, number>;
 
 /** The first time that the disk is full. */
 type Cycle = {
-  /** Creates until the first rejected one, from then on, and with free space again. */
+  /** Creates before the first rejection, after it, and after space is free again. */
   creates: { before: Counted; full: Counted; back: Counted };
   /** Lookups from then on. */
   lookups: Counted;
@@ -31,7 +31,7 @@ type Cycle = {
 };
 
 /** `kept` creates were acknowledged, and `lost` acknowledged creates are not in the database. */
-export type Told = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
+export type Observations = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
 
 const roomBytes = 2 ** 20;
 const backMsMax = 60_000;
@@ -97,7 +97,10 @@ const count = (counted: Counted, answer: string) => {
   return answer;
 };
 
-/** @param isLogFull PostgreSQL needs a new file of its write-ahead log; without one, it ends */
+/**
+ * @param isLogFull whether PostgreSQL needs a new file of its write-ahead log, without which it
+ * exits
+ */
 async function cycle(isLogFull: boolean): Promise<Cycle> {
   const creates = { before: {}, full: {}, back: {} };
   const lookups = {};
@@ -136,7 +139,7 @@ const sayStuck = (creates: Cycle["creates"]) =>
   JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
 /** @throws if a create gets no response, or is not acknowledged again */
-async function run(): Promise<Told> {
+async function run(): Promise<Observations> {
   const cycles: Cycle[] = [];
   for (let at = 0; at < Number(cyclesCount); at++) {
     cycles.push(await cycle(postgres !== undefined && at % 2 === 1));
@@ -150,5 +153,5 @@ async function run(): Promise<Told> {
   return { cycles, kept: kept.length, lost, ready };
 }
 
-const told = await run().finally(() => deployed.close());
-console.log(JSON.stringify(told));
+const observed = await run().finally(() => deployed.close());
+console.log(JSON.stringify(observed));

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { deployments } from "./deployments.ts";
-import type { Told } from "./fill-disk.ts";
+import type { Observations } from "./fill-disk.ts";
 
 const cycles = process.env.TESTS === "long" ? 8 : 2;
 const refused = "503 service_unavailable";
@@ -25,9 +25,9 @@ for (const kind of deployments) {
   test(`a full disk of ${kind}: 503 while it is full, and no longer; nothing is lost`, {
     skip: canMount ? false : "no file system of a size of its own can be mounted here",
   }, async () => {
-    const told = await fillDiskOf(kind);
-    const message = JSON.stringify(told);
-    for (const { creates, lookups, lines } of told.cycles) {
+    const observed = await fillDiskOf(kind);
+    const message = JSON.stringify(observed);
+    for (const { creates, lookups, lines } of observed.cycles) {
       const { before, full, back } = creates;
       assert.ok(full[refused]! > 0, message);
       const answers = [before, full, back, lookups].flatMap((counted) => Object.keys(counted));
@@ -35,14 +35,14 @@ for (const kind of deployments) {
       for (const written of lines) assert.ok(written <= 5, message);
     }
     // The number of creates before the disk is full depends on checkpoints.
-    assert.ok(told.kept > 10, message);
-    assert.equal(told.lost, 0, message);
-    assert.ok(told.ready.every((status) => status === 200));
+    assert.ok(observed.kept > 10, message);
+    assert.equal(observed.lost, 0, message);
+    assert.ok(observed.ready.every((status) => status === 200));
   });
 }
 
 /** Runs in a process that sees the small disk, which no other process sees. */
-async function fillDiskOf(kind: string): Promise<Told> {
+async function fillDiskOf(kind: string): Promise<Observations> {
   const disk = mkdtempSync(join(tmpdir(), "full-disk-"));
   const mounted = `${mount} "$0" && TMPDIR="$0" ${asNobody} "$@"`;
   const args = ["-rm", "sh", "-c", mounted, disk, process.execPath, program, kind, String(cycles)];
@@ -53,5 +53,5 @@ async function fillDiskOf(kind: string): Promise<Told> {
   });
   await once(child, "close");
   rmSync(disk, { recursive: true });
-  return JSON.parse(text) as Told;
+  return JSON.parse(text) as Observations;
 }

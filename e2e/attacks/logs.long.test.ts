@@ -111,7 +111,7 @@ for (const kind of deployments) {
   });
 }
 
-/** Each server logged something, and nothing twice, because a minute is longer than the test. */
+/** Each server logged something, and no line twice, because the test takes less than a minute. */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {
     const kinds = lines.map((line) => {

@@ -20,13 +20,13 @@ export type Job = { ports: number[]; ms: number; streams: Record<string, Stream>
  * Sorted latencies in milliseconds from the scheduled time of a request, which include delays of
  * the sender.
  */
-type Told = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
-export type Outcome = Record<string, Told>;
+type Responses = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
+export type Outcome = Record<string, Responses>;
 
 export const at = (sorted: readonly number[], part: number): number =>
   sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
 
-/** Sends what a job says; {@link close} ends the process. */
+/** Sends the requests of a job. {@link close} ends the process. */
 export function openLoad() {
   const child = fork(import.meta.filename, ["load"]);
   return {
@@ -69,20 +69,20 @@ async function run({ ports, ms, streams }: Job): Promise<Outcome> {
     return socket;
   };
   const ask = (name: string, bytes: Buffer, dueAt: number) => {
-    const told = outcome[name]!;
-    told.lateMs.push(performance.now() - dueAt);
+    const responses = outcome[name]!;
+    responses.lateMs.push(performance.now() - dueAt);
     const port = ports[turn++ % ports.length]!;
     const idle = idleAt.get(port) ?? [];
     idleAt.set(port, idle);
     const socket = idle.pop() ?? (open < socketsMax ? connected(port, idle) : undefined);
-    if (!socket) return void told.unanswered++;
+    if (!socket) return void responses.unanswered++;
     const answered = exchange(socket, bytes).then(
       (status) => {
         if (!socket.destroyed) idle.push(socket);
-        told.byStatus[status] ??= [];
-        told.byStatus[status].push(performance.now() - dueAt);
+        responses.byStatus[status] ??= [];
+        responses.byStatus[status].push(performance.now() - dueAt);
       },
-      () => void told.unanswered++,
+      () => void responses.unanswered++,
     );
     pending.add(answered);
     answered.finally(() => pending.delete(answered));

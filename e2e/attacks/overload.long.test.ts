@@ -14,10 +14,10 @@ import { newKeys, type Server } from "./server.ts";
 
 const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
-/** Enough accounts that none reaches its limit of 50 creates a second. */
+/** The number of accounts with which none reaches its limit of 50 creates per second. */
 const accountsCount = 600;
 
-/** Some kilobytes, so that the service is at its limit before the load generator. */
+/** A few kilobytes, so that the service reaches its limit before the load generator does. */
 function largeIntent() {
   const args = [`0x${"ab".repeat(300)}`];
   const call = { target: token as string, function: "note(bytes text)", args };
@@ -93,7 +93,8 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
         /**
-         * The share of a processor that other work, including the other server's, leaves to each.
+         * The share of a processor that each server gets next to other work, including the other
+         * server's.
          */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
@@ -134,7 +135,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         // Medians, because on a busy machine the last hundredth shows only other work. The exact
         // limits are tested with a simulated clock in service/http/load/follow-latency.test.ts. A
         // rejection costs an eighth of a create's processor time, so 0.7 is possible. If the server
-        // had half of a processor, twice the time is acceptable.
+        // has half of a processor, twice the time is acceptable.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

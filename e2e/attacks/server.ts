@@ -26,7 +26,7 @@ export type Server = {
 
 export type ServerOptions = { env?: NodeJS.ProcessEnv; filesMax?: number; rpcUrl?: string };
 
-/** @param options.filesMax what `ulimit -n` allows it */
+/** @param options.filesMax the limit of open files (`ulimit -n`) */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), "attack-"));
   const chainsFile = join(directory, "chains.json");

@@ -63,12 +63,15 @@ for (const kind of longOr("one server on SQLite")) {
     const attacks: [string, string][] = [
       ["say nothing", ""],
       ["send half a head", "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: "],
-      ["were told 400 and stay", "hello\r\n\r\n"],
-      ["were told 431 and stay", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(17_000)}\r\n\r\n`],
+      ["received 400 and stay connected", "hello\r\n\r\n"],
+      [
+        "received 431 and stay connected",
+        `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(17_000)}\r\n\r\n`,
+      ],
       ["were answered and stay", "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n"],
     ];
     for (const [title, text] of attacks) {
-      test(`${halves} that ${title}: good requests go on`, async () => {
+      test(`${halves} that ${title}: good requests continue`, async () => {
         await openAtEach(halves, text);
         for (let round = 0; round < 5; round++) await assertGood(deployed.servers);
         if (process.platform === "linux") {
@@ -79,7 +82,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     }
 
-    test(`${halves} event streams of many clients: good requests go on`, async () => {
+    test(`${halves} event streams of many clients: good requests continue`, async () => {
       for (const server of deployed.servers) {
         const path = `/v1/address/${await create(server)}/events`;
         await openMany(server, halves, (number) => {

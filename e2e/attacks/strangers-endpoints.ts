@@ -1,5 +1,5 @@
-// Webhook endpoints as a separate process. The first part of a path defines the response. GET /told
-// returns when each event arrived at each path: { path, eventId, atMs }.
+// Webhook endpoints as a separate process. The first part of a path defines the response. GET
+// /arrivals returns when each event arrived at each path: { path, eventId, atMs }.
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ const counts = new Map<string, number>();
 
 const take = (response: ServerResponse) => response.writeHead(204).end();
 const hang = () => {};
-/** Sends some bytes now and then, until the client disconnects. */
+/** Sends a few bytes from time to time, until the client disconnects. */
 async function drip(response: ServerResponse) {
   response.writeHead(200);
   while (!response.destroyed) {
@@ -35,7 +35,7 @@ const answers: Record<string, (response: ServerResponse, nth: number) => unknown
 
 const server = createServer((request, response) => {
   const path = request.url!;
-  if (path === "/told") return response.end(JSON.stringify(came.splice(0)));
+  if (path === "/arrivals") return response.end(JSON.stringify(came.splice(0)));
   const [, kind = ""] = path.split("/");
   const nth = counts.get(path) ?? 0;
   counts.set(path, nth + 1);

@@ -15,7 +15,7 @@ import { quantile } from "../../service/testing/median.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
-/** Takes four minutes and measures times, so it must not run beside other tests. */
+/** Takes four minutes and measures times, so it must not run at the same time as other tests. */
 const skip = process.env.TESTS === "long" ? false : "npm run test:long";
 const strangers = { accounts: 100, endpoints: 10, events: 40 };
 const warmSeconds = 10;
@@ -124,8 +124,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await Promise.all(Object.values(happened));
       await sleep(5_000);
       // The first arrival of each event, by ID.
-      const came = new Map((await toldBy(honestUrl)).toReversed());
-      const strange = await toldBy(strangersUrl);
+      const came = new Map((await readArrivals(honestUrl)).toReversed());
+      const strange = await readArrivals(strangersUrl);
       const waits = async (shop: "alone" | "beside", path: string) =>
         [...(await happened[shop])]
           .filter(([, event]) => event.atMs > warmMs && event.path.startsWith(`/${path}/${shop}`))
@@ -150,8 +150,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 /** The requests that arrived there, in order. */
-async function toldBy(url: string): Promise<[eventId: string, atMs: number][]> {
-  const answer = await fetch(`${url}/told`);
-  const told = (await answer.json()) as { eventId: string; atMs: number }[];
-  return told.map(({ eventId, atMs }) => [eventId, atMs]);
+async function readArrivals(url: string): Promise<[eventId: string, atMs: number][]> {
+  const answer = await fetch(`${url}/arrivals`);
+  const arrivals = (await answer.json()) as { eventId: string; atMs: number }[];
+  return arrivals.map(({ eventId, atMs }) => [eventId, atMs]);
 }

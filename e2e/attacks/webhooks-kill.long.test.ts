@@ -74,7 +74,7 @@ async function readEvents(): Promise<ServiceEvent[]> {
 }
 
 describe("webhooks of killed executors", () => {
-  test(`in ${rounds} rounds: no event lost, repeats under their id, in order`, async (t) => {
+  test(`in ${rounds} rounds: loses no event, and repeats with ID and in order`, async (t) => {
     const paid: string[] = [];
     let [first, second] = [startExecutor(), startExecutor()];
     for (let round = 1; round <= rounds; round++) {
@@ -93,12 +93,12 @@ describe("webhooks of killed executors", () => {
     }
     for (;;) {
       const events = await readEvents();
-      const told = new Set(taken().map(({ id }) => id));
+      const arrived = new Set(taken().map(({ id }) => id));
       const executed = new Set(
         events.filter(({ type }) => type === "address.executed").map(({ data }) => data.address),
       );
       if (paid.every((address) => executed.has(address as never))) {
-        if (events.every(({ id }) => told.has(id))) break;
+        if (events.every(({ id }) => arrived.has(id))) break;
       }
       await sleep(500);
     }
@@ -113,7 +113,7 @@ describe("webhooks of killed executors", () => {
     for (const address of paid) {
       const mine = taken().filter(({ data }) => data.address === address);
       const sequences = mine.map(({ data }) => data.sequence);
-      // A repeat may directly follow its original; nothing else is out of order.
+      // A repetition can directly follow its original. Everything else must be in order.
       assert.ok(sequences.every((each, index) => index === 0 || each >= sequences[index - 1]!));
       const all = [...new Set(sequences)];
       assert.deepEqual(

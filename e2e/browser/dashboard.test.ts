@@ -186,7 +186,7 @@ describe("a page creates addresses with the client ID", () => {
   test("rejects an invalid origin with the reason, while typing and when it is sent", async () => {
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
-    await page.getByText("anybody can have a name under co.uk").waitFor();
+    await page.getByText("anyone can register a name under co.uk").waitFor();
     await page.getByRole("button", { name: "Add origin" }).click();
     await page
       .getByRole("alert")

@@ -75,10 +75,11 @@ const react = `
   import { createRoot } from "react-dom/client";
   import { ExecutableAddress } from "executable-address-element/react";
   const query = new URLSearchParams(location.search);
-  const told = (name) => () => document.body.append(" told " + name);
+  const dispatched = (name) => () => document.body.append(" dispatched " + name);
   createRoot(document.querySelector("#payment")).render(createElement(ExecutableAddress, {
     address: query.get("address"), baseUrl: query.get("base"),
-    words: { stateUnfunded: "En attente" }, onPaid: told("paid"), onExecuted: told("executed"),
+    words: { stateUnfunded: "En attente" }, onPaid: dispatched("paid"),
+    onExecuted: dispatched("executed"),
   }));`;
 
 /** Strict: permits the service only as a target of requests. */
@@ -139,18 +140,18 @@ const part = (name: string) => page.locator(`executable-address [part~="${name}"
 async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): Promise<void> {
   await page.goto(`${origin}/bare`);
   await page.evaluate(`
-    globalThis.told = [];
+    globalThis.dispatched = [];
     const payment = document.createElement("executable-address");
     for (const name of ["paid", "executed", "expired"])
       payment.addEventListener(name, ({ detail }) =>
-        told.push([name, detail.address, detail.status.state]));
+        dispatched.push([name, detail.address, detail.status.state]));
     payment.setAttribute("address", ${JSON.stringify(address)});
     payment.setAttribute("base-url", ${JSON.stringify(baseUrl)});
     payment.setAttribute("mirrors", ${JSON.stringify(mirrors)});
     document.querySelector("#payment").append(payment);`);
 }
 
-const told = () => page.evaluate("told") as Promise<[string, Hex, string][]>;
+const dispatched = () => page.evaluate("dispatched") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
   test("is at most 30 kB gzip to show the code, 8 kB more for wallets, without eval", async () => {
@@ -179,7 +180,7 @@ describe("<executable-address>", () => {
     await page.getByText("Payment not found").waitFor();
     await show(order.address, "http://127.0.0.1:9/v1");
     await page.getByText("Couldn’t load this payment. Don’t pay yet.").waitFor();
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await dispatched(), []);
     await page.context().close();
   });
 
@@ -269,7 +270,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("says that a look-alike came, where it goes and when, and still offers to pay", async () => {
+  test("explains a look-alike and its return, and still offers to pay", async () => {
     page = await openFresh(browser);
     await showWrongToken(page);
     await show((await createOrder(service)).address);
@@ -288,10 +289,10 @@ describe("<executable-address>", () => {
     await mint(service, order.address, 25_000_000n);
     await page.getByText("Paid, processing").waitFor();
     assert.equal(await part("qr").count(), 0);
-    assert.deepEqual(await told(), [["paid", order.address, "funded"]]);
+    assert.deepEqual(await dispatched(), [["paid", order.address, "funded"]]);
     await execute(service, order);
     await page.getByText("Completed", { exact: true }).waitFor();
-    assert.deepEqual((await told()).slice(1), [["executed", order.address, "executed"]]);
+    assert.deepEqual((await dispatched()).slice(1), [["executed", order.address, "executed"]]);
     await page.context().close();
   });
 
@@ -479,7 +480,7 @@ describe("the example shop", () => {
     await page.getByText("Waiting for payment").waitFor();
     assert.equal(await readCodeIn(page, part("qr")), record.address);
     await mint(service, record.address, 25_000_000n);
-    await page.getByText("Paid. Your order is on its way").waitFor();
+    await page.getByText("Paid. Your order is being confirmed").waitFor();
     const hash = await execute(service, record);
     await page.getByText(`Done: transaction ${hash}`).waitFor();
     assert.deepEqual(faults, []);
@@ -496,9 +497,9 @@ describe("the React wrapper", () => {
     await page.getByText("En attente").waitFor();
     assert.equal(await readCodeIn(page, part("qr")), order.address);
     await mint(service, order.address, 25_000_000n);
-    await page.getByText("told paid").waitFor();
+    await page.getByText("dispatched paid").waitFor();
     await execute(service, order);
-    await page.getByText("told executed").waitFor();
+    await page.getByText("dispatched executed").waitFor();
     await page.context().close();
   });
 });

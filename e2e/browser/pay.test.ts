@@ -222,7 +222,7 @@ describe("what happens if something goes wrong", () => {
   });
 });
 
-describe("every way to read the page pays the address itself", () => {
+describe("the link, the QR code, and the text of the page all pay the address itself", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
@@ -343,7 +343,7 @@ describe("every way to read the page pays the address itself", () => {
     [
       "a failing test run",
       () => hostile,
-      /This payment can’t complete now: step 2: “no contract is there”/,
+      /This payment can’t complete now: step 2: “there is no contract at this address”/,
     ],
     ["little time left", () => soon, /This expires in [78] min/],
     ["enough there", () => paid, "The full amount has already arrived"],
@@ -366,7 +366,9 @@ describe("every way to read the page pays the address itself", () => {
 describe("the status and its age", () => {
   test("paid but unable to run: shows the reason and the date of the return", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
-    await page.getByText("can’t complete now: step 2: “no contract is there”").waitFor();
+    await page
+      .getByText("can’t complete now: step 2: “there is no contract at this address”")
+      .waitFor();
     await page
       .getByText(/If it doesn’t complete by .*, the money goes to the return address/)
       .waitFor();
@@ -438,13 +440,13 @@ describe("money that does not count", () => {
   });
 });
 
-describe("a look-alike of the asked token", () => {
+describe("a look-alike of the requested token", () => {
   const showIn = async (record: AddressRecord, language: string) => {
     await showWrongToken(page);
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("is named, with where it goes and when, in every language", async () => {
+  test("is named with its destination and time of return, in every language", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -462,14 +464,14 @@ describe("a look-alike of the asked token", () => {
     }
   });
 
-  test("of an open address waits for its end, and the payment can still be made", async () => {
+  test("of an open address waits until its end, and payment is still possible", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
     await assertSound(page, "a look-alike");
   });
 
-  test("of an executed address is on its way back", async () => {
+  test("of an executed address is being returned", async () => {
     await showIn(executed, "en");
     await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });
@@ -503,9 +505,9 @@ describe("the expected result", () => {
     await section().getByText("The result couldn’t be tested").waitFor();
   });
 
-  test("opens for a failing call, with its reason as inert text", async () => {
+  test("opens if a call fails, and shows the reason as inert text", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
-    await section().getByText("Step 2 fails: “no contract is there”").waitFor();
+    await section().getByText("Step 2 fails: “there is no contract at this address”").waitFor();
     await page.route(simulated, async (route) => {
       const answer = await (await route.fetch()).json();
       return route.fulfill({ json: { ...answer, reason: "\u202eok <img src=x> <b>paid</b>" } });
@@ -533,7 +535,7 @@ describe("the expected result", () => {
 describe("the requester", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
-  test("the operator's label names a contract only if it gets all the money", async () => {
+  test("shows the operator's label of a contract only if it receives all the money", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
@@ -824,7 +826,7 @@ async function assertSoundAt(page: Page, path: string) {
 describe("an address that expired or was returned", () => {
   before(() => expire(service, 600, [returned]));
 
-  test("says so, offers no payment, and passes the checks in light and dark", async () => {
+  test("is explained, offers no payment, and passes the checks in light and dark", async () => {
     for (const [record, sentence] of [
       [soon, "This payment expired before it completed."],
       [returned, "so the money was sent to the return address"],

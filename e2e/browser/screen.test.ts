@@ -28,7 +28,7 @@ import {
 } from "./pay-page.ts";
 
 const payer: Hex = "0x1234567812345678123456781234567812345678";
-/** English, German with its long words and Arabic; in `npm run test:long` all six. */
+/** English, German with its long words, and Arabic; in `npm run test:long` all six. */
 const languages = isLong ? ["en", "es", "fr", "de", "ar", "zh"] : ["en", "de", "ar"];
 const screens = [
   { width: 1280, height: 800 },

@@ -105,7 +105,7 @@ describe("the outcome, according to the wallet's own node", () => {
   });
 });
 
-describe("nothing is sent, and the page says why", () => {
+describe("sends nothing, and the page explains why", () => {
   const nothingSent = async () => {
     assert.equal(wallet.sent, undefined);
     assert.equal(await readCode(page), record.address);
@@ -291,7 +291,7 @@ describe("one payment per intention, while the wallet request is open", () => {
     assert.equal(sends(), 0);
   });
 
-  test("executed while the request is open: the payer is asked to reject it", async () => {
+  test("executed while the request is open: the page asks the payer to reject it", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -325,7 +325,7 @@ describe("one payment per intention, while the wallet request is open", () => {
     await gone("Reject the request in your wallet");
   });
 
-  test("paid another way in the meantime: the payer is asked to reject the request", async () => {
+  test("paid another way meanwhile: the page asks the payer to reject the request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");

@@ -99,11 +99,11 @@ describe("webhooks in the dashboard", () => {
     const { address } = await createOrder({ ...service, apiKey: String(apiKey) });
     await mint(service, address, 25_000_000n);
     while (!takenTypes().includes("address.executed")) await sleep(20);
-    const told = receiver.taken.length;
+    const before = receiver.taken.length;
     await press("Deliveries");
     const row = endpoint().getByRole("row").filter({ hasText: "address.executed" });
     await row.getByRole("button", { name: "Replay" }).click();
-    await untilTaken(told + 1);
+    await untilTaken(before + 1);
     const ids = receiver.taken.map(({ headers }) => headers["webhook-id"]);
     assert.ok(ids.slice(0, -1).includes(ids.at(-1)), "under its own id");
     const day = (ahead: number) =>
@@ -112,7 +112,7 @@ describe("webhooks in the dashboard", () => {
     await endpoint().getByLabel("Until").fill(day(2));
     await press("Replay this range");
     await page.getByText(/sent again$/).waitFor();
-    await untilTaken(told + 2);
+    await untilTaken(before + 2);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await assertSound(page, `webhooks, ${colorScheme}`);

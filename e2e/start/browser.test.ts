@@ -38,7 +38,7 @@ after(async () => {
 });
 
 describe("npm start, in a browser", () => {
-  test("creates an address with one press, which waits for payment", async () => {
+  test("creates an address with one click, and waits for its payment", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
@@ -60,7 +60,7 @@ describe("npm start, in a browser", () => {
     faults.length = 0;
   });
 
-  test("pays with one press, and follows the status until it is completed", async () => {
+  test("pays with one click, and shows the status until it is completed", async () => {
     await page.getByRole("button", { name: "Pay on the local chain" }).click();
     const said = page.getByRole("status").filter({ hasText: "The calls ran as written." });
     await said.waitFor();

@@ -27,7 +27,7 @@ export async function start(env: NodeJS.ProcessEnv) {
   return { child, said };
 }
 
-/** Whether the stream of events reports that its address was executed. */
+/** Returns whether the stream of events reports that its address was executed. */
 export async function executedAt(events: string): Promise<boolean> {
   const { body } = await fetch(events);
   const decoder = new TextDecoder();

@@ -130,7 +130,7 @@ describe("npm start, three times in one folder", () => {
     assert.match(await refused("--advance"), /^The time is missing; expected whole seconds/);
   });
 
-  test("pay --event shows a signed event, and --advance makes an order late", async (t) => {
+  test("pay --event shows a signed event, and --advance lets an order expire", async (t) => {
     const { stdout } = await pay(env, "--event");
     assert.match(stdout, /^webhook-signature: v1,\S+ v1a,\S+$/m);
     const [, body = "", secret = ""] =

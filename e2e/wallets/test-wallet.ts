@@ -12,7 +12,7 @@ export type Fault =
   | "hides"
   /** The user lowered the gas limit, so the payment fails in its block. */
   | "reverts"
-  /** Agrees to change the chain, but does not. */
+  /** The user agrees to change the chain, but the wallet does not change it. */
   | "stays";
 
 export type TestWallet = {

@@ -72,7 +72,9 @@ export function drawRecord(drawing: Drawing): Node[] {
   return parts;
 }
 
-/** Says which look-alikes came to the address instead of the token, and where they go. */
+/**
+ * Names the look-alikes that arrived at the address instead of the token, and their destination.
+ */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;
   const asked = lookedUp.token?.symbol ?? shortAddress(intent.token);

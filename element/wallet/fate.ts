@@ -17,7 +17,10 @@ export type Fate =
   | { kind: "elsewhere" }
   /** The wallet does not respond. */
   | { kind: "silent" }
-  /** No node knows the transaction anymore, and nothing has replaced it: it may still arrive. */
+  /**
+   * No node knows the transaction anymore, and no other transaction has replaced it. It may still
+   * be mined.
+   */
   | { kind: "dropped" }
   | { kind: "mined"; block: number }
   | { kind: "reverted"; block: number }
@@ -93,8 +96,8 @@ export async function watchPayment(
       const found = block.transactions.find((each) => isSame(each.from, kept.from) && wanted(each));
       if (!found) continue;
       if (isTheSame(found)) {
-        // The same account may have paid by QR code, which does not answer the open request. The
-        // block is searched again, because the waiting tab may be closed.
+        // The same account may have paid by QR code, which does not end the open request. The block
+        // is searched again, because the waiting tab may be closed.
         if (!kept.hash && isOpen()) return { kind: "met" };
         isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
         const isFound = kept.hash === undefined || kept.isFound;

@@ -103,7 +103,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
   };
 }
 
-/** The request of this tab, if any, and the refusal that ended the last one. */
+/** The request of this tab, if any, and the error that ended the previous request. */
 function openRequests(now: FlowOptions["now"], change: () => void) {
   let request: { step: Step; amount: string; stopping: AbortController } | undefined;
   let refused: { refusal: Refusal; amount: string } | undefined;

@@ -7,7 +7,10 @@ export type WalletProvider = {
   request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
 };
 
-/** Why nothing was sent. Only `failed` is uncertain, because the wallet did not say. */
+/**
+ * The reason for which nothing was sent. Only `failed` is uncertain, because the wallet did not
+ * say.
+ */
 export type Refusal =
   | {
       kind:

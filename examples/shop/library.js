@@ -1,5 +1,5 @@
-// The installed packages as a page loads them: their modules as they are, found by an import map. A
-// shop that has a bundler needs none of this.
+// Serves the modules of the installed packages to a page, which finds them by an import map. A shop
+// with a bundler does not need this file.
 
 import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
@@ -34,7 +34,7 @@ function exportsOf([name, folder]) {
   ]);
 }
 
-/** @param path of a request @returns the module's text, or undefined where there is none */
+/** @param path of a request @returns the module's text, or undefined if there is none */
 export async function readModule(path) {
   const name = Object.keys(folders).find((each) => path.startsWith(`/lib/${each}/`));
   if (!name || !/\.(m?js|json)$/.test(path)) return undefined;

@@ -1,9 +1,9 @@
-// The shop's own tables: what was ordered, and the tickets that were sent. The kit keeps its own
-// beside them in the same database.
+// The shop's tables: the orders, and the sent tickets. The kit has its own tables in the same
+// database.
 
 import { DatabaseSync } from "node:sqlite";
 
-/** @param file of the database, made where there is none */
+/** @param file of the database, which is created if it is missing */
 export function openOrders(file) {
   const db = new DatabaseSync(file);
   db.exec(`
@@ -23,10 +23,10 @@ export function openOrders(file) {
   return {
     db,
     add: (title) => Number(statement.add.run(title).lastInsertRowid),
-    /** An order that the service had while this database was lost. */
+    /** Adds an order that the service has and this database lost. */
     addAgain: (id, title) => statement.addAgain.run(id, title),
     find: (id) => statement.find.get(id),
-    /** The order's number is the key: asked again, nothing more is sent. */
+    /** The number of the order is the key, so a repeated call sends nothing. */
     sendTicket(id, transactionHash) {
       const sentAt = new Date().toISOString();
       return statement.send.run(id, sentAt, transactionHash).changes > 0;

@@ -1,4 +1,4 @@
-// The shop's pages. Everything that comes from outside is escaped.
+// The shop's pages. All external text is escaped.
 
 const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const escaped = (text) => String(text).replace(/[&<>"']/g, (character) => entities[character]);
@@ -18,12 +18,12 @@ const page = (title, body, head = "") => `<!doctype html>
 </html>
 `;
 
-/** Where a page finds the library, and its own program. */
+/** The scripts with which a page finds the library and its program. */
 const program = (path, imports, nonce) =>
   `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
     <script type="module" src="${path}"></script>`;
 
-/** @param price in whole tokens, as people read it */
+/** @param price in whole tokens, for people */
 export const shopPage = ({ title, price, token, fault, imports, nonce }) =>
   page(
     "Ticket shop",
@@ -31,7 +31,7 @@ export const shopPage = ({ title, price, token, fault, imports, nonce }) =>
     <p>${escaped(price)} ${escaped(token)}</p>
     ${fault ? `<p role="alert">${escaped(fault)}</p>` : ""}
     <form method="post" action="/orders">
-      <label for="refund">Your address, for what you pay too much or too late</label>
+      <label for="refund">Your address, for excess or late payments</label>
       <input id="refund" name="refund" required pattern="0x[0-9a-fA-F]{40}" size="44" />
       <executable-recovery for="refund"></executable-recovery>
       <button>Order</button>
@@ -40,18 +40,18 @@ export const shopPage = ({ title, price, token, fault, imports, nonce }) =>
   );
 
 const states = {
-  made: "Your address is being made: load this page again in a moment.",
+  made: "Your address is being created. Reload this page in a moment.",
   open: "Waiting for your payment.",
-  funded: "Paid. Your order is on its way through the chain.",
+  funded: "Paid. Your order is being confirmed by the chain.",
   executed: "Paid.",
-  expired: "This order has expired. What you paid goes back to you.",
-  recovered: "This order has expired, and what you paid went back to you.",
+  expired: "This order has expired. Your payment will be returned.",
+  recovered: "This order has expired, and your payment was returned.",
 };
 
 const element = (address, baseUrl) =>
   `<executable-address address="${address}" base-url="${escaped(baseUrl)}"></executable-address>`;
 
-/** @param imports where a page finds the library, as an import map */
+/** @param imports the import map with which a page finds the library */
 export function orderPage({ order, baseUrl, imports, nonce }) {
   const { id, title, sent_at, payment } = order;
   const state = payment?.state ?? "made";

@@ -1,4 +1,4 @@
-// How the shop is paid: the kit with the shop's own words for goods and refunds.
+// Configures the kit with the shop's functions for goods and refunds.
 
 import { parseAddress } from "executable-address";
 import { openShop, sqliteStore } from "executable-address-shop";
@@ -6,7 +6,7 @@ import { openShop, sqliteStore } from "executable-address-shop";
 const referenceOf = (id) => `order-${id}`;
 const idOf = (reference) => Number(/^order-([1-9][0-9]{0,14})$/.exec(reference)?.[1] ?? 0);
 
-/** @param ticket what is sold: its title, and its price in base units of `token` */
+/** @param ticket the product: its title, and its price in base units of `token` */
 export function openPayments({ orders, service, settings, ticket, token }) {
   const { chainId, wallet, orderSeconds } = settings;
   const { webhookSecrets: secrets, rpcs, confirmations, reconcileMs, referenceKeys } = settings;
@@ -14,7 +14,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
   const shop = openShop({
     ...{ store, service, secrets, referenceKeys, rpcs, confirmations, reconcileMs },
     isOurs: (reference) => idOf(reference) > 0,
-    // The number of an order that the database lost is taken.
+    // The number belongs to an order that the database lost.
     onRestored: ({ reference }) => orders.addAgain(idOf(reference), ticket.title),
     deliver({ reference }, { transactionHash }) {
       const id = idOf(reference);
@@ -30,7 +30,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
     receive: shop.receive,
     stop: shop.stop,
     /**
-     * @param refund the address to which what is too much, too little or too late goes back
+     * @param refund the address to which excess, partial, and late payments are returned
      * @returns the number of the order
      * @throws {InvalidError} where `refund` is no address
      */
@@ -45,9 +45,9 @@ export function openPayments({ orders, service, settings, ticket, token }) {
       });
       return id;
     },
-    /** An order's payment, or undefined while its address is not made. */
+    /** Returns the payment of an order, or undefined if its address was not created yet. */
     find: (id) => store.findByReference(referenceOf(id)),
-    /** How many tickets left for the order that is paid at `address`. */
+    /** Returns the number of tickets sent for the order that is paid at `address`. */
     ticketsOf: (address) => orders.ticketsOf(idOf(store.findByAddress(address)?.reference ?? "")),
     start: shop.start,
   };

@@ -1,4 +1,4 @@
-// npm start: the shop. Pages for customers, and one path for the service's webhooks.
+// npm start: runs the shop, with pages for customers and one path for the service's webhooks.
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -49,7 +49,7 @@ async function answer(request, response) {
   if (asked === "GET /") return start(response);
   if (asked === "POST /orders") return order(request, response);
   if (asked === "POST /webhooks") {
-    // Answered when it is kept. Until then the service delivers it again.
+    // Responds after the event is stored. Until then, the service delivers it again.
     await payments.receive(await bodyOf(request), request.headers);
     return response.writeHead(204).end();
   }
@@ -115,7 +115,7 @@ async function file(path, response) {
     : await readModule(path);
   if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not here\n");
   const module = path.endsWith(".json") ? "application/json" : "text/javascript";
-  // The library comes module by module: the next page of the same customer has them already.
+  // The browser loads the library as single modules, and caches them for the customer's next page.
   const headers = { "content-type": type ?? module, "cache-control": "max-age=60" };
   response.writeHead(200, headers).end(found);
 }

@@ -1,5 +1,5 @@
-// What the shop has to know, from the environment; what is left out is that of `npm start` of the
-// service in this repository, which leaves it in .data/demo.json.
+// Reads the shop's settings from the environment. The defaults are those of `npm start` of the
+// service in this repository, which writes them to .data/demo.json.
 
 import { readFileSync } from "node:fs";
 
@@ -8,27 +8,36 @@ const demo = readDemo(env.DEMO_FILE || new URL("../../.data/demo.json", import.m
 
 export const settings = {
   port: Number(env.PORT || 3000),
-  /** The file of the orders. */
+  /** The file that contains the orders. */
   database: env.DATABASE || "shop.db",
   /** The service's base URL, which ends in `/v1`. */
   baseUrl: env.BASE || demo?.baseUrl || missing("BASE"),
   apiKey: env.API_KEY || demo?.apiKey || missing("API_KEY"),
-  /** Nodes of operators apart, with commas between: more than half must show what is so. */
+  /** Nodes of independent operators, separated by commas. More than half of them must agree. */
   rpcs: (env.RPC_URL || demo?.rpcUrl || missing("RPC_URL")).split(","),
-  /** Blocks upon a payment before it counts: none on the local chain, which has none to spare. */
+  /**
+   * The confirmations of a payment: none on the local chain, because it mines blocks only on
+   * demand.
+   */
   confirmations: Number(env.CONFIRMATIONS || 0),
-  /** The account's reference key; after a rotation the newest, then the older, with commas. */
+  /**
+   * The account's reference keys, separated by commas: the newest first, and older ones after a
+   * rotation.
+   */
   referenceKeys: (env.REFERENCE_KEY || missing("REFERENCE_KEY")).split(","),
-  /** Without one, events are only fetched. During a rotation both, with a comma between. */
+  /**
+   * The secrets of the webhook endpoint, separated by a comma during a rotation. Without one,
+   * events are only polled.
+   */
   webhookSecrets: (env.WEBHOOK_SECRET || "").split(",").filter(Boolean),
   chainId: Number(env.CHAIN_ID || 31337),
-  /** The symbol, in the service's list of the chain's tokens. */
+  /** The symbol of the token in the service's chain list. */
   token: env.TOKEN || "DUSD",
-  /** Where the shop is paid. On the local chain an account that everybody knows. */
+  /** The address that receives the payments. On the local chain, it is a well-known account. */
   wallet: env.WALLET || "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
-  /** How long an order may be paid. */
+  /** The time in which an order can be paid. */
   orderSeconds: Number(env.ORDER_SECONDS || 1800),
-  /** How often events are fetched, whatever webhooks came. */
+  /** The interval at which events are polled, in addition to webhooks. */
   reconcileMs: Number(env.RECONCILE_MS || 10_000),
 };
 

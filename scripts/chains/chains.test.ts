@@ -31,7 +31,7 @@ function differencesOf(listed: readonly Chain[]): string[] {
 }
 
 describe("service/chains.json", () => {
-  test("reports a wrong ID, a wrong address, and wrong decimals: the control", () => {
+  test("control: reports a wrong ID, a wrong address, and wrong decimals", () => {
     const [first, ...others] = structuredClone(shipped) as [Chain, ...Chain[]];
     const { address } = first.tokens[0]!;
     const change = (changed: Partial<Chain>) =>
@@ -48,7 +48,7 @@ describe("service/chains.json", () => {
   test("has the tokens and decimals of the packages, on the same chain", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
-  test("is what node scripts/run.js scripts/chains/generate.ts writes", () => {
+  test("is the output of node scripts/run.js scripts/chains/generate.ts", () => {
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
     const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
     assert.deepEqual(JSON.parse(sources), generateSources());
@@ -63,12 +63,12 @@ describe("service/chains.json", () => {
 describe("a chain on which Circle's package has USDC", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("is listed, or there is a reason why it is not", () => {
+  test("is listed, or has a reason why it is not", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("is not both listed and left out, and no reason is left over", () => {
+  test("is not both listed and omitted, and every reason applies to a chain", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -76,7 +76,7 @@ describe("a chain on which Circle's package has USDC", () => {
     }
   });
 
-  test("has endpoints of one host if it is left out for that reason", () => {
+  test("has endpoints of one host if it is omitted for that reason", () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

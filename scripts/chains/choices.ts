@@ -1,19 +1,21 @@
-// Which chains and tokens service/chains.json lists, and what no package states: amounts that are
-// worth a transaction, prices of gas, and depths. Addresses and decimals are not here: they come
-// from packages.json.
+// The chains and tokens that service/chains.json lists, with values that no package contains:
+// amounts that are worth a transaction, gas prices, and depths. Addresses and decimals are not
+// here: they come from packages.json.
 
 /** A token of a package by its symbol there, and how the file names it if it differs. */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
 export type Choice = {
   chainId: number;
-  /** Of different providers. Each is in a package. */
+  /** URLs of different providers. Each URL is in a package. */
   rpcUrls: [string, string];
   /** Blocks until an execution is final, if endpoints lack the `finalized` tag. */
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
-  /** Whole tokens, decimal: a smaller surplus is not worth the gas of its return. */
+  /**
+   * The amount in whole tokens, decimal, below which a surplus is not worth the gas of its return.
+   */
   recoverMin: string;
   tokens: string[];
   lookalikes: Named[];
@@ -155,10 +157,14 @@ export const chosen: readonly Choice[] = [
 ];
 
 const oneProvider = "the packages name endpoints of one provider only";
-const unknownFork = "no package states its fork, and we could not call it: Cancun is not proved";
+const unknownFork =
+  "no package states its fork, and we could not call it, so Cancun is not certain";
 const coinIsUsdc = "USDC is its native coin as well, so money at an address would count twice";
 
-/** The other chains on which Circle's package has USDC, and why the file does not list them. */
+/**
+ * The other chains on which Circle's package has USDC, with the reason why the file does not list
+ * them.
+ */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

@@ -1,4 +1,4 @@
-// Makes the values of service/chains.json from the choices, packages.json, and viem, and names the
+// Builds the values of service/chains.json from the choices, packages.json, and viem, and names the
 // package and version of each value. `node scripts/run.js scripts/chains/generate.ts` writes
 // service/chains.json and sources.json.
 

@@ -1,4 +1,4 @@
-// A receiver of webhooks with its shop, for try-receiver: over HTTP, on a free port.
+// Runs a webhook receiver with its shop for try-receiver, over HTTP on a free port.
 
 import type { Hex } from "executable-address";
 import { serve } from "../../address/test/serve.ts";

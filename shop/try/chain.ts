@@ -34,7 +34,7 @@ import {
 import type { Payment } from "executable-address/webhook";
 
 type Account = { readonly code: Uint8Array; readonly balance: bigint };
-/** By address in lower case, in the state after a block. */
+/** The state after a block, by address in lowercase. */
 type State = ReadonlyMap<string, Account>;
 type Block = {
   readonly json: Json & { hash: Hex };
@@ -73,7 +73,7 @@ export function openTryChain(chainId: number) {
       const log = { address: token, topics, data: `0x${word(amount)}` };
       mine(change(record, { code: new Uint8Array(), balance: amount }), { input: "0x", log });
     },
-    /** The newest payment to `record`, from the token itself. */
+    /** The newest payment to `record`, minted by the token. */
     paymentTo({ address, intent }: AddressRecord): Payment | undefined {
       const logs = blocks.flatMap(({ receipts }) =>
         receipts.flatMap((each) => each.logs as Json[]),
@@ -115,7 +115,7 @@ export function openTryChain(chainId: number) {
       blocks.splice(-count);
       forks += 1;
     },
-    /** JSON-RPC, as far as receivers ask it. */
+    /** Answers the JSON-RPC methods that receivers use. */
     call: (async (method, params) => {
       await trouble.heldUntil;
       if (trouble.isSilent) throw new RpcError(-32000, "the node is unavailable");
@@ -126,7 +126,7 @@ export function openTryChain(chainId: number) {
   };
 }
 
-/** A transaction has calldata and leaves one log; who sends it does not matter. */
+/** A transaction has calldata and emits one log. Its sender does not matter. */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {
   number: number;
@@ -177,7 +177,7 @@ const placed = (receipt: Json, place: Json): Json => ({
   logs: (receipt.logs as Json[]).map((log) => ({ ...log, ...place, logIndex: "0x0" })),
 });
 
-/** A transaction to the contract whose log it leaves, and its receipt. */
+/** A transaction to the contract that emits its log, and its receipt. */
 function makeTransaction(number: number, fork: number, { input, log }: Transaction) {
   const fields = {
     nonce: toQuantity(number),

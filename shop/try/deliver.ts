@@ -1,19 +1,19 @@
-// Deliveries as the service sends them, and as forgers would.
+// Sends deliveries like the service, and like an attacker.
 
 import { createHmac } from "node:crypto";
 import type { ServiceEvent } from "executable-address/webhook";
 
 export type Spoiled = {
-  /** Another secret than the receiver's. */
+  /** A secret that the receiver does not have. */
   readonly secret?: string;
   readonly secondsAgo?: number;
-  /** Given the right signature, returns the header that is sent. */
+  /** Returns the header to send for the valid signature. */
   readonly signature?: (right: string) => string;
-  /** Given the event, returns the body that is signed and sent; default `JSON.stringify`. */
+  /** Returns the body to sign and send for the event; default `JSON.stringify`. */
   readonly write?: (event: ServiceEvent) => string;
-  /** `webhook-id`, in place of the event's. */
+  /** `webhook-id`, instead of the event's ID. */
   readonly id?: string;
-  /** This body is sent in place of the signed one. */
+  /** The body to send instead of the signed one. */
   readonly body?: string;
 };
 
@@ -24,7 +24,7 @@ export const isTaken = ({ status }: Taken) => status >= 200 && status < 300;
 
 const patienceMs = 5000;
 
-/** @returns how the receiver answered, and after how long */
+/** @returns the response of the receiver and its latency */
 export async function deliver(
   url: string,
   secret: string,

@@ -1,5 +1,5 @@
-// Receivers with one flaw each, by which a shop loses money, goods or orders. Each must fail the
-// check that is made for its flaw, and pass the plain delivery unless the flaw prevents that.
+// Receivers with one flaw each, which makes a shop lose money, goods, or orders. Each must fail the
+// check for its flaw, and pass the plain delivery unless the flaw prevents that.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { tryReceiver } from "./try-receiver.ts";
 
 type Order = { readonly reference: string; readonly record: AddressRecord };
 
-/** The code of a receiver in each of its steps. */
+/** The code of each step of a receiver. */
 type Steps = {
   verify(body: string, headers: Headers): Promise<ServiceEvent>;
   /** Called before the response. If it throws, the response is 400. */
@@ -36,11 +36,11 @@ type Tools = {
   readonly secret: string;
   readonly proof: { readonly rpcs: readonly string[]; readonly confirmations: number };
   readonly client: ReturnType<typeof createClient>;
-  /** Counts goods without asking whether they have left before. */
+  /** Counts goods without checking whether they were already delivered. */
   send(order: Order): void;
   /** Returns whether `key` is passed for the first time. */
   isNew(key: string): boolean;
-  /** Works on an event; throws if it has to be done again. */
+  /** Processes an event. Throws if it has to be retried. */
   handle(event: ServiceEvent): Promise<void>;
 };
 
@@ -107,7 +107,7 @@ const isReferenceOf =
   (order: Order) =>
     order.reference === (data.reference ?? data.claimedReference);
 
-/** By flaw: the check that finds it, and whether the plain delivery fails too. */
+/** For each flaw: the check that finds it, and whether the plain delivery fails too. */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
   "believes what is signed": {
     fails: "delivers nothing if an unpaid order is reported as executed",
@@ -321,7 +321,7 @@ describe("try-receiver", { concurrency: true }, () => {
       assert.deepEqual(failed, failsPlain ? [plain, fails] : [fails]);
     });
 
-  test("accepts the receiver that the flaws are put into", async () => {
+  test("accepts the receiver without flaws", async () => {
     const failed = await tryAll((settings) => openReceiver(settings, () => ({})));
     assert.deepEqual(failed, []);
   });
@@ -337,7 +337,7 @@ describe("try-receiver", { concurrency: true }, () => {
   });
 });
 
-/** The module that the page prints, with its caller: a timer, and a table of goods. */
+/** The module of the docs page, with its surroundings: a timer, and a table of goods. */
 function openDocumented(settings: Record<string, string>): Receiver {
   const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
   const [, code = ""] = /```js\n(import \{ proveEvent[\s\S]*?)```/.exec(page) ?? [];

@@ -20,7 +20,7 @@ export type TryAnswer = { readonly status: number; readonly body: unknown };
 export type Made = {
   readonly record: AddressRecord;
   readonly reference: string | null;
-  /** A stranger made it with the client ID of the shop's page. */
+  /** Whether a stranger created it with the client ID of the shop's page. */
   readonly isStrange?: boolean;
 };
 
@@ -51,7 +51,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: answer };
   }
 
-  /** Adds a record that the shop did not make, as in the real service. */
+  /** Adds a record that the shop did not create, as in the real service. */
   const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
 
   async function answer({ method, url, body }: TryRequest): Promise<TryAnswer> {

@@ -1,17 +1,17 @@
 // The trials of a receiver: true events, false events, repetitions, other orders, and
-// reorganizations. Each says how a receiver behaves that loses neither goods nor orders.
+// reorganizations. Each describes the behavior of a receiver that loses neither goods nor orders.
 
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
 import { isTaken, type Spoiled, type Taken } from "./deliver.ts";
 import type { Made } from "./service.ts";
 
-/** The tools of a trial. */
+/** The functions that a trial uses. */
 export type Hands = {
   readonly chain: TryChain;
   /** Makes the shop create an order. */
   order(): Promise<Made>;
-  /** An address that a stranger made, with a reference of the shop. The service knows it too. */
+  /** An address that a stranger created with a reference of the shop. The service has it too. */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
   /** One delivery attempt. */
@@ -24,7 +24,7 @@ export type Hands = {
 
 export type Trial = {
   readonly name: string;
-  /** Needs orders of the shop, and the number of deliveries. */
+  /** Whether the trial needs orders of the shop and the number of deliveries. */
   readonly needsGoods: boolean;
   run(hands: Hands): Promise<boolean>;
 };
@@ -44,7 +44,10 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
   return { ...event, data: { ...event.data, address, reference: made.reference, status } };
 }
 
-/** A true event of a stranger's address, paid and executed, with the reference of `made`. */
+/**
+ * A true event about a stranger's address, which is paid and executed, with the reference of
+ * `made`.
+ */
 async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
   const other = strange(made.reference);
   chain.pay(other.record, BigInt(other.record.intent.amount));
@@ -85,7 +88,7 @@ const ofDeliveries: readonly Trial[] = [
   },
 ];
 
-/** True events come more than once and in any order, and each order is delivered once. */
+/** True events arrive more than once and in any order, and each order is delivered once. */
 const ofTruths: readonly Trial[] = [
   withGoods("delivers for a body with spaces, whose exact bytes are signed", async (hands) => {
     const made = await paid(hands);
@@ -149,7 +152,7 @@ const ofTruths: readonly Trial[] = [
   }),
 ];
 
-/** Events contradict the chain, or make no sense. */
+/** Events contradict the chain, or are inconsistent. */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is only funded", async (hands) => {
     const made = await hands.order();
@@ -241,7 +244,7 @@ const ofLies: readonly Trial[] = [
   }),
 ];
 
-/** The chain undoes blocks, or its node does not answer. */
+/** The chain undoes blocks, or its node does not respond. */
 const ofChains: readonly Trial[] = [
   withGoods("delivers nothing for a payment that a reorganization removed", async (hands) => {
     const made = await paid(hands);

@@ -1,5 +1,5 @@
-// The command as a shop's engineer runs it. Which receivers it finds is in mutants.test.ts; the
-// example shop's score is in e2e/shop.test.ts.
+// Tests the command as an engineer of a shop runs it. mutants.test.ts tests which flaws it finds,
+// and e2e/shop.test.ts the score of the example shop.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -25,12 +25,12 @@ async function scoreOf(open: (settings: Record<string, string>) => Receiver) {
   const seen = ["--port", String(port), "--order", order, "--goods", goods];
   const { status, out, err } = await run("try-receiver", url, ...seen);
   await close();
-  return { status, score: JSON.parse(out), told: err };
+  return { status, score: JSON.parse(out), output: err };
 }
 
 describe("executable-address-shop try-receiver", { concurrency: true }, () => {
   test("exits with 0 and reports 100 % for a receiver that uses the kit", async () => {
-    const { status, score, told } = await scoreOf((settings) => {
+    const { status, score, output } = await scoreOf((settings) => {
       const { BASE: baseUrl = "", API_KEY: apiKey = "", REFERENCE_KEY = "" } = settings;
       const goods = new Map<string, number>();
       const shop = openShop({
@@ -53,7 +53,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
         close: () => started.then(shop.stop),
       };
     });
-    assert.deepEqual([score.percent, status], [100, 0], told);
+    assert.deepEqual([score.percent, status], [100, 0], output);
   });
 
   test("exits with 1 and the number of failures for a receiver that accepts anything", async () => {

@@ -14,10 +14,10 @@ import { type Hands, trials } from "./trials.ts";
 export type TryOptions = {
   readonly url: string;
   readonly port: number;
-  /** The shop takes an order at this URL, by a POST of `form`. */
+  /** The URL at which the shop accepts an order, by a POST of `form`. */
   readonly order: string | undefined;
   readonly form: string;
-  /** This URL returns a number: the deliveries of `{address}`. */
+  /** The URL that returns the number of deliveries of `{address}`. */
   readonly goods: string | undefined;
   /** The names of the checks to run; all by default. */
   readonly only?: readonly string[];
@@ -30,10 +30,10 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** The time that a receiver has to make a mistake. */
+/** The time that is waited for a mistake of the receiver. */
 const settleMs = 1500;
 
-/** The receiver must be started with these settings. They are not secret. */
+/** The settings with which the receiver must be started. They are not secret. */
 export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   BASE: `http://127.0.0.1:${port}/v1`,
   RPC_URL: `http://127.0.0.1:${port}/rpc`,
@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // A reference from a client ID is a claim of anyone who can read the page.
+  // Anyone who can read the page can claim a reference with the client ID.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };
@@ -165,7 +165,10 @@ async function eventOf(
   };
 }
 
-/** An address that pays its creator. Anyone can make one and name it like the shop's order. */
+/**
+ * An address that pays its creator. Anyone can create one and give it the reference of the shop's
+ * order.
+ */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
   const pay = "transfer(address to, uint256 amount)";

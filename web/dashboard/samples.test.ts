@@ -23,7 +23,7 @@ describe("makeIntent", () => {
     ]);
   });
 
-  test("asks for the least amount and collects up to the amount if less is accepted", () => {
+  test("requests the minimum, and collects up to the amount, if less is accepted", () => {
     const { amount, calls } = makeIntent({ ...payment, least: "24750000" });
     assert.equal(amount, "24750000");
     const [least, most] = [24_750_000n, 25_000_000n];
@@ -32,7 +32,7 @@ describe("makeIntent", () => {
     });
   });
 
-  test("has no field of its own for the tolerance", () => {
+  test("has no separate field for the tolerance", () => {
     const fields = Object.keys(makeIntent({ ...payment, least: "24750000" }));
     assert.deepEqual(fields, [
       ...["chainId", "token", "amount", "calls", "expirationTimestamp", "recovery"],

@@ -35,7 +35,7 @@ export function Shell({ account, children }: { account: Account; children: React
   const [path] = useLocation();
   const { say } = useSpeech();
   const [menuOpen, setMenuOpen] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setMenuOpen(false), [path]);
 
   const added = { path: "/addresses/new", name: "newAddress" } as const;
@@ -240,7 +240,7 @@ function Choice({ pages, onGo }: ChoiceProps) {
   return (
     <>
       <input
-        // biome-ignore lint/a11y/noAutofocus: a dialog puts the focus where one types
+        // biome-ignore lint/a11y/noAutofocus: a dialog sets the focus to its input
         autoFocus
         className="input"
         role="combobox"
@@ -260,7 +260,7 @@ function Choice({ pages, onGo }: ChoiceProps) {
       />
       <div id={id} role="listbox" aria-label={say("places")} className="mt-3">
         {targets.map(({ path, name }, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus and the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys
           <div
             key={path}
             id={`${id}-${index}`}

@@ -98,7 +98,8 @@ const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
 };
 
 /**
- * Shows the state (announced when it changes), the time left, and since when updates are missing.
+ * Shows the state, whose changes are announced, the time left, and the time of the last update if
+ * updates are missing.
  */
 function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();

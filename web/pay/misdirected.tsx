@@ -1,4 +1,4 @@
-// Notices about money at an address that its intent does not ask for: other tokens, look-alikes of
+// Notices about money at an address that its intent did not request: other tokens, look-alikes of
 // the requested token, and money on other chains.
 
 import type { Elsewhere, ServiceStatus, TokenAmount } from "executable-address/status";
@@ -53,7 +53,7 @@ function Strays({ strays, owed }: StraysProps) {
   );
 }
 
-/** Names the look-alikes of the requested token at the address, and says where they go. */
+/** Names the look-alikes of the requested token at the address, and their destination. */
 function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
   const { intent, token: asked } = useAbout();
   const { say, language } = useSpeech();
@@ -76,7 +76,9 @@ function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
   ));
 }
 
-/** Says what arrived at the address on other chains, and whether it was returned there. */
+/**
+ * Shows the money that arrived at the address on other chains, and whether it was returned there.
+ */
 function OtherChains({ found }: { found: readonly Elsewhere[] }) {
   const { intent, chains, chainName } = useAbout();
   const { say } = useSpeech();

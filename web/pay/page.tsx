@@ -28,7 +28,7 @@ export function Page() {
   const [chains, setChains] = useState<Chain[]>();
   const [attempt, setAttempt] = useState(0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an attempt is a reason to read again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an attempt causes another request
   useEffect(() => {
     const stopping = new AbortController();
     const read = () => {

@@ -29,8 +29,8 @@ import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
 /**
- * How long the QR code waits for the first status. Otherwise, it could be scanned just before it
- * disappears.
+ * The time for which the QR code waits for the first status, because it could otherwise be scanned
+ * just before it disappears.
  */
 const patienceMs = 3_000;
 const tickMs = 1_000;

@@ -251,7 +251,7 @@ describe("the summary of an intent", () => {
     assert.equal(sum(send(shop), pay).as, "sumCalls");
   });
 
-  test("an approval and a call of the same contract: who can take how much", () =>
+  test("an approval and a call of the same contract: the spender and the amount", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },

@@ -35,7 +35,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     known.current = { state, from, changes: known.current.changes + (isNoNews ? 0 : 1) };
   }
   const { changes } = known.current;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change and an attempt are reasons
+  // biome-ignore lint/correctness/useExhaustiveDependencies: both cause a request
   useEffect(() => {
     const stopping = new AbortController();
     const isBehind = (found: FoundSimulation) =>

@@ -1,4 +1,4 @@
-// Thousands of payments in one block, beside many open addresses. A block is mined when the
+// Tests thousands of payments in one block, next to many open addresses. A block is mined when the
 // executor has finished a pass, so the test measures the executor's work and not the machine.
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { control, count, fatesOf, prepareAttack } from "./world.ts";
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
-/** A few payments share the requests that a pass sends anyway. */
+/** A few payments share the requests that each pass sends. */
 const callsMax = count(2.4, 2.3);
 await openAddresses(world, store, open);
 

@@ -1,6 +1,6 @@
-// A chain that charges a fee for a transaction's bytes, like the OP Stack: an account with long
-// terms spends no more than its budget, and dust that is worth its gas but not its bytes is not
-// returned.
+// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack: an account with
+// long terms spends no more than its budget, and dust that is worth its gas but not its bytes is
+// not returned.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -88,7 +88,7 @@ describe("a chain that charges a fee for bytes", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("one endpoint reports no fee while another is silent about it", async (context) => {
+  test("one endpoint reports no fee, and another does not respond", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -131,7 +131,7 @@ describe("a chain that charges a fee for bytes", () => {
 });
 
 describe("dust on a chain that charges a fee for bytes", () => {
-  /** A payment is worth four times the gas of returning it, and a fifth of its bytes. */
+  /** A payment is worth four times the gas of its return, and a fifth of the fee for its bytes. */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
@@ -157,7 +157,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`${what}: is left where it is`, async (context) => {
+    test(`${what}: is not returned`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -170,7 +170,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
       await running.stop();
     });
 
-    test(`control, ${what}: where bytes cost nothing, it goes back`, async (context) => {
+    test(`control, ${what}: without a fee for bytes, it is returned`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

@@ -26,11 +26,11 @@ const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, fundedInBlock, goodPayments } = attack;
 
 type Call = { id: number; method: string; params: unknown[] };
-type Told = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
+type Rejection = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
 
 /** An endpoint in front of the chain's own: `refuse` may reject a request, `twist` a call. */
 async function endpoint(
-  refuse: (calls: Call[], bytes: number) => Told,
+  refuse: (calls: Call[], bytes: number) => Rejection,
   twist: (call: Call, answer: object) => object = (_, answer) => answer,
 ) {
   const asked: string[] = [];
@@ -41,11 +41,11 @@ async function endpoint(
     const body = JSON.parse(text) as Call | Call[];
     const calls = [body].flat();
     asked.push(...calls.map(({ method }) => method));
-    const told = refuse(calls, text.length);
-    if (told) {
+    const rejection = refuse(calls, text.length);
+    if (rejection) {
       troubles++;
-      response.writeHead(told.status ?? 200, told.headers);
-      response.end(told.body === undefined ? "" : JSON.stringify(told.body));
+      response.writeHead(rejection.status ?? 200, rejection.headers);
+      response.end(rejection.body === undefined ? "" : JSON.stringify(rejection.body));
       return;
     }
     const init = { method: "POST", headers: { "content-type": "application/json" } };
@@ -70,7 +70,10 @@ async function endpoint(
 const honest = () => endpoint(() => undefined);
 const error = (code: number, message: string) => ({ code, message });
 
-/** How many blocks `many` payments of one block take to be executed through `urls`. */
+/**
+ * Returns the number of blocks that `many` payments of one block wait until they are executed
+ * through `urls`.
+ */
 async function blocksFor(context: TestContext, urls: string[], many: number): Promise<number> {
   const records = await fundedInBlock(many, victim);
   const from = await world.client.getBlockNumber();
@@ -123,7 +126,7 @@ async function executedSoon(
 }
 
 /**
- * The rule that is not followed: all calls go in one request, and a rejected request counts as a
+ * The rule of the control: all calls are sent in one request, and a rejected request counts as a
  * failure.
  */
 const inOneRequest =
@@ -160,7 +163,7 @@ function twentyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
-// First, on an empty store, because addresses of other tests are looked at again.
+// First, on an empty store, because addresses of other tests are read again.
 describe("calls", () => {
   test("settles one payment with at most 14 calls besides those of each block", async (context) => {
     const { url, asked } = await honest();
@@ -303,7 +306,7 @@ describe("a WebSocket that reports new blocks", () => {
 
 // Last, because a single lying endpoint leaves a cursor beyond the head.
 describe("control: nothing is executed in ten passes", control, () => {
-  test("if all calls go in one request that is rejected", async (context) => {
+  test("if all calls are sent in one request, which is rejected", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
     const { url } = await endpoint(({ length }) =>

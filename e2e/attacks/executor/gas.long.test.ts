@@ -1,4 +1,4 @@
-// Who pays for gas: nobody spends more than their share, and paying accounts are served.
+// Tests who pays for gas: no account spends more than its share, and paying accounts are served.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -120,7 +120,7 @@ describe("dust that must be returned", () => {
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
   };
 
-  /** Sends dust `rounds` times, each time after the last was returned, and then a last time. */
+  /** Sends dust `rounds` times, each time after the previous dust was returned, and once more. */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {
@@ -262,7 +262,7 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  // Last, because its losses exceed what the day's budget of the others allows.
+  // Last, because its losses exceed the daily budget of the other tests.
   test("control: with a larger limit, the same intents cost more", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
@@ -336,8 +336,8 @@ describe("accounts that share a transaction", () => {
   let neighbours = 0;
 
   /**
-   * Three addresses of the attacker burn all gas they can. Returns the charge of the victim, with
-   * and without them.
+   * Returns the charge of the victim with and without three addresses of the attacker that burn as
+   * much gas as they can.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];

@@ -1,4 +1,4 @@
-// An address can delay or fail only itself.
+// Tests that an address can delay or fail only itself.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -173,7 +173,7 @@ describe("good payments are executed within 10 blocks of the time without an att
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // Of an account without records that still have to be looked at.
+      // Of an account whose records have all been read.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
@@ -197,7 +197,7 @@ describe("good payments are executed within 10 blocks of the time without an att
 });
 
 describe("a rival that executes first", () => {
-  test("leaves an address that counts as done, not as failed", async (context) => {
+  test("completes the address, which does not count as failed", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

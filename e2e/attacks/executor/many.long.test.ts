@@ -41,7 +41,7 @@ function start(context: TestContext, perAccountMax: bigint) {
   );
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
-  /** Waits until two more passes have ended, of which the second began after everything before. */
+  /** Waits until two more passes have ended. The second one began after all earlier work. */
   const aPass = async () => {
     const from = passes;
     await until("a pass has ended", async () => passes >= from + 2);
@@ -52,7 +52,7 @@ function start(context: TestContext, perAccountMax: bigint) {
 const reasonsOf = async (records: readonly AddressRecord[]) =>
   Promise.all(records.map(async ({ address }) => (await jobOf(address))?.reason));
 
-/** Mines a block that many seconds later, and waits for a pass. */
+/** Mines a block after this number of seconds, and waits for a pass. */
 async function secondsPass(seconds: number, aPass: () => Promise<void>) {
   const { timestamp } = await world.client.getBlock();
   await world.client.setNextBlockTimestamp({ timestamp: timestamp + BigInt(seconds) });
@@ -76,7 +76,7 @@ describe("paid addresses of an account that has spent its budget", () => {
     assert.ok(each <= 8, `${each} for each`);
   });
 
-  test("are looked at again at midnight, with a new budget", async (context) => {
+  test("are simulated again at midnight, with a new budget", async (context) => {
     const [record] = await fundedInBlock(1, attacker);
     const waiting = start(context, 1n);
     await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
@@ -88,8 +88,11 @@ describe("paid addresses of an account that has spent its budget", () => {
   });
 });
 
-describe("recoveries that another sender makes first, so that ours find nothing", () => {
-  /** Pays dust to all. After our transactions are sent, the other sender's are mined first. */
+describe("recoveries that another sender makes first, so ours fail", () => {
+  /**
+   * Pays dust to all addresses. After our transactions are sent, those of the other sender are
+   * mined first.
+   */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
     records: readonly AddressRecord[],

@@ -14,7 +14,8 @@ const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 /**
- * Each block has this base fee, so that the money does not suffice later because of empty blocks.
+ * Each block has this base fee, because the money would otherwise become sufficient after empty
+ * blocks.
  */
 const baseFeePerGas = 10n ** 9n;
 /** The cap of a transaction is twice the base fee, and the same amount is kept in reserve. */
@@ -70,7 +71,7 @@ describe("an executor without money for gas", () => {
     const looks = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // After its report, the pass that made them wait also looks at new records.
+    // After its report, the pass that postponed them also reads new records.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
@@ -93,7 +94,7 @@ describe("an executor without money for gas", () => {
     await stop();
   });
 
-  test("that has enough for a few executes all, a few at a time", async (context) => {
+  test("an executor that can pay for a few executes all, a few at a time", async (context) => {
     const records = await fundedInBlock(10, attacker);
     await passTime();
     await setMoney(moneyFor(400_000n));
@@ -104,7 +105,7 @@ describe("an executor without money for gas", () => {
     assert.ok(sent >= 3, `${sent} transactions`);
   });
 
-  test("executes what it can pay for, regardless of waiting addresses", async (context) => {
+  test("executes the addresses that it can pay for while others wait", async (context) => {
     const call = {
       target: world.token,
       function: "transfer(address to, uint256 amount)",

@@ -1,4 +1,5 @@
-// Returning money: many addresses share a transaction, and a hostile one affects only itself.
+// Tests the return of money: many addresses share a transaction, and a hostile address affects only
+// itself.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

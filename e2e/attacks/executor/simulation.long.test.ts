@@ -20,7 +20,7 @@ afterEach(() => setMoney(parseEther("100")));
 const opcodes = { gasPrice: "3a", number: "43", timestamp: "42", baseFee: "48" };
 const comparisons = { above: "10", below: "11" };
 
-/** Reverts where what `opcode` shows is above, or below, `value`. */
+/** Reverts if the value that `opcode` reads is above, or below, `value`. */
 const refusesWhere = (
   opcode: keyof typeof opcodes,
   comparison: keyof typeof comparisons,
@@ -46,7 +46,10 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
   return wasSent();
 }
 
-/** There, these calls are indistinguishable from honest ones, as only the control shows. */
+/**
+ * On such a node, these calls cannot be distinguished from honest ones, which only the control
+ * shows.
+ */
 const skip = isHardhat && "hardhat simulates with no other balance and in no other block";
 
 describe("calls that succeed only in the newest block", () => {

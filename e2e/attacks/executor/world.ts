@@ -125,7 +125,10 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       const rows = await store.db.selectFrom("executor_jobs").selectAll().execute();
       return rows.find((row) => toHex(row.address) === address.toLowerCase());
     },
-    /** `more` payments of an honest account, and how many blocks each waits to be executed. */
+    /**
+     * `more` payments of an honest account, and the number of blocks that each waits for its
+     * execution.
+     */
     async goodPayments(many: number, accountId = victim): Promise<number[]> {
       const records = await funded(many, accountId);
       const from = await world.client.getBlockNumber();
@@ -166,7 +169,7 @@ function recordMaker({ client, token }: Prepared["world"]) {
   };
 }
 
-/** How many blocks after `from` each execution of the records came. */
+/** Returns the number of blocks from `from` to each execution of the records. */
 async function blocksWaited(
   { client }: Prepared["world"],
   records: readonly AddressRecord[],

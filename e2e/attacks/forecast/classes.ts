@@ -103,7 +103,7 @@ const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes
     make((all) => [pay(usual, owner, all), world.onShop("burnGas()")]),
 });
 
-/** The calls take another amount than the intent's, now or later. */
+/** The calls use another amount than the intent's, now or later. */
 const wrongSums = ({ world, usual, shopPay, make }: Hands): Classes => ({
   "more than there is": () => make((all) => [pay(usual, owner, all + 1n)]),
   "less than there is": () => make((all) => [pay(usual, owner, all - all / 3n)]),

@@ -54,7 +54,7 @@ describe("a check as a forecast", () => {
   });
   after(() => world?.stop());
 
-  test("has a recall and precision of at least 0.97 over at least 40 classes", async (t) => {
+  test("has a recall and a precision of at least 0.97 in at least 40 classes", async (t) => {
     const depths = { confirmations: 12, paymentConfirmations: 0, executionGasMax: 1_000_000 };
     const check = openChecks({ ...world.chain, tokens: listed, ...depths });
     const count = { hits: 0, missed: 0, alarms: 0, clean: 0 };

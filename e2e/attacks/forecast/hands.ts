@@ -22,7 +22,7 @@ export type Kit = {
   readonly tokens: Readonly<Record<string, Hex>>;
   /** Contracts that can forward money. */
   readonly movers: Map<Hex, Mover>;
-  /** Another amount each time, of some tokens with six decimals. */
+  /** A different amount each time, of a few tokens with six decimals. */
   amount(): bigint;
   send(to: Hex, data: Hex): Promise<void>;
   /** A token whose issuer can pause it and block accounts. */
@@ -120,7 +120,7 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** It sends a token on by `transfer`: token, receiver, amount. */
+  /** It forwards a token with `transfer`: token, receiver, amount. */
   async function till(): Promise<Hex> {
     const code = "0x63a9059cbb60e01b5f526020356004526040356024525f5f60445f5f5f355af15000";
     const address = await withCode(code);

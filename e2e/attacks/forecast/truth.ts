@@ -17,7 +17,7 @@ const nobodys: ReadonlySet<Hex> = new Set<Hex>([
   factoryAddress,
 ]);
 
-/** @returns what went wrong; undefined if everything is as it should be */
+/** @returns the problem, or undefined if there is none */
 export async function wrongOf({ record, isMistake }: Case, kit: Kit): Promise<string | undefined> {
   const { client } = kit.world;
   const { address, intent } = record;
@@ -86,11 +86,11 @@ async function wrongAfter(kit: Kit, { address, intent }: AddressRecord, { logs }
   }
   const called = intent.calls.filter((call) => !call.function.startsWith("transfer"));
   const moved = parseEventLogs({ abi, eventName: "Transfer", logs: logs as never, strict: true });
-  const told = (moved as unknown as { args: { to: Hex } }[]).map(({ args }) => args.to);
+  const receivers = (moved as unknown as { args: { to: Hex } }[]).map(({ args }) => args.to);
   const named = intent.calls.flatMap((call) =>
     call.function.startsWith("transfer") ? [call.args[0] as Hex] : [],
   );
-  for (const receiver of new Set([...told, ...named].map((each) => getAddress(each)))) {
+  for (const receiver of new Set([...receivers, ...named].map((each) => getAddress(each)))) {
     if (receiver === address || called.some(({ target }) => target === receiver)) continue;
     if (!(await canSendOn(kit, receiver, intent.token))) return `${receiver} cannot send it on`;
   }
@@ -108,7 +108,10 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
   return (await canSendOn(kit, recovery, token)) ? undefined : "recovery cannot send it on";
 }
 
-/** Anybody but nobody can, who has no code; a contract as its owner has it do so. */
+/**
+ * An account without code can move money, except the zero address. A contract can if its owner can
+ * make it do so.
+ */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;
   const code = await kit.world.client.getCode({ address: account });

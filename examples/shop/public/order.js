@@ -1,4 +1,4 @@
-// An order's page: the element shows the payment; when it is done, the shop says what it knows.
+// An order's page: the element shows the payment, and then the shop shows the state of the order.
 
 import "executable-address-element";
 
@@ -6,14 +6,17 @@ const payment = document.querySelector("executable-address");
 const state = document.querySelector("#state");
 
 payment?.addEventListener("paid", () => {
-  state.textContent = "Paid. Your order is on its way through the chain.";
+  state.textContent = "Paid. Your order is being confirmed by the chain.";
 });
 payment?.addEventListener("executed", waitForGoods);
 payment?.addEventListener("expired", () => {
-  state.textContent = "This order has expired. What you pay now goes back to you.";
+  state.textContent = "This order has expired. If you pay now, the money will be returned.";
 });
 
-/** The ticket is the shop's word, not the element's: its server has to have seen the payment. */
+/**
+ * The ticket depends on the shop and not on the element, because the shop's server must verify the
+ * payment.
+ */
 async function waitForGoods() {
   for (;;) {
     const answer = await fetch(location.pathname).catch(() => undefined);

@@ -11,7 +11,7 @@ import { request } from "../request.ts";
  */
 export type AddressFilter = {
   address: string;
-  /** Any part of the reference, in any letter case. */
+  /** A part of the reference, in any letter case. */
   referenceContains: string;
   /** The whole reference. */
   reference?: string;

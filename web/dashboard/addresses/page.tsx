@@ -304,7 +304,7 @@ const useAddresses = (filter: AddressFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** A whole reference is found by index, regardless of the address's age. */
+/** A search for a whole reference uses an index, so it also finds old addresses quickly. */
 function useWhole(filter: AddressFilter): AddressPage[] {
   const { referenceContains: reference } = filter;
   const { data } = useQuery({

@@ -12,7 +12,7 @@ import { makeIntent, samplesFor } from "../samples.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
-/** Not an address, so that a pasted example is rejected and never paid. */
+/** A placeholder that is not an address, so that a pasted example is rejected and never paid. */
 const placeholder = "YOUR_WALLET";
 const daySeconds = 86_400;
 

@@ -49,7 +49,7 @@ export function Chart({ bars, title, fills, sayMost }: ChartProps) {
         preserveAspectRatio="none"
         role="img"
         aria-label={title}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read the columns out
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys select the columns
         tabIndex={0}
         onKeyDown={walk}
         onPointerMove={point}

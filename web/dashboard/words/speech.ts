@@ -1,4 +1,4 @@
-// The speech of the dashboard's components.
+// Gives components of the dashboard their texts.
 
 import { makeSpeech } from "../../ui/words/speech.tsx";
 import { en } from "./words.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { sayWith } from "../../ui/words/languages.ts";
 import { en, sayMany } from "./words.ts";
 
-test("each text with several forms has one for a single item and one for all others", () => {
+test("each text with plural forms has one for a single item and one for other numbers", () => {
   const forms = Object.values(en).filter((text) => text.includes(" | "));
   assert.ok(forms.length > 0);
   for (const text of forms) assert.match(text, /^one: [^|]+ \| other: [^|]+$/);

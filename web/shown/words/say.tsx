@@ -1,4 +1,4 @@
-// The speech of components about one address.
+// Gives components about one address their texts.
 
 import { makeSpeaking, makeSpeech } from "../../ui/words/speech.tsx";
 import { en, loadWords } from "./languages.ts";

@@ -13,7 +13,7 @@ const drawn = (moments: Moment[], dir: "ltr" | "rtl" = "ltr") => {
 const open: Moment[] = [{ seconds: 0 }, { seconds: 23, is: "now" }, { seconds: 92, is: "end" }];
 
 describe("the timeline", () => {
-  test("places each moment at its own time, with room for late ones", () => {
+  test("places each moment at its time, with space for late ones", () => {
     const at = drawn(open);
     assert.deepEqual(at("timeline-dot", "cx"), [0]);
     assert.deepEqual([at("timeline-now", "x1"), at("Now", "x")], [[23], [23]]);

@@ -3,7 +3,9 @@
 
 import type { Shape } from "./shapes.tsx";
 
-/** Everything after the `end` is late. A payment can be late before it, after the calls ran. */
+/**
+ * Everything after the `end` is late. A payment after the execution is late even before the `end`.
+ */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
 /** At least this share of the line is after the end, so that late moments have room. */
