@@ -173,7 +173,7 @@ describe("the notice about look-alikes", () => {
   });
 });
 
-describe("an address that takes 100 and accepts 99", () => {
+describe("an address that requests 100 and accepts 99", () => {
   const tolerant = {
     ...payWithTolerance({ token, recipient: token, least: 99n, most: 100n }),
     expirationTimestamp: now + 3600,

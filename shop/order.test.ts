@@ -30,7 +30,7 @@ describe("assertSame", () => {
       assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });
   });
 
-  test("returns the order for one with another expiry", () => {
+  test("returns the existing order if only the expiry differs", () => {
     const later = makeRecord({ ...sample, expirationTimestamp: sample.expirationTimestamp + 1 });
     assert.equal(assertSame(order, later), order);
   });

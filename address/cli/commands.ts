@@ -197,7 +197,7 @@ async function readReturns(given: Given): Promise<PaymentReturns> {
   return deriveReturns(record, shaped(paymentReturns, answer, "list of returns").executor);
 }
 
-/** Verifies the record of an order. A note says if its salt proves only the reference. */
+/** Verifies the record of an order. Adds a note if its salt proves only the reference. */
 function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {
   let notes: Error[] = [];
   const accepts = () => {

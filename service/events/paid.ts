@@ -99,7 +99,7 @@ export function newPayments(
  * reported amount and has no event of its own, because a receiver that adds amounts would count it
  * twice.
  *
- * @returns the keys of such logs, and the reported base units that no log explains yet
+ * @returns the keys of such logs, and the reported base units without a known log
  */
 function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) {
   const now = unexplainedOf(status, paid).token;
@@ -162,7 +162,7 @@ function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, 
   return { news, told: { unexplained, growths: before.growths + news.length } };
 }
 
-/** Returns the wei, and the base units of the token that no log explains. */
+/** Returns the wei, and the base units of the token that arrived without a log. */
 function unexplainedOf(status: AddressStatus, paid: Paid) {
   const explained = seenOf(status, paid)
     .filter(({ token }) => isSame(token, status.token))

@@ -222,8 +222,8 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due: the first part immediately, the rest with the first success, which
- * ends an outage if more is left.
+ * Makes waiting deliveries due: the first ones immediately, and the others after the first success,
+ * which ends the outage.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

@@ -39,7 +39,7 @@ const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
 describe("money to be returned to many addresses", () => {
-  test("uses few transactions; one that burns its share fails separately", async (context) => {
+  test("uses few transactions; a recovery that burns its gas affects no other", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {

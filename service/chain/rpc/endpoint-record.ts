@@ -76,8 +76,8 @@ type LogLimits = {
 
 /**
  * `form`: the most precise form that it accepts. `accountMs`: the durations of simulations by
- * account. `withoutGasUseUntilMs`: it does not support eth_simulateV1, and is not asked for it
- * until then.
+ * account. `withoutGasUseUntilMs`: the time until which it is not asked for eth_simulateV1, because
+ * it does not support it.
  */
 type Estimates = {
   form: number;

@@ -202,7 +202,7 @@ describe("the rate limits of a provider", () => {
     });
   }
 
-  test("one refusal without other requests leaves 25 calls per second", async () => {
+  test("a single refusal does not reduce the rate below 25 calls per second", async () => {
     let isLimited = true;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -216,7 +216,7 @@ describe("the rate limits of a provider", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("the rate after a refusal depends on ten seconds, and grows linearly", async () => {
+  test("the rate after a refusal depends on the last ten seconds, and grows linearly", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);

@@ -262,7 +262,7 @@ describe("the service's reading", () => {
 });
 
 describe("the service's memory", () => {
-  test("caches nothing of a node without logs, and reports all when logs return", async () => {
+  test("caches nothing of a node without logs, and reports all when logs are back", async () => {
     const record = await executed();
     await world.mine(200);
     let isLogless = true;

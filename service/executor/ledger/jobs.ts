@@ -269,7 +269,9 @@ export type JobHint = {
   isEnough: boolean;
 };
 
-/** The only reason for abandoning a job that can end, with more money or cheaper gas. */
+/**
+ * The only reason for abandoning a job that is temporary: it ends with more money or cheaper gas.
+ */
 export const notWorthItsGas = "not_worth_its_gas";
 /** The job waits for more money until its expiration time. */
 export const underfunded = "underfunded";

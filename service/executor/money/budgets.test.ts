@@ -60,7 +60,7 @@ describe("a transaction that several addresses share", () => {
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is charged to the chain without an address, and never refused if it costs less", () => {
+  test("is charged to the chain if it has no address, and is allowed if it costs less", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

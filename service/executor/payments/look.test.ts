@@ -47,7 +47,7 @@ const zeroes = ({ length }: Hex[], honest: Answer): Answer => {
   return { result: head + `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`.repeat(length) };
 };
 
-describe("the look at new records", () => {
+describe("the first read of new records", () => {
   const start = (
     context: TestContext,
     {
@@ -163,7 +163,7 @@ describe("the look at new records", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("a vault without an answer from any endpoint delays no other", async (context) => {
+  test("a vault that no endpoint can read does not delay other vaults", async (context) => {
     const poison = await world.newRecord();
     start(context, {
       adapt: withRpcs((rpc) =>

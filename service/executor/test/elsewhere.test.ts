@@ -1,5 +1,5 @@
-// Follows money that was sent on another chain than the intent's to its end, on two real chains: it
-// pays for nothing, is returned to `recovery` on that chain, and appears in the status.
+// Tests money that was sent on another chain than the intent's, with two real chains: it does not
+// count toward the amount, is returned to `recovery` on that chain, and appears in the status.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,4 +1,4 @@
-// Follows look-alikes of a listed token to their end, on a real chain: they pay for nothing, delay
+// Tests look-alikes of a listed token on a real chain: they do not count toward the amount, delay
 // nothing, appear in the status, and are returned to `recovery`. A flood does not affect others.
 
 import assert from "node:assert/strict";

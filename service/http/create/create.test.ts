@@ -176,7 +176,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("400 expires_too_soon (5 minutes), expires_too_late (366 days, or ms)", async () => {
+  test("400 expires_too_soon (5 minutes), expires_too_late (366 days or more)", async () => {
     const nowMs = 1_800_000_000_000;
     const fixed = await startApp({ now: () => nowMs });
     const now = nowMs / 1000;

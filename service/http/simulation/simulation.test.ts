@@ -60,7 +60,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("shows what paying would do, uncached, to any page, in any letter case", async () => {
+  test("returns the effect of a payment, uncached, to any page, in any letter case", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

@@ -231,7 +231,7 @@ test("a port in use ends the start, and kill -9 of the first process ends all", 
   });
   const [code] = await once(second, "close");
   assert.equal(code, 1);
-  const remedy = "stop the other program or set PORT";
+  const remedy = "stop the other program, or change PORT";
   assert.equal(stderr, `PORT ${server.port} is already in use: ${remedy}\n`);
   server.process.kill("SIGKILL");
   await until(() => pidsOf(server).every((pid) => !isAlive(pid)));

@@ -21,7 +21,7 @@ type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown):
 
 /**
  * @param module handles messages and `"stop"`, and posts arrays of answers
- * @param name for people, such as "the writing thread"
+ * @param name in messages, such as "the writing thread"
  * @param onEnd called once, when the thread has ended or with the error that ends it
  */
 export function startThread<Message, Answer>(

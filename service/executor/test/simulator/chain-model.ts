@@ -28,7 +28,7 @@ export type PoolTransaction = Sent & { hash: Hex };
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** Others pay a vault, or execute one themselves. */
+/** Actions of others, who pay a vault or execute one. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };

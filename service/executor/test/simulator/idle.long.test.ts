@@ -166,7 +166,7 @@ describe("calls of the executor and the observer on an idle day", () => {
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`at blocks of ${blockSeconds} s: one endpoint, and 1.6 times that with two`, async (t) => {
+    test(`at blocks of ${blockSeconds} s: one endpoint, and 1.6 times for two`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -179,7 +179,7 @@ describe("calls of the executor and the observer on an idle day", () => {
 describe("a chain without open addresses sleeps", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`at blocks of ${blockSeconds} s: at most 1,000 calls a day, 1,600 of two`, async (t) => {
+    test(`at blocks of ${blockSeconds} s: at most 1,000 calls a day, 1,600 with two`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);

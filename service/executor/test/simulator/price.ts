@@ -1,5 +1,5 @@
-// Measures what a lie of one endpoint of three costs in wei and in blocks, compared with the same
-// world without the lie.
+// Measures the cost in wei and in blocks of one false endpoint of three, compared with the same
+// world without it.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";

@@ -131,7 +131,7 @@ describe("payments are executed although each endpoint", () => {
 
 test("does not raise the fee of a transaction that both endpoints call underpriced", async () => {
   let refusals = 0;
-  // None is stuck for its age, and the base fee stays the same.
+  // No transaction is replaced because of its age, and the base fee does not change.
   const { faults, count } = await historyWith(
     {
       toCall(call, honest, { ms }) {
@@ -166,7 +166,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
   /** The base fee stays 10. */
   const plain = { isPlain: true };
-  /** None is replaced for its age. */
+  /** No transaction is replaced because of its age. */
   const patient = { stuckSeconds: 600 };
 
   test("payments are executed within a minute", async (t) => {

@@ -1,4 +1,4 @@
-// A whole history from a seed, with the real core and the real store.
+// Simulates a whole history from a seed, with the real core and the real store.
 
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";

@@ -41,7 +41,8 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // A recovery that was pending when a reorg undid the payment correctly finds nothing.
+        // If a reorganization undoes the payment of a pending recovery, the recovery correctly
+        // finds no money.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),

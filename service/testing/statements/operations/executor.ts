@@ -42,7 +42,7 @@ type Hands = {
   ledger: ReturnType<typeof openLedger>;
   desk: ReturnType<typeof openDesk>;
   fence: Fence;
-  /** A crowd of addresses. */
+  /** A large number of addresses. */
   many: Hex[];
 };
 
