@@ -403,7 +403,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: delivers nothing for 1 unit that is allegedly by ${createdBy}`, async () => {
+      test(`${name}: delivers nothing for a forged 1 unit by ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;

@@ -72,7 +72,7 @@ describe("the most that the calls can use", () => {
     assert.equal(spentBy([sampleCall]), "0");
   });
 
-  test("is the most that a tolerant payment collects", () => {
+  test("is the maximum of a payment with a tolerance", () => {
     const { calls, amount } = payWithTolerance({
       ...{ token: usdc, recipient: shop, least: 24n, most: 25n },
     });

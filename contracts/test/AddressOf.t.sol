@@ -23,7 +23,7 @@ contract AddressOfTest is Fixture {
         factory.addressOf(intent);
     }
 
-    /// @dev Such an address would execute, and could never be recovered from.
+    /// @dev Such an address would execute, and its money could never be recovered.
     function test_NotCanonical_whereTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -52,7 +52,7 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev Such an address would execute, or wait, and could never be recovered from.
+    /// @dev Such an address would execute or wait, and its money could never be recovered.
     function test_aRecoveryOrExpiryBeyondItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);
@@ -127,7 +127,7 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev Bytes after the calldata, as wallets add for attribution, belong to the address.
+    /// @dev Bytes after the calldata, which some wallets add for attribution, change the address.
     function test_bytesBehindTheCalldata_areAnotherUnfundedAddress(bytes calldata suffix) public {
         vm.assume(suffix.length != 0);
         Intent memory intent = plainIntent();
@@ -191,7 +191,8 @@ contract AddressOfTest is Fixture {
         equal(vault.code.length, 0, "code");
     }
 
-    /// @dev One word of good calldata replaced: refused, or the same effect, or no effect.
+    /// @dev Valid calldata with one replaced word is refused, has the same effect, or has no
+    /// effect.
     function test_anyChangedWord_paysTheMerchantOrNobody(uint256 index, uint256 word, bool small)
         public
     {

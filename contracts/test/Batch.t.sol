@@ -128,7 +128,7 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
     }
 
-    /// @dev A third of all the gas would not do for the dear one.
+    /// @dev The expensive item needs more than a third of the gas.
     function test_whatTheOthersDoNotNeed_isThereForTheLast() public {
         Intent memory dear = intentOf(plainCall(address(shop), "stock(uint256)", abi.encode(30)));
         Intent memory first = plainIntent();
@@ -265,7 +265,8 @@ contract BatchTest is Fixture {
         check(vaults[0] == vault, "executed");
     }
 
-    /// @dev As an intent carries it: the signature with its tuple, the arguments as they are.
+    /// @dev The call in the form of an intent: the signature with its tuple, and the encoded
+    /// arguments.
     function executeCall(Intent memory intent) private view returns (Call memory) {
         string memory signature =
             "execute((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))";

@@ -12,8 +12,7 @@ contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
 
-    /// @dev The place from which the arguments of recover and of rescue are read: after their
-    /// heads.
+    /// @dev The arguments of recover and of rescue are read from this place: after their heads.
     uint256 private constant RECOVER_START = 4 + 2 * 32;
     uint256 private constant RESCUE_START = 4 + 4 * 32;
 
@@ -48,7 +47,8 @@ contract CanonicalTest is Fixture {
                 part[i] = seed[i % 32];
             }
             address vault = fundedCut(part);
-            // Behind the cut: no token, nothing, and the thief wherever he is looked for.
+            // After the end of the terms: no token, and the thief in every word that could be read
+            // as recovery.
             bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
             refused(
                 bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),
@@ -97,7 +97,7 @@ contract CanonicalTest is Fixture {
         Intent memory intent = plainIntent();
         bytes memory terms = abi.encode(intent);
         assembly {
-            // Behind length, offset and three words.
+            // After the length, the offset, and three words.
             mstore(add(terms, 160), add(shl(64, 1), mload(add(terms, 160))))
         }
         address vault = factory.addressOf(terms);

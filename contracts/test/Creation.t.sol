@@ -5,7 +5,7 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Where the factory can be, by address and by fork.
+/// @dev Tests at which addresses and under which hard forks the factory can be created.
 contract CreationTest is Fixture {
     function test_NotMined_atAnyOtherAddress(bytes32 salt) public {
         bytes memory creationCode =
@@ -43,7 +43,7 @@ contract CreationTest is Fixture {
         sameBytes(answer, abi.encodeCall(Errors.NotMined, (beyond)), "NotMined");
     }
 
-    /// @dev Assumption 7. Without MCOPY executions would work and recoveries would not.
+    /// @dev Assumption 7. Without MCOPY, executions would succeed and recoveries would fail.
     function test_cannotBeBeforeCancun() public {
         bytes memory creationCode =
             vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".creationCode");

@@ -7,8 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Special values: counts, words and sizes that a shortcut in the code would treat apart. Each
-/// test was written against a changed contract that all other tests let pass.
+/// @dev Special values: counts, words, and sizes that a shortcut in the code would treat
+/// differently. Each test was written against a mutant that passed all other tests.
 contract EdgesTest is Fixture {
     function test_WrongChain_ofChainZero() public {
         Intent memory intent = plainIntent();
@@ -48,7 +48,7 @@ contract EdgesTest is Fixture {
         equal(factory.addressOf(intent).code.length, 41, "executed for nothing");
     }
 
-    /// @dev Around each power of two, and at the 32 that the library allows.
+    /// @dev Counts around each power of two, and 32, the maximum of the library.
     function test_everyCallRuns_howeverManyThereAre() public {
         uint256[9] memory counts = [uint256(1), 2, 8, 15, 16, 17, 31, 32, 40];
         for (uint256 i = 0; i < counts.length; ++i) {

@@ -22,7 +22,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
       if (orders.sendTicket(id, transactionHash)) console.log(`order ${id} is paid`);
     },
     refund({ reference }, { recoveries }) {
-      for (const { amount } of recoveries) console.log(`${reference}: ${amount} went back`);
+      for (const { amount } of recoveries) console.log(`${reference}: ${amount} was returned`);
     },
   });
 

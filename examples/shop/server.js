@@ -26,7 +26,9 @@ const server = createServer((request, response) => {
   answer(request, response).catch((error) => {
     const status = error instanceof WebhookError ? 400 : 500;
     if (status === 500) console.error(error);
-    response.writeHead(status, { "content-type": "text/plain" }).end("this did not work\n");
+    response
+      .writeHead(status, { "content-type": "text/plain" })
+      .end("The request failed. Try again.\n");
   });
 });
 await payments.start();

@@ -23,7 +23,7 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("is returned in the amounts that the factory measured, and the rest stays", () => {
+  test("is reported as returned in the amounts that the factory measured", () => {
     const returned = [{ ...paid(8, "5"), token: token.toLowerCase() as Hex }];
     assert.deepEqual(elsewhereOf([paid(1, "5")], { ...nothing, returned }), [
       { ...returned[0], state: "returned" },

@@ -38,7 +38,7 @@ declare module "../store/tables.ts" {
       /** The record's first creator; empty if there was no record when the job was created. */
       account_id: Generated<string>;
     };
-    /** One nonce, one purpose, until it is final. `id` is chain, sender and nonce. */
+    /** A nonce has one purpose until the transaction is final. `id` is chain, sender and nonce. */
     executor_purposes: {
       id: string;
       chain_id: number;

@@ -38,10 +38,10 @@ import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 
 /**
- * `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are.
- * `refused`: the endpoint answers, but not this query; `isSlow` if that took it long, `isLimited`
- * if it wants fewer calls, `statedBlocks` if it says how many blocks it allows. `absent`: it does
- * not answer, or does not have the blocks.
+ * `end`: the last block of the range. `isHeavy`: the endpoint showed one block in several calls,
+ * because the usual query was too large for it. `refused`: the endpoint answers, but not this
+ * query; `isSlow` if that took it long, `isLimited` if it wants fewer calls, `statedBlocks` if it
+ * says how many blocks it allows. `absent`: it does not answer, or does not have the blocks.
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
@@ -60,8 +60,9 @@ const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "answers, but not this, or not in time";
 
 /**
- * Reads the transfers of a range, including look-alikes. If the endpoint refuses them in the query
- * of the listed tokens, it is asked for them alone, and if it refuses that too, not for a while.
+ * Reads the transfers of a range, including look-alikes. If the endpoint refuses a query of all
+ * tokens, the look-alikes get a query of their own. If the endpoint refuses that too, later turns
+ * omit them for a while.
  */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
   const { memory, chain } = turn;
@@ -88,7 +89,10 @@ const chooseTokens = (
     ? chain.tokens
     : [...chain.tokens, ...chain.lookalikes.keys()];
 
-/** A form that is refused if the other is not is not used again. */
+/**
+ * If an endpoint refuses one form of the query and accepts the other, the refused form is not used
+ * again.
+ */
 async function askTokens(
   asker: Asker,
   turn: Turn,
@@ -114,9 +118,10 @@ async function askTokens(
 }
 
 /**
- * The transfers of a range in one form. The hash of its last block has to be the same before and
- * after, since an endpoint that lags answers for blocks it does not have with an empty list. At the
- * head itself neither is asked for: the endpoint has just shown it, and later turns read it again.
+ * The transfers of a range in one form. The hash of its last block must be the same before and
+ * after, because an endpoint that lags returns an empty list for blocks that it does not have. At
+ * the head, the hash is not requested: the endpoint has just shown it, and later turns read it
+ * again.
  */
 function askIn(
   form: Form,
@@ -209,7 +214,7 @@ async function askBlock(
   return refusal;
 }
 
-/** A block that cannot be read, or that the endpoint has not got, counts as absent. */
+/** A block that cannot be read, or that the endpoint does not have, counts as absent. */
 async function ask(
   asker: Asker,
   calls: Call[],

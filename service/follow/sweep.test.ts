@@ -81,7 +81,7 @@ describe("sweep", () => {
       message: "no endpoint returns the logs of blocks 11 to 99",
     }));
 
-  test("throws ChainUnavailable if two endpoints show another last block", () => {
+  test("throws ChainUnavailable if two endpoints show different last blocks", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
@@ -200,7 +200,7 @@ describe("sweep", () => {
     assert.equal(queries, 1);
   });
 
-  test("makes a gap of a block whose logs a rate limit refuses in three turns", async () => {
+  test("records a gap if a rate limit refuses the logs of a block in three turns", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);

@@ -67,7 +67,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
   });
 
-  test("a wallet that has too little, and names what it has and needs", async (t) => {
+  test("a wallet with too little coin, with its balance and the required amount", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
     const wallet = new RegExp(
@@ -76,7 +76,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, wallet);
   });
 
-  test("endpoints of another chain, one endpoint only, and none that proves", async (t) => {
+  test("endpoints of another chain, a single endpoint, and endpoints without proofs", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],

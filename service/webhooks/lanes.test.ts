@@ -212,7 +212,7 @@ describe("each part of the lanes", () => {
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: a ${kind} endpoint waits too long if all requests move`, control, () => {
+    test(`control: a ${kind} endpoint waits too long if all may change lanes`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayGoOver: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);

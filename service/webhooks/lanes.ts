@@ -105,10 +105,11 @@ function mayHaveMore(lane: Lane, underWay: UnderWay, accountId: string, used: nu
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
- * Returns whether a request moves from the fast lane to the slow one after its second. If it always
- * moved, a hundred accounts that earn the fast lane and hang would have 3,800 requests in the 1,024
- * places of the slow lane, where a slow endpoint then waits 8 s and a new one 5 s. If it moved and
- * was counted nowhere, they would have 4,000 open connections, and delay others as much.
+ * Returns whether a request moves from the fast lane to the slow one after its second. If each
+ * could move, a hundred accounts that earn the fast lane and then hang would have 3,800 requests in
+ * the 1,024 places of the slow lane. A slow endpoint would then wait 8 s, and a new one 5 s. If
+ * requests that move were not counted, these accounts would have 4,000 open connections, with the
+ * same delay for others.
  */
 const mayGoOver = (slow: UnderWay, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);

@@ -78,7 +78,7 @@ describe("the code at a vault that was closed without a call", () => {
 describe("PREFIX, which creates a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
-  test("has the factory request the constructor of a vault, followed by the terms", () => {
+  test("ends with the selector of onCreation, which precedes the terms", () => {
     const selector = hexToBytes(toFunctionSelector(`onCreation(${intentTuple})`));
     assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
   });

@@ -141,7 +141,7 @@ contract EveryIntentTest is Fixture {
             );
             bytes memory reason = abi.encodeCall(Errors.NotCanonical, (4 + 64, moved.length));
             _refused(moved, reason);
-            // The tokens, none, before the intent.
+            // The empty list of tokens, before the intent.
             bytes memory mixed =
                 bytes.concat(abi.encodeWithSelector(factory.recover.selector, 96, 64, 0), body);
             _refused(mixed, abi.encodeCall(Errors.NotCanonical, (4 + 96, 4 + 64)));

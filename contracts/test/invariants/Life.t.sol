@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {World} from "./World.sol";
 
-/// @dev Fund, wait, execute and recover in any order: at most once, only while open, never
-/// underfunded, all or nothing, and exactly when it should.
+/// @dev Funds, waits, executes, and recovers in any order. An intent executes at most once, only
+/// while it is open, never underfunded, completely or not at all, and whenever it can.
 contract LifeInvariants is World {
     function fund(uint256 seed, uint256 amount) external {
         _fund(seed, amount);

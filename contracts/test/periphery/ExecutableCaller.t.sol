@@ -31,7 +31,8 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev Vaults of other intents, which differ from the one meant by one field or call.
+    /// @dev Vaults of other intents, each of which differs from the intended one in one field or
+    /// call.
     function test_NotVaultOfIntent_forTheVaultOfAnotherIntent() public {
         address vault = vaultOfOrder();
         for (uint256 kind = 0; kind < 9; ++kind) {
@@ -54,7 +55,8 @@ contract ExecutableCallerTest is Fixture {
         equal(token.balanceOf(address(demo)), AMOUNT, "paid");
     }
 
-    /// @dev The trap. `recovery` of a vault that is over speaks as that vault, outside its calls.
+    /// @dev The trap: `recovery` of a closed vault can make calls as that vault, outside the
+    /// intent's calls.
     function test_NotWithinExecution_whereRecoveryImpersonatesTheIntent() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);

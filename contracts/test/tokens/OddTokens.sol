@@ -161,7 +161,7 @@ contract ObligingHookToken is HookToken {
     }
 }
 
-/// @notice Burns all gas that it receives, to read a balance or to move.
+/// @notice Burns all gas that it receives when a balance is read or moved.
 contract BurningToken is PlainToken {
     bool private immutable WHEN_ASKED;
 

@@ -173,7 +173,7 @@ describe("good payments are executed within 10 blocks of the time without an att
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // Of an account whose records have all been read.
+      // The executor has read all records of this account.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);

@@ -55,8 +55,8 @@ describe("notes", () => {
   });
 });
 
-describe("code", () => {
-  test("that makes no call, or only pulls, cannot send tokens on", () => {
+describe("the code of a contract", () => {
+  test("cannot send tokens without a call, or with only transferFrom", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
@@ -64,7 +64,7 @@ describe("code", () => {
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 
-  test("that has transfer and calls, passes calldata on, or runs foreign code can", () => {
+  test("can send tokens with transfer and a call, copied calldata, or a delegated call", () => {
     assert.equal(canMoveTokens("0x63a9059cbb5af1"), true);
     assert.equal(canMoveTokens("0x375af1"), true);
     assert.equal(canMoveTokens("0x5af4"), true);

@@ -47,7 +47,7 @@ async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) 
 }
 
 describe("waits that follow a chain's new heads", () => {
-  test("without a socket that reports blocks, a wait ends after its own time", async () => {
+  test("without a socket that reports blocks, a wait ends at its timeout", async () => {
     const { signal } = new AbortController();
     const heads = followHeads(["ws://127.0.0.1:1"], { stopping: signal, quietMs: long });
     await heads.wait(5);
@@ -63,7 +63,7 @@ describe("waits that follow a chain's new heads", () => {
     await waiting;
   });
 
-  test("after a socket drops, waits end after their own time until it is open", async (context) => {
+  test("after a socket drops, waits end at their timeout until it is open", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();

@@ -178,7 +178,7 @@ describe("a successful execution shows its measured changes", () => {
   });
 
   test("native coin that a target sends", async () => {
-    // Sends all it has to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
+    // Sends its whole balance to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
     const giver = await world.withCode("0x5f5f5f5f47335af100");
     await world.client.setBalance({ address: giver, value: 7n });
     const record = await world.paid([{ ...world.onShop("visit()"), target: giver }]);

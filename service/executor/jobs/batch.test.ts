@@ -22,7 +22,7 @@ const names = (list: readonly Ready[], within = limits) =>
   );
 
 describe("formBatches", () => {
-  test("sends a job that failed before in a transaction of its own", () => {
+  test("sends a job that failed before in a separate transaction", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
 
@@ -41,7 +41,7 @@ describe("formBatches", () => {
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
-  test("sends a job above every limit in a transaction of its own", () => {
+  test("sends a job above every limit in a separate transaction", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
@@ -58,7 +58,7 @@ describe("formBatches", () => {
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("adds enough gas to the gas used at any size: 4/3 of 64/63", () => {
+  test("adds enough gas at any gas use: 4/3 of 64/63", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);

@@ -13,7 +13,7 @@ describe("the gas that is planned for an execution", () => {
     assert.equal(plan(137_000, undefined), 137_000);
   });
 
-  test("makes the limit that of the simulation if the work depends on gas", () => {
+  test("is the simulation's limit if the work depends on the gas", () => {
     assert.ok(plan(178_000, 1_042_285) * 1.375 * (63 / 64) > limit - 2);
   });
 

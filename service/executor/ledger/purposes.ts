@@ -69,7 +69,7 @@ export function openPurpose(
     const free = await insertPurpose(transaction, fence, purpose, first);
     const { length } = purpose.shares;
     if (free === length) return id;
-    throw new PurposeConflict(`${free} of ${length} addresses of ${id} are free`);
+    throw new PurposeConflict(`${length - free} of ${length} addresses of ${id} are busy`);
   });
 }
 

@@ -321,7 +321,7 @@ describe("a credential", () => {
     await refuses(403, "origin_not_allowed", headers);
   });
 
-  test("uses none of its limit for an earlier refusal", async () => {
+  test("an earlier refusal does not count toward its limit", async () => {
     const { bearer, clientId } = await newAccount();
     for (let i = 0; i < 30; i++) {
       await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
@@ -360,7 +360,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("is counted by hour and last use of its account, in a flush", async () => {
+  test("a flush stores the requests per hour and the last use of its account", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();

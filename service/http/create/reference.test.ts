@@ -186,7 +186,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 
-    test("has one spelling: trimmed, and in NFC", async () => {
+    test("is trimmed and normalized to NFC", async () => {
       const { server } = await shop();
       const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
       assert.equal(first.statusCode, 200);

@@ -238,7 +238,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("the amount that a payer is asked for, if the calls accept less", async () => {
+    test("askedAmount is the most that the calls collect, if they have a tolerance", async () => {
       const { apiKey } = await service.newKey();
       const { token } = newIntent();
       const collect = (least: bigint, most: bigint) =>

@@ -119,7 +119,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at three times capacity: p99 within 5 times unloaded, 0.9 of capacity done", () => {
+    test("at three times capacity: p99 at most 5 times the unloaded, 0.9 of capacity", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       offer(limit, service, { ...from, seconds: 5 });

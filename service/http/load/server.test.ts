@@ -193,7 +193,7 @@ describe("responses that are not read", () => {
   });
   after(() => service.close());
 
-  test("use no place of creates and lookups: 20 of each, with 4 simultaneous", async () => {
+  test("occupy none of the 4 places of creates and of lookups: 20 of each", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

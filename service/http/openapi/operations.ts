@@ -166,7 +166,7 @@ export const operations = {
   getReturns: {
     ...ofOneAddress,
     path: "/address/{address}/returns",
-    summary: "Get where misdirected money goes",
+    summary: "Get the returns of misdirected money",
     description:
       "For each mistake of a payer: how much comes back, to which address, on which chain, when, " +
       "and who can trigger it. It follows from the record, except for `executor`.",

@@ -21,7 +21,7 @@ export function connect(
   database.pragma("fullfsync = on"); // where a plain fsync stops at the disk's cache (macOS)
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does checkpoints
-  database.pragma("journal_size_limit = 268435456"); // bytes: back to it after a long read
+  database.pragma("journal_size_limit = 268435456"); // bytes, after a long read
   database.pragma(`cache_size = -${cacheMiB * 1024}`); // KiB
   database.pragma(`busy_timeout = ${busyMsMax}`);
   const journal = database.pragma("journal_mode", { simple: true });

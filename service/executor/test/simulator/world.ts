@@ -284,7 +284,7 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // New records are not read for other tokens than the intent's, so these arrive later.
+  // Another token arrives later, because the read of a new record covers only the intent's token.
   if (random() < 0.15)
     pay(
       when + 300,
