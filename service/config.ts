@@ -1,7 +1,7 @@
 // Everything an operator sets, read from the environment once, at start.
 //
-// A new setting is one line: its schema says what is right, and what a refusal says when it is
-// not. Defaults are for development; secrets have none.
+// A new setting is one line: its schema defines the valid values and the message of a refusal.
+// Defaults are for development; secrets have none.
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,10 @@ import { defaultLimits, type Limits } from "./http/limits.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Settings in the environment are invalid. A line for each: its value, and what would be right. */
+/**
+ * Settings in the environment are invalid. Each line has the value of one setting and the expected
+ * values.
+ */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }

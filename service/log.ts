@@ -1,20 +1,20 @@
-// The service's log: JSON lines on stdout. Of every URL only the origin is written, also within an
-// error: an RPC's path or query, and a database's user, hold secrets.
+// The service's log: JSON lines on stdout. Only the origin of a URL is written, also within an
+// error, because an RPC's path or query and a database's user contain secrets.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Up to what cannot stand in a URL, or in a JSON string that holds one. */
+/** Ends before a character that neither a URL nor a JSON string with a URL contains. */
 const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
 
-/** `text` with every URL in it cut down to scheme, host and port. */
+/** Returns `text` with each URL shortened to scheme, host, and port. */
 export const originsOnly = (text: string): string =>
   text.replace(urlPattern, (_, scheme: string, rest: string) => {
     const authority = rest.split(/[/?#,]/, 1)[0] as string;
     return `${scheme}${authority.slice(authority.lastIndexOf("@") + 1)}`;
   });
 
-/** @param destination stdout where it is left out */
+/** @param destination stdout if it is absent */
 export function openLog(
   options: { level: string; role: string; worker?: number },
   destination?: DestinationStream,
@@ -24,12 +24,12 @@ export function openLog(
   return destination ? pino(settings, destination) : pino(settings);
 }
 
-/** So long a process that ends waits for somebody to read its log. */
+/** The time for which a process that ends waits until its log is read. */
 const unreadMsMax = 1_000;
 
 /**
- * Ends the process once its log is written. Left to itself pino writes the rest as the process
- * exits, and where the reader is gone it tries that for ever.
+ * Ends the process after its log is written. Otherwise pino writes the rest when the process exits,
+ * and tries that forever if the reader is gone.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

@@ -1,4 +1,4 @@
-// The program as it is run: how it refuses to start, what it answers, and how it leaves.
+// Tests the whole program: refusals to start, responses, and the end of the process.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -262,7 +262,7 @@ describe("SIGTERM", () => {
     ({ apiKey } = await admin("account", "create", "--email", "drain@example.com"));
   });
 
-  /** A create of which the server has the head, and may have the first half of the body. */
+  /** A create whose head the server has, and possibly the first half of the body. */
   async function begin({ port }: Running) {
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.on("error", () => {});

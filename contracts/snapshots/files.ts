@@ -1,5 +1,6 @@
-// What the rest of the project takes from the compiled contracts, as the other files here hold it.
-// A change of `prefix` or `creationCode` moves every address: snapshot.test.ts compares them.
+// Exports the constants of the compiled contracts that the rest of the project uses, from the other
+// files of this folder. A change of `prefix` or `creationCode` moves every address:
+// snapshot.test.ts compares them.
 
 import { concat, type Hex, keccak256, size, slice } from "viem";
 import { type Artifact, readArtifact } from "../build.ts";

@@ -63,7 +63,7 @@ export async function openJournal(
   return journal;
 }
 
-/** Wraps `request` so that what the journal's wallet sends is stored before it is sent. */
+/** Wraps `request` so that each transaction of the journal's wallet is stored before it is sent. */
 export function journaled(
   request: ChainRpc["request"],
   journal: Journal,

@@ -33,9 +33,9 @@ export type Launch = {
   wallet: Hex;
   key: Hex;
   journal: Journal;
-  /** Asks the first endpoint, and stores what it sends. */
+  /** Asks the first endpoint, and stores sent transactions. */
   request: ReturnType<typeof journaled>;
-  /** All endpoints, `quorum` of which must agree on reads of the address. */
+  /** All endpoints. Reads of the address need the same answer from `quorum` endpoints. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;

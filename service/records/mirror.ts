@@ -192,7 +192,9 @@ async function follow(mirror: string, parts: MirrorParts, stopping: AbortSignal)
   }
 }
 
-/** Saves what the lines behind `offset` prove. @returns the offset of the line to go on with */
+/**
+ * Saves the valid records of the lines after `offset`. @returns the offset of the next line to read
+ */
 async function readOn(
   mirror: string,
   offset: number,

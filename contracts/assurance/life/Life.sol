@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// The life of one vault on one chain, as src/PaymentFactory.sol and src/Vault.sol have it: each
-// guard of theirs stands here. solc's model checker proves the assertions for all intents, all
-// times, and any number of steps in any order. It judges each of the two contracts by itself.
+// The life of one vault on one chain, with each guard of src/PaymentFactory.sol and src/Vault.sol.
+// solc's model checker proves the assertions for all intents, all times, and any number of steps in
+// any order. It checks each of the two contracts separately.
 
-/// @notice Once, in time and in full, or closed; and over for good.
-/// @dev The outside is free: what the vault holds, and whether its calls succeed.
+/// @notice A vault executes once, in time and fully funded, or is closed. It then never executes
+/// again. @dev The vault's balance and the success of its calls are arbitrary.
 contract Life {
     uint256 private immutable AMOUNT;
     uint256 private immutable EXPIRY;
     bool private immutable IS_ITS_CHAIN;
 
     uint256 private time;
-    /// @dev As the chain shows it.
+    /// @dev The length of the vault's code on the chain.
     uint256 private codeBytes;
 
     // The outcome, which the assertion uses.
@@ -64,8 +64,8 @@ contract Life {
 }
 
 /// @notice Money leaves a vault by its calls or to its recovery, and is accounted for.
-/// @dev The outside is free: who pays what and when, and what the calls spend. Balances are of one
-/// token that keeps them truly.
+/// @dev Payments, their times, and the amounts that calls spend are arbitrary. Balances are of one
+/// token without fees or rebases.
 contract Money {
     bool private over;
     uint256 private balance;

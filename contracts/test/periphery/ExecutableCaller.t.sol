@@ -31,8 +31,7 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev Vaults of other intents, each of which differs from the intended one in one field or
-    /// call.
+    /// @dev Vaults of other intents. Each differs from the intended one in one field or call.
     function test_NotVaultOfIntent_forTheVaultOfAnotherIntent() public {
         address vault = vaultOfOrder();
         for (uint256 kind = 0; kind < 9; ++kind) {

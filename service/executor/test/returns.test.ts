@@ -228,7 +228,7 @@ before(() =>
 );
 
 describe("the money of a payment that is", () => {
-  test("late: all of it comes back after it arrived", async () => {
+  test("late: the payment comes back when it arrived", async () => {
     const one = await order({ secondsLeft: 600 });
     await assertTooEarly(one);
     await pass(700);
@@ -244,7 +244,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "too_much", 26n * unit);
   });
 
-  test("too little: all of it comes back after the expiry", async () => {
+  test("too little: the payment comes back after the expiry", async () => {
     const one = await order({ secondsLeft: 600 });
     await pay(one, 24n * unit);
     await until("it is seen", async () => (await stateOf(one)) === "partially_funded");
@@ -260,7 +260,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "twice", 50n * unit);
   });
 
-  test("another listed token: all of it comes back after the execution", async () => {
+  test("another listed token: the payment comes back after the execution", async () => {
     const one = await order();
     await pay(one, 7n * unit, otherToken);
     await until("it is seen", async () => {
@@ -272,7 +272,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: otherToken });
   });
 
-  test("a token that is not listed: all of it comes back when anyone names it", async () => {
+  test("a token that is not listed: the payment comes back when anyone names it", async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -281,7 +281,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
   });
 
-  test("native coin: all of it comes back after the execution", async () => {
+  test("native coin: the payment comes back after the execution", async () => {
     const one = await order();
     await payCoin(one);
     await assertTooEarly(one, zeroAddress);
@@ -289,7 +289,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("native coin to an executed address: all of it comes back after a status", async () => {
+  test("native coin to an executed address: the payment comes back after a status", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -301,7 +301,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("on another chain: all of it comes back there, and the address stays open", async () => {
+  test("on another chain: the payment comes back there, and the address stays open", async () => {
     const one = await order();
     await other.pay(one.record.address, 25n * unit);
     await assertReturned(one, "other_chain", 25n * unit, { on: other, token: other.token });
@@ -331,7 +331,7 @@ describe("the money of a payment that is", () => {
     assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
   });
 
-  test("to an executed address: all of it comes back after it arrived", async () => {
+  test("to an executed address: the payment comes back when it arrived", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -341,7 +341,7 @@ describe("the money of a payment that is", () => {
 });
 
 describe("the money of a token that", () => {
-  test("blocks the recipient: all of it comes back after the expiry", async () => {
+  test("blocks the recipient: the payment comes back after the expiry", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await block(one.recipient, true);
     await pay(one, 25n * unit);
@@ -379,7 +379,7 @@ describe("the money of a token that", () => {
     assert.equal(await world.balanceOf(one.record.address, fiat), 0n);
   });
 
-  test("is paused: all waits, and comes back after the expiry when it is unpaused", async () => {
+  test("is paused: the payment waits, and comes back when it is unpaused", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await pause(true);
     await pay(one, 25n * unit);

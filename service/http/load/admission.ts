@@ -230,10 +230,10 @@ export function budget(max: number, onShed: () => void) {
  * Calls `leave` once: when the request is answered, or when its connection ends before. It does not
  * wait until the response is delivered, so a client that does not read it holds no place.
  *
- * Callers count pending requests instead of keeping a Set of all of them. When V8 rebuilds a Set's
- * table, the old table refers to the new one. Once one of them is in the old space, all later ones
- * are kept until a full collection, with the requests in them. Only requests whose body is still
- * arriving are in a Set (`waiting` of {@link openAdmission}).
+ * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds a Set's table,
+ * the old table refers to the new one. Once a table is in the old space, all later tables are kept
+ * until a full collection, with the requests in them. Only requests whose body is still arriving
+ * are in a Set (`waiting` of {@link openAdmission}).
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;
