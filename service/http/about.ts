@@ -5,17 +5,13 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import type { Chain } from "../chain/chains.ts";
 import { dayMs, toIso } from "../flow/days.ts";
-import { Refusal } from "./errors.ts";
+import { jsonType, Refusal } from "./errors.ts";
 import type { Parts } from "./parts.ts";
-import { jsonType, mount, type Route } from "./routes.ts";
+import { mount, type Route } from "./routes.ts";
 
 export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): Route {
   return {
-    handler(_request, reply) {
-      // The registry may list or unlist a chain at any minute.
-      reply.header("cache-control", "public, max-age=60");
-      return { factory, chains: chains.listed().map(showChain) };
-    },
+    handler: () => ({ factory, chains: chains.listed().map(showChain) }),
   };
 }
 
@@ -29,12 +25,13 @@ export function openapi(): Route {
   const body = readFileSync(new URL("../../spec/openapi.json", import.meta.url));
   return {
     handler(_request, reply) {
-      reply.header("cache-control", "public, max-age=60");
       reply.header("content-type", jsonType);
       return body;
     },
   };
 }
+
+const notReady = "expected a process that accepts requests, found one that drains before its end";
 
 /**
  * Live: the event loop runs. Ready: not draining, and the store is readable and has lost no commit.
@@ -46,7 +43,7 @@ export function mountProbes(app: FastifyInstance, { store, draining, metrics }: 
   mount(app, metrics, "/readyz", {
     GET: {
       async handler() {
-        if (draining.aborted) throw new Refusal("service_unavailable", "draining");
+        if (draining.aborted) throw new Refusal("service_unavailable", notReady);
         await store.check();
         return { status: "ok" };
       },

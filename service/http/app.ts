@@ -19,17 +19,20 @@ import { type Admission, admitCreates } from "./load/admission.ts";
 import { openServer } from "./load/server.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { type Operation, type OperationId, operations, toUrl } from "./openapi/operations.ts";
+import { constantOf } from "./openapi/responses.ts";
 import { mountPages } from "./pages/pages.ts";
 import type { Parts } from "./parts.ts";
 import { proof } from "./proof/proof.ts";
 import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
 import {
+  allowedMethods,
   apiHeaders,
   closeWhenDraining,
   commonHeaders,
   mount,
   type Route,
   requestIds,
+  setHeader,
 } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
@@ -37,6 +40,13 @@ import { openStatuses, returns, type Statuses, status } from "./status/status.ts
 
 /** No valid intent needs more, even with every character escaped twice in JSON. */
 export const bodyBytesMax = 192 * 1024;
+
+const apiPrefix = "/v1";
+
+/** The methods of all paths. The dashboard has no other ones than the API. */
+const allow = allowedMethods([
+  ...new Set(Object.values(operations).map(({ method }) => method)),
+]).join(", ");
 
 /** Called for a route with a schema of the framework. */
 const noSchema = () => {
@@ -46,9 +56,11 @@ const noSchema = () => {
 export function buildApp(parts: Parts): FastifyInstance {
   const newRequestId = requestIds();
   const creates = admitCreates(parts);
+  const createPath = `${apiPrefix}${operations.createAddress.path}`;
   const app = Fastify({
     logger: false,
-    serverFactory: (listener) => openServer(listener, { ...parts, creates, newRequestId }),
+    serverFactory: (listener) =>
+      openServer(listener, { ...parts, creates, createPath, allow, newRequestId }),
     genReqId: newRequestId,
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
@@ -62,7 +74,7 @@ export function buildApp(parts: Parts): FastifyInstance {
     // length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: answerClientError(parts.limits),
   });
   // The router must know every method, so that a path returns 405 for methods that it does not
   // accept.
@@ -71,7 +83,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseJsonBody);
   app.addHook("onRequest", commonHeaders);
-  app.addHook("onRequest", refuseUnknownPath);
+  app.addHook("onRequest", refuseUnknownPath(allow));
   app.addHook("onSend", closeWhenDraining(parts.draining));
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
@@ -80,7 +92,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   const statuses = openStatuses(parts);
   const intents = { check: openCheck(parts), create: openCreate(parts) };
   const work = { statuses, intents, creates };
-  app.register(async (scope) => mountApi(scope, parts, work), { prefix: "/v1" });
+  app.register(async (scope) => mountApi(scope, parts, work), { prefix: apiPrefix });
   mountDashboard(app, parts, statuses, intents);
   mountPages(app, parts, statuses);
   return app;
@@ -92,18 +104,25 @@ type Work = { statuses: Statuses; intents: Intents; creates: Admission };
 function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   api.addHook("onRequest", apiHeaders);
   const routes = openRoutes(parts, work);
+  const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
     // A GET looks up paths that are not an address.
-    const other = found.every(([, { body }]) => body === "intent") && { GET: routes.lookUpAddress };
-    const own = found.map(([id, operation]) => {
-      const { whenRead = [], ...route } = routes[id];
-      const isPublic = operation.credentials.length === 0;
-      const refusing = isPublic ? whenRead : [...whenRead, refuseFields(operation)];
-      return [operation.method, { ...route, whenRead: refusing }] as const;
-    });
+    const other = found.every(([, { body }]) => body === "intent") && {
+      GET: describedRoute("lookUpAddress"),
+    };
+    const own = found.map(([id, operation]) => [operation.method, describedRoute(id)] as const);
     mount(api, parts.metrics, toUrl(path), { ...Object.fromEntries(own), ...other });
   }
+}
+
+/** Adds to a route what its operation describes: the `Cache-Control`, and the fields it refuses. */
+function addDescribed(operation: Operation, route: Route): Route {
+  const { before = [], whenRead = [], handler } = route;
+  const caching = operation.headers?.["Cache-Control"];
+  const setting = caching ? [setHeader("cache-control", constantOf(caching))] : [];
+  const refusing = operation.credentials.length > 0 ? [refuseFields(operation)] : [];
+  return { before: [...setting, ...before], whenRead: [...whenRead, ...refusing], handler };
 }
 
 /** The handler of each operation. */

@@ -47,6 +47,15 @@ export const statuses = {
 export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
+/** The media type of JSON that is sent as text; Fastify sets it for JSON that it serializes. */
+export const jsonType = "application/json; charset=utf-8";
+
+/** A header of every response: a browser must not guess another type. */
+export const noSniff = { "x-content-type-options": "nosniff" };
+
+/** A header of responses that are private or change at any time. */
+export const noStore = { "cache-control": "no-store" };
+
 /**
  * A request that is refused, and why. `headers` are sent with the response; their names can have
  * any case.
@@ -99,7 +108,10 @@ export const errorDetails = object({
 /** The body of every error. */
 export const errorBody = object({ error: errorDetails });
 
-/** `body` is the JSON text. `isOurs` marks a fault to log; the response shows no details. */
+/**
+ * `headers` are complete except CORS. `body` is the JSON text. `isOurs` marks a fault to log; the
+ * response shows no details.
+ */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
@@ -113,7 +125,7 @@ export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer 
   const body: TypeOf<typeof errorBody> = { error: { code, message, issues } };
   return {
     status,
-    headers: refusal.headers,
+    headers: { "content-type": jsonType, ...noStore, ...noSniff, ...refusal.headers },
     body: JSON.stringify(body),
     isOurs: status >= 500,
   };
@@ -161,11 +173,14 @@ function fromIssues(issues: Issue[]): Refusal {
 
 /** Fastify and Node refuse these before a route is called. */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
-  FST_ERR_BAD_URL: () => ["invalid_request", "the path is not valid percent-encoded UTF-8"],
-  FST_ERR_MAX_PARAM_LENGTH: () => ["invalid_request", "the path is too long"],
+  FST_ERR_BAD_URL: (request) => [
+    "invalid_request",
+    `the path: expected percent-encoded UTF-8, found ${foundText(request?.url)}`,
+  ],
   FST_ERR_CTP_BODY_TOO_LARGE: (request) => [
     "body_too_large",
-    `the body: expected at most ${request?.routeOptions.bodyLimit} bytes`,
+    `the body: expected at most ${request?.routeOptions.bodyLimit} bytes, ` +
+      `found ${request?.headers["content-length"] ?? "more"}`,
   ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) => [
     "unsupported_media_type",
@@ -175,8 +190,6 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
     "invalid_request",
     `expected a body of ${request?.headers["content-length"]} bytes, as in Content-Length`,
   ],
-  HPE_HEADER_OVERFLOW: () => ["headers_too_large", "the headers are larger than 16 KiB"],
-  ERR_HTTP_REQUEST_TIMEOUT: () => ["request_timeout", "the request did not arrive in time"],
 };
 
 /**

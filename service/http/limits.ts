@@ -21,6 +21,9 @@ export type Limits = {
   lookupCacheBytesMax: number;
 };
 
+/** The time for a whole request; {@link Limits.headersMsMax} is the time for its head. */
+export const requestMsMax = 30_000;
+
 /** Open files reserved for databases, chains, logs, and Node itself. */
 const filesReserved = 256;
 

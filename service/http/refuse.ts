@@ -1,17 +1,15 @@
 // Sends refusals: with a reply if there is one, otherwise directly into the socket.
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { CorruptError } from "../store/store.ts";
-import { foundText, Refusal, statuses, toAnswer } from "./errors.ts";
+import { type Code, foundText, Refusal, statuses, toAnswer } from "./errors.ts";
+import { type Limits, requestMsMax } from "./limits.ts";
 import type { Parts } from "./parts.ts";
-import { corsHeaders, jsonType, preflight } from "./routes.ts";
-
-/** The methods of all paths, of the API and of the dashboard. */
-const allMethods = "GET, HEAD, POST, DELETE, OPTIONS";
+import { corsHeaders, headerValues, preflight } from "./routes.ts";
 
 /** Converts every error of every path to its response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
@@ -19,7 +17,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     // The client closed the connection while it sent its body, so no response can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
-    const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error, request);
+    const answer = toAnswer(isCut ? cutOff(request) : error, request);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
     if (answer.isOurs) {
       logLimited(kindOfError(error), (leftOut) => {
@@ -32,12 +30,14 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
     reply
       .code(answer.status)
       .header("x-request-id", request.id)
-      .header("x-content-type-options", "nosniff")
-      .header("cache-control", "no-store")
-      .header("content-type", jsonType)
       .headers(answer.headers)
       .send(answer.body);
   };
+};
+
+const cutOff = ({ headers }: FastifyRequest) => {
+  const length = headers["content-length"] ?? "its end";
+  return new Refusal("invalid_request", `the body: expected ${length}, found a closed connection`);
 };
 
 /** Errors of one outage share a kind: numbers and hex in their text are removed. */
@@ -70,16 +70,19 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
 /**
  * onRequest runs before the body is parsed; otherwise the media type would be refused instead of
  * the path.
+ *
+ * @param allow the methods of all paths
  */
-export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
-  if (!request.is404) return done();
-  if (request.method !== "OPTIONS" || !isApi(request.url)) {
-    throw unknownPath();
-  }
-  // The preflight succeeds, so that the page can read the 404.
-  reply.headers(corsHeaders);
-  preflight(allMethods)(request, reply);
-}
+export const refuseUnknownPath =
+  (allow: string) => (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    if (!request.is404) return done();
+    if (request.method !== "OPTIONS" || !isApi(request.url)) {
+      throw unknownPath();
+    }
+    // The preflight succeeds, so that the page can read the 404.
+    reply.headers(corsHeaders);
+    preflight(allow)(request, reply);
+  };
 
 export const unknownPath = () =>
   new Refusal("unknown_path", "this path does not exist; API paths start with /v1");
@@ -97,61 +100,60 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
 }
 
 /** Runs before the framework, which would use the first of two Host headers. */
-export function refuseHost(_request: IncomingMessage, response: ServerResponse): void {
-  refuseRaw(
-    response,
-    "invalid_request",
-    "expected one Host header with a name and an optional port",
-  );
+export function refuseHost({ rawHeaders }: IncomingMessage, response: ServerResponse): void {
+  const hosts = headerValues(rawHeaders, "host");
+  const found = hosts.length === 1 ? foundText(hosts[0]) : `${hosts.length} Host headers`;
+  const wanted = "expected one Host header with a name and an optional port";
+  refuseRaw(response, "invalid_request", `${wanted}, found ${found}`);
 }
 
 function refuseRaw(
   response: ServerResponse,
   ...[code, message]: ConstructorParameters<typeof Refusal>
 ): void {
-  const { status, body } = toAnswer(new Refusal(code, message));
-  response.writeHead(status, { ...socketHeaders, "content-length": Buffer.byteLength(body) });
+  const { status, headers, body } = toAnswer(new Refusal(code, message));
+  const length = { "content-length": Buffer.byteLength(body) };
+  response.writeHead(status, { ...headers, ...socketHeaders, ...length });
   response.end(body);
 }
 
-/** Headers of responses that no route and no hook sets. */
-const socketHeaders = {
-  "content-type": jsonType,
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  connection: "close",
-  ...corsHeaders,
-};
+/** Additional headers of refusals before any hook runs. */
+const socketHeaders = { connection: "close", ...corsHeaders };
 
 /** The time that a client has to read a last response and to close. */
 const lingerMs = 1000;
 
 /** Answers requests that Node's HTTP parser refuses, for which there is no request object. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const isKnown = error.code === "HPE_HEADER_OVERFLOW" || error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-  const refusal = new Refusal("invalid_request", "expected an HTTP/1.1 request");
-  endWith(socket, isKnown ? error : refusal);
-}
+export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">) => {
+  const refusals: Record<string, [Code, string]> = {
+    HPE_HEADER_OVERFLOW: [
+      "headers_too_large",
+      `expected at most ${maxHeaderSize / 1024} KiB of headers, found more`,
+    ],
+    ERR_HTTP_REQUEST_TIMEOUT: [
+      "request_timeout",
+      `expected the headers within ${headersMsMax / 1000} s, and the whole request within ` +
+        `${requestMsMax / 1000} s`,
+    ],
+  };
+  return (error: Error & { code?: string; reason?: string }, socket: Socket): void => {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+    const found = error.reason ? `: ${error.reason}` : "";
+    const notHttp: [Code, string] = ["invalid_request", `expected an HTTP/1.1 request${found}`];
+    endWith(socket, new Refusal(...(refusals[error.code ?? ""] ?? notHttp)));
+  };
+};
 
-/** Node's own response to CONNECT is to close the connection. */
-export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
-  endWith(
-    socket,
-    new Refusal(
-      "method_not_allowed",
-      `this server is not a proxy: expected one of the methods ${allMethods}`,
-      {
-        headers: { allow: allMethods },
-      },
-    ),
-  );
-}
+/** Node's own response to CONNECT is to close the connection. @param allow all methods */
+export const refuseConnect = (allow: string) => (_request: IncomingMessage, socket: Duplex) => {
+  const message = `this server is not a proxy: expected one of the methods ${allow}, found CONNECT`;
+  endWith(socket, new Refusal("method_not_allowed", message, { headers: { allow } }));
+};
 
-function endWith(socket: Duplex, error: unknown): void {
-  const { status, body, headers: own } = toAnswer(error);
+function endWith(socket: Duplex, refusal: Refusal): void {
+  const { status, body, headers: own } = toAnswer(refusal);
   const length = { "content-length": String(Buffer.byteLength(body)) };
-  const headers = Object.entries({ ...socketHeaders, ...own, ...length });
+  const headers = Object.entries({ ...own, ...socketHeaders, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
   // A client that never closes its half would keep the socket open forever.

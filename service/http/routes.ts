@@ -11,7 +11,7 @@ import type {
   preHandlerHookHandler,
   RouteHandlerMethod,
 } from "fastify";
-import { Refusal } from "./errors.ts";
+import { noSniff, Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
@@ -30,19 +30,17 @@ export function mount(
   path: string,
   routes: Partial<Record<"GET" | "POST" | "DELETE", Route>>,
 ): void {
-  const own = Object.keys(routes).flatMap((method) =>
-    method === "GET" ? ["GET", "HEAD"] : method,
-  );
-  const allow = [...own, "OPTIONS"].join(", ");
+  const allowed = allowedMethods(Object.keys(routes));
+  const allow = allowed.join(", ");
   const onResponse = countAnswers(metrics, app.prefix + path);
   for (const [method, { before = [], whenRead = [], handler }] of Object.entries(routes)) {
     const hooks = { onRequest: before, preHandler: whenRead, onResponse };
     app.route({ method: method as HTTPMethods, url: path, ...hooks, handler });
   }
   app.route({ method: "OPTIONS", url: path, handler: preflight(allow) });
-  const others = app.supportedMethods.filter((method) => !own.includes(method));
+  const others = app.supportedMethods.filter((method) => !allowed.includes(method));
   app.route({
-    method: others.filter((method) => method !== "OPTIONS") as HTTPMethods[],
+    method: others as HTTPMethods[],
     url: path,
     // Runs before the body is parsed; otherwise the media type would be refused instead of the
     // method.
@@ -59,6 +57,20 @@ export function mount(
     onResponse,
   });
 }
+
+/** Returns the methods that a path accepts if it has routes for `methods`. */
+export const allowedMethods = (methods: readonly string[]): string[] => [
+  ...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)),
+  "OPTIONS",
+];
+
+/** Returns an onRequest hook. A refusal has its own `Cache-Control` in place of the route's. */
+export const setHeader =
+  (name: string, value: string): onRequestHookHandler =>
+  (_request, reply, done) => {
+    reply.header(name, value);
+    done();
+  };
 
 /** An onResponse hook. */
 export function countAnswers(metrics: Metrics, route: string): onResponseHookHandler {
@@ -87,9 +99,6 @@ function unreachable(): never {
   throw new Error("rejected before the handler");
 }
 
-/** The media type of JSON that is sent as text; Fastify sets it for JSON that it serializes. */
-export const jsonType = "application/json; charset=utf-8";
-
 /** More headers than an honest client or proxy sends. */
 const headersMax = 64;
 
@@ -116,8 +125,7 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
  * onRequest, for every path. Node silently drops headers above its own limit, so we refuse first.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
-  reply.header("x-request-id", request.id);
-  reply.header("x-content-type-options", "nosniff");
+  reply.header("x-request-id", request.id).headers(noSniff);
   const count = request.raw.rawHeaders.length / 2;
   if (count > headersMax) {
     throw new Refusal(
@@ -127,7 +135,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   }
   // RFC 9112 §3.2. Node's own refusal has no body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
-    throw new Refusal("invalid_request", "expected a Host header, which HTTP/1.1 requires");
+    throw new Refusal("invalid_request", "expected a Host header, which HTTP/1.1 requires, found none");
   }
   done();
 }

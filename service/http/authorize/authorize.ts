@@ -105,7 +105,6 @@ export const apiKeyOnly =
   (parts: AuthorizeParts, use: Use = "read") =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.caller = await authorize(request, reply, parts, use);
-    reply.header("cache-control", "no-store");
     if (request.caller.kind === "apiKey") return;
     throw new Refusal("forbidden", "this operation requires an API key, found a client ID");
   };

@@ -11,11 +11,10 @@ import type { OtherChain } from "../../chain/findings/recovery.ts";
 import { perChain } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody } from "../errors.ts";
+import { jsonType, missingBody } from "../errors.ts";
 import { budget, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { jsonType } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
 import { parseNewIntent } from "./create.ts";
 
@@ -81,7 +80,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
     whenRead: [budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody();
-      reply.header("content-type", jsonType).header("cache-control", "no-store");
+      reply.header("content-type", jsonType);
       return checkIntent(request.caller!.accountId, request.body);
     },
   };

@@ -21,11 +21,11 @@ import { findHolder } from "../../store/owners.ts";
 import { recordJson } from "../../store/record.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody, Refusal } from "../errors.ts";
+import { jsonType, missingBody, Refusal } from "../errors.ts";
 import { parseQuery } from "../input.ts";
 import { type Admission, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
-import { jsonType, type Route, refuseIdempotencyKey } from "../routes.ts";
+import { type Route, refuseIdempotencyKey } from "../routes.ts";
 
 /**
  * Resolves once the record and its reference are durable.
@@ -47,14 +47,26 @@ export function openCreate(parts: Parts): CreateRecord {
   return async (body, by) => {
     const { accountId, isClientId, reference, isAgain } = by;
     requireMayName(by);
-    const { intent, terms } = await parseCreated(body, by, parts);
+    const readKeys = once(() => findReferenceKeys(store.db, accountId, parts.now()));
+    const { intent, terms } = await parseCreated(body, by, readKeys, parts);
     const address = deriveAddress(terms, { factory, keccak });
-    await verifySigned(address, by, parts);
+    await verifySigned(address, by, readKeys, parts);
     await bound(accountId);
     const owner = { accountId, isClientId, createdAtMs: parts.now() };
     const outcome = await store.saveRecord({ address, terms, ...owner, reference, isAgain });
     if (outcome !== "saved") throw referenceInUse(outcome, parts);
     return recordJson(address, terms, intent, parts);
+  };
+}
+
+type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
+
+/** A create needs the keys for its salt, for its signature, for both, or not at all. */
+function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | undefined;
+  return () => {
+    reading ??= read();
+    return reading;
   };
 }
 
@@ -145,7 +157,8 @@ function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: Inten
   const asSeconds = Math.floor(expirationTimestamp / 1000);
   const isMilliseconds = asSeconds >= earliest && asSeconds <= latest;
   const hint = isMilliseconds ? `; the value looks like milliseconds: write ${asSeconds}` : "";
-  const message = `expected Unix seconds from ${earliest} to ${latest}${hint}`;
+  const wanted = `expected Unix seconds from ${earliest} to ${latest}`;
+  const message = `${wanted}, found ${expirationTimestamp}${hint}`;
   const code = isEarly ? "expires_too_soon" : "expires_too_late";
   return [{ path: ["expirationTimestamp"], code, message }];
 }
@@ -226,17 +239,21 @@ function requireMayName({ mayName, reference }: Creator): void {
  *
  * @throws {InvalidError} with every fault of the intent
  */
-async function parseCreated(body: unknown, by: Creator, parts: Parts): Promise<NewIntent> {
+async function parseCreated(
+  body: unknown,
+  by: Creator,
+  readKeys: ReadKeys,
+  parts: Parts,
+): Promise<NewIntent> {
   const { accountId, isClientId, isAgain, reference } = by;
   if (reference === undefined || isClientId || isAgain || !needsSalt(body))
     return parseNewIntent(body, parts);
-  const { db } = parts.store;
   const withKey = (key: string) =>
     parseNewIntent({ ...body, salt: saltFor(reference, key) }, parts);
-  const [newest, ...older] = await findReferenceKeys(db, accountId, parts.now());
+  const [newest, ...older] = await readKeys();
   const intent = withKey(newest);
   if (older.length === 0) return intent;
-  const holder = await findHolder(db, accountId, reference);
+  const holder = await findHolder(parts.store.db, accountId, reference);
   const isHeld = ({ terms }: NewIntent) => holder?.equals(deriveAddress(terms, parts));
   return isHeld(intent) ? intent : (older.map(withKey).find(isHeld) ?? intent);
 }
@@ -256,10 +273,14 @@ const noSignature = `0x${"0".repeat(64)}`;
  *
  * @throws {Refusal} 403 `not_signed`
  */
-async function verifySigned(address: Uint8Array, by: Creator, parts: Parts): Promise<void> {
-  const { accountId, isBound, reference, signature } = by;
+async function verifySigned(
+  address: Uint8Array,
+  { isBound, reference, signature }: Creator,
+  readKeys: ReadKeys,
+  parts: Parts,
+): Promise<void> {
   if (signature === undefined && !isBound) return;
-  const [key] = await findReferenceKeys(parts.store.db, accountId, parts.now());
+  const [key] = await readKeys();
   const wanted = signatureFor(formatAddress(address, parts.keccak), key, reference);
   if (timingSafeEqual(Buffer.from(wanted), Buffer.from(signature ?? noSignature))) return;
   throw new Refusal(

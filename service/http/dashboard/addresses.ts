@@ -9,11 +9,10 @@ import { limitLogs, messageKind } from "../../flow/log-limit.ts";
 import type { FoundStatus } from "../answers.ts";
 import type { CheckIntent } from "../create/check.ts";
 import { type CreateRecord, parseCreateQuery } from "../create/create.ts";
-import { foundText, toRefusal } from "../errors.ts";
+import { foundText, jsonType, toRefusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
-import { jsonType } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
 import { requireAccountId } from "./session.ts";
 

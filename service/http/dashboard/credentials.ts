@@ -60,7 +60,10 @@ const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 /** @throws {Refusal} 409 if another request changed the credential first, so nothing was done */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;
-  throw new Refusal("conflict", "the credential has changed: reload the page and try again");
+  const message =
+    "expected the credential as this page shows it, found that another request changed it: " +
+    "reload the page and try again";
+  throw new Refusal("conflict", message);
 }
 
 export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {

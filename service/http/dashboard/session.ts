@@ -6,7 +6,7 @@ import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
-import { foundOrigin, Refusal } from "../errors.ts";
+import { foundOrigin, noStore, Refusal } from "../errors.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { headerValues } from "../routes.ts";
@@ -41,7 +41,7 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
 
 /** Marks responses of the dashboard as private, so that they are not cached. */
 export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
-  reply.headers({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
+  reply.headers({ ...noStore, "cross-origin-resource-policy": "same-origin" });
   done();
 }
 

@@ -160,14 +160,8 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
     const line = isKnown ? known : strangers;
     if (line.isFullFor(turnOf)) {
       onShed();
-      const headers = { "retry-after": "1" };
-      throw new Refusal(
-        "service_unavailable",
-        "too many simultaneous sign-ins: try again in a second",
-        {
-          headers,
-        },
-      );
+      const message = `expected at most ${line.max} simultaneous sign-ins: try again in a second`;
+      throw new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } });
     }
     if (running < runningMax) running += 1;
     else await new Promise<void>((turn) => line.add(turnOf, turn));
@@ -186,6 +180,7 @@ function openLine({ max, eachMax }: Places) {
   const waiting = new Map<string, Turn[]>();
   let count = 0;
   return {
+    max,
     isFullFor: (owner: string) => count >= max || (waiting.get(owner)?.length ?? 0) >= eachMax,
     add(owner: string, turn: Turn): void {
       count += 1;

@@ -109,57 +109,67 @@ function added(parts: WebhookParts) {
 /** The operations on one endpoint of the account. They return 404 for any other endpoint. */
 function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
-  const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
-  const endpointOf = async (request: FastifyRequest): Promise<Endpoint> =>
-    required(await findEndpoint(db, requireAccountId(request), idOf(request)), idOf(request));
 
   const pause =
     (isPaused: boolean): Handler =>
     async (request) => {
       const [id, actor] = [idOf(request), readActor(request, parts)];
-      const found = await setPaused(db, requireAccountId(request), id, isPaused, actor);
-      return shown(required(found, id));
+      const endpoint = await setPaused(db, requireAccountId(request), id, isPaused, actor);
+      return shown(required(request, endpoint));
     };
 
   const rotate: Handler = async (request) => {
     const [id, actor] = [idOf(request), readActor(request, parts)];
-    return required(await rotateSecret(db, requireAccountId(request), id, actor), id);
+    return required(request, await rotateSecret(db, requireAccountId(request), id, actor));
   };
 
-  const test: Handler = async (request) => {
-    const { id, state } = await endpointOf(request);
+  const remove: Handler = async (request) => {
+    const [id, actor] = [idOf(request), readActor(request, parts)];
+    required(request, await removeEndpoint(db, requireAccountId(request), id, actor));
+    return { id };
+  };
+
+  return {
+    findEndpoint: async (request: FastifyRequest) => shown(await requireEndpoint(request, parts)),
+    removeEndpoint: remove,
+    rotateSecret: rotate,
+    pauseEndpoint: pause(true),
+    resumeEndpoint: pause(false),
+    testEndpoint: testing(parts),
+    replayEvents: replaying(parts),
+    listDeliveries: deliveries(parts),
+  } satisfies Record<string, Handler>;
+}
+
+const testing =
+  (parts: WebhookParts): Handler =>
+  async (request) => {
+    const { id, state } = await requireEndpoint(request, parts);
     if (state !== "active")
       throw new Refusal("conflict", `the endpoint is ${state}: resume it before you send a test`);
     await spend(parts.accounts.limiter, perTest, requireAccountId(request), "too many tests");
-    return { deliveryId: await sendTest(db, id, parts.now()) };
+    return { deliveryId: await sendTest(parts.store.db, id, parts.now()) };
   };
 
-  const again = async (request: FastifyRequest): Promise<TypeOf<typeof replayedShape>> => {
-    const { id } = await endpointOf(request);
+const replaying =
+  (parts: WebhookParts) =>
+  async (request: FastifyRequest): Promise<TypeOf<typeof replayedShape>> => {
+    const { id, accountId } = await requireEndpoint(request, parts);
     const asked = parseInput(replayInput, request.body);
     const which =
       "eventId" in asked
         ? asked
         : { fromMs: Date.parse(asked.from), untilMs: Date.parse(asked.until) };
-    const { replayed, nextMs } = await replay(
-      db,
-      requireAccountId(request),
-      id,
-      which,
-      parts.now(),
-    );
+    const { db } = parts.store;
+    const { replayed, nextMs } = await replay(db, accountId, id, which, parts.now());
     return { replayed, next: toIsoOrNull(nextMs) };
   };
 
-  const remove: Handler = async (request) => {
-    const [id, actor] = [idOf(request), readActor(request, parts)];
-    required(await removeEndpoint(db, requireAccountId(request), id, actor), id);
-    return { id };
-  };
-
-  const deliveries = async (request: FastifyRequest): Promise<TypeOf<typeof deliveryPage>> => {
-    const { id } = await endpointOf(request);
-    const found = await listDeliveries(db, id, deliveriesShown);
+const deliveries =
+  (parts: WebhookParts) =>
+  async (request: FastifyRequest): Promise<TypeOf<typeof deliveryPage>> => {
+    const { id } = await requireEndpoint(request, parts);
+    const found = await listDeliveries(parts.store.db, id, deliveriesShown);
     return {
       items: found.map(({ dueAtMs, createdAtMs, attempts, ...delivery }) => ({
         ...delivery,
@@ -170,22 +180,19 @@ function endpointHandlers(parts: WebhookParts) {
     };
   };
 
-  return {
-    findEndpoint: async (request: FastifyRequest) => shown(await endpointOf(request)),
-    removeEndpoint: remove,
-    rotateSecret: rotate,
-    pauseEndpoint: pause(true),
-    resumeEndpoint: pause(false),
-    testEndpoint: test,
-    replayEvents: again,
-    listDeliveries: deliveries,
-  } satisfies Record<string, Handler>;
+const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
+
+/** @throws {Refusal} as {@link required} */
+async function requireEndpoint(request: FastifyRequest, { store }: WebhookParts) {
+  const accountId = requireAccountId(request);
+  const endpoint = required(request, await findEndpoint(store.db, accountId, idOf(request)));
+  return { ...endpoint, accountId };
 }
 
 /** @throws {Refusal} 404 for an endpoint that the account does not have */
-function required<Found>(found: Found | undefined | false, id: string): Found {
+function required<Found>(request: FastifyRequest, found: Found | undefined | false): Found {
   if (found) return found;
-  throw new Refusal("not_found", `the account has no webhook endpoint ${foundText(id)}`);
+  throw new Refusal("not_found", `the account has no webhook endpoint ${foundText(idOf(request))}`);
 }
 
 const shown = ({ failingSinceMs, oldSecretUntilMs, createdAtMs, ...kept }: Endpoint): Shown => ({

@@ -6,11 +6,10 @@ import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { findEvent, listEvents } from "../../events/list.ts";
 import { apiKeyOnly } from "../authorize/authorize.ts";
-import { foundText, Refusal } from "../errors.ts";
+import { foundText, jsonType, Refusal } from "../errors.ts";
 import { integerInput, parseQuery } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { jsonType } from "../routes.ts";
 import { searchInTurn } from "./turn.ts";
 
 export const eventsInput = z.strictObject({

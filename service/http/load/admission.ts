@@ -6,7 +6,6 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Limiter, LimitVerdict, Policy } from "../../accounts/limits.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
-import { jsonType } from "../routes.ts";
 
 /**
  * One admitted create. `isOver`: it was answered or cut off, although its handler may still run.
@@ -185,23 +184,13 @@ export function followLatency(most: number) {
 }
 
 const message = "too many requests are in progress; try again in a second";
-const { status, headers, body } = toAnswer(
-  new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
-);
-
 /**
  * The response to a request over the limit, prepared once, because an overloaded server mostly
  * refuses.
  */
-export const tooMany = {
-  status,
-  headers: {
-    ...headers,
-    "cache-control": "no-store",
-    "content-type": jsonType,
-  },
-  body,
-};
+export const tooMany = toAnswer(
+  new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
+);
 
 function refuseTooMany(reply: FastifyReply): void {
   reply.code(tooMany.status).headers(tooMany.headers).send(tooMany.body);
@@ -260,7 +249,11 @@ export async function spend(
 ): Promise<Record<string, string>> {
   const verdict = await limiter.take(`${policy.name} ${whose}`, policy);
   const headers = limitHeaders(verdict, policy);
-  if (!verdict.admitted) throw overLimit(what, verdict.retryMs, headers);
+  if (!verdict.admitted) {
+    const { burst, intervalMs } = policy;
+    const limit = `expected at most ${burst}, and then one every ${intervalMs / 1000} s`;
+    throw overLimit(`${what}: ${limit}`, verdict.retryMs, headers);
+  }
   return headers;
 }
 
@@ -293,7 +286,7 @@ export function overLimit(
   more: Record<string, string> = {},
 ): Refusal {
   const seconds = secondsOf(retryMs);
-  return new Refusal("rate_limited", `${what}: try again in ${seconds} s`, {
+  return new Refusal("rate_limited", `${what}; try again in ${seconds} s`, {
     headers: { "retry-after": String(seconds), ...more },
   });
 }

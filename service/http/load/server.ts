@@ -12,6 +12,7 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { networkOf } from "../../accounts/attempts.ts";
+import { requestMsMax } from "../limits.ts";
 import type { Parts } from "../parts.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
 import { corsHeaders } from "../routes.ts";
@@ -19,12 +20,15 @@ import { type Admission, tooMany } from "./admission.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   creates: Admission;
+  /** The path of creates, in its plain spelling. */
+  createPath: string;
+  /** The methods of all paths. */
+  allow: string;
   newRequestId: () => string;
 };
 
 /** How long idle connections stay open. Longer than in proxies, so that proxies close first. */
 const idleMsMax = 72_000;
-const requestMsMax = 30_000;
 /** By default, Node looks for late requests only every 30 s. */
 const timeoutsCheckedMs = 1_000;
 
@@ -37,7 +41,10 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
     connectionsCheckingInterval: timeoutsCheckedMs,
     requireHostHeader: false,
   };
+  const { createPath } = parts;
   const refuse = refuseCreate(parts);
+  const isCreate = ({ method, url }: IncomingMessage) =>
+    method === "POST" && (url === createPath || url?.startsWith(`${createPath}?`) === true);
   const server = createServer(options);
   serveBounded(server, parts.limits.connectionsMax, (request, response) => {
     if (!hasOneHost(request)) refuseHost(request, response);
@@ -45,7 +52,7 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
     else listener(request, response);
   });
   server.on("checkExpectation", refuseExpectation);
-  server.on("connect", refuseConnect);
+  server.on("connect", refuseConnect(parts.allow));
   return server;
 }
 
@@ -62,21 +69,16 @@ function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   return found === 0 || (found === 1 && host.test(headers.host ?? ""));
 }
 
-const createPath = "/v1/address/create";
-
-const isCreate = ({ method, url }: IncomingMessage) =>
-  method === "POST" && (url === createPath || url?.startsWith(`${createPath}?`) === true);
-
 /** ASCII, like the text and the headers, so Node writes both as one piece. */
 const encoding = "latin1";
 
 /** Does what the framework's hooks do: adds headers, counts, and closes connections in a drain. */
-function refuseCreate({ creates, newRequestId, metrics, draining }: ServerParts): RequestListener {
-  const count = metrics.countResponses(createPath);
+function refuseCreate(parts: ServerParts): RequestListener {
+  const { creates, newRequestId, metrics, draining } = parts;
+  const count = metrics.countResponses(parts.createPath);
   const headers = Object.entries({
     ...tooMany.headers,
     ...corsHeaders,
-    "x-content-type-options": "nosniff",
     "content-length": String(Buffer.byteLength(tooMany.body)),
   }).flat();
   return (_request, response) => {

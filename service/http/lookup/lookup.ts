@@ -2,12 +2,12 @@
 
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
-import { Refusal } from "../errors.ts";
+import { jsonType, Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input.ts";
 import { budget } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { isKnown, jsonType } from "../routes.ts";
+import { isKnown } from "../routes.ts";
 
 export function lookup(parts: Parts): Route {
   const { store, limits, metrics } = parts;
@@ -47,7 +47,6 @@ const memoryBytes = (text: string) =>
 
 /** The body of an address never changes, so the address itself is a strong validator. */
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
-  reply.header("cache-control", "public, max-age=31536000, immutable");
   if (isKnown(`"${digits}"`, tags, reply)) return reply.send();
   reply.header("content-type", jsonType);
   return body;

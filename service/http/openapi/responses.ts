@@ -46,6 +46,7 @@ export const headers = {
     required: true,
     schema: exactly("public, max-age=60"),
   },
+  // A proof stays valid forever, but a block tag or a number can mean another block later.
   Briefly: {
     description: "The response can be cached for two seconds.",
     required: true,
@@ -87,6 +88,14 @@ export const headers = {
 } as const satisfies Record<string, Header>;
 
 type HeaderName = keyof typeof headers;
+
+/** Returns the value of a header that always has the same one. */
+export function constantOf(name: HeaderName): string {
+  const { const: value } = headers[name].schema as { const?: string };
+  if (value === undefined) throw new Error(`${name} has no constant value`);
+  return value;
+}
+
 /** The headers of an answer, by their HTTP names. */
 export type Headers = Readonly<Record<string, HeaderName>>;
 

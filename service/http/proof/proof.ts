@@ -43,8 +43,6 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
-      // A proof stays valid forever, but a block tag or a number can mean another block later.
-      reply.header("cache-control", "public, max-age=2");
       const tags = request.headers["if-none-match"];
       // If the node was slow to report payments, the response for the same block can change later.
       const etag = `"${found.block.hash}-${found.payments.length}"`;

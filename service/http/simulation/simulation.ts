@@ -25,12 +25,10 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
   );
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
-    async handler(request, reply) {
+    async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many simulations");
-      const found = await simulateOn(subject.intent.chainId)(subject);
-      reply.header("cache-control", "no-store");
-      return found;
+      return simulateOn(subject.intent.chainId)(subject);
     },
   };
 }

@@ -45,21 +45,17 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      reply.header("cache-control", "no-store");
       // Otherwise a drain would wait for the connection to time out, long after the stream has
       // ended.
       reply.header("connection", "close");
       // Proxies that buffer would delay events.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
-      if (draining.aborted || !hub.hasRoom(subject.address, from)) {
-        throw new Refusal(
-          "service_unavailable",
-          "the server has too many open streams; try again",
-          {
-            headers: { "retry-after": "5" },
-          },
-        );
+      const full = draining.aborted ? "the server drains" : hub.findFull(subject.address, from);
+      if (full) {
+        throw new Refusal("service_unavailable", `no room for another stream: ${full}`, {
+          headers: { "retry-after": "5" },
+        });
       }
       const lastId = request.headers["last-event-id"];
       const headers = reply.getHeaders();
@@ -146,7 +142,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
 
   return {
     countStreams: shares.countStreams,
-    hasRoom: shares.hasRoom,
+    findFull: shares.findFull,
     /** Sends to `response` until it closes. Call the returned function then. */
     open(
       subject: StatusSubject,
@@ -334,14 +330,15 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
   const counts = new Map<string, number>();
   const countAt = (place: string) => counts.get(place) ?? 0;
 
-  /** A stream counts against each of these limits. */
-  const placesOf = (address: Hex, { client, network }: From): readonly [string, number][] => [
-    ["all", streamsMax],
-    [address, streamsPerAddressMax],
-    [client, streamsPerClientMax],
-    [`of ${network}`, shareOf(streamsMax)],
-    [`${address} ${network}`, shareOf(streamsPerAddressMax)],
-  ];
+  /** A stream counts against each of these limits, whose last part describes them. */
+  const placesOf = (address: Hex, { client, network }: From) =>
+    [
+      ["all", streamsMax, "this server"],
+      [address, streamsPerAddressMax, "this address"],
+      [client, streamsPerClientMax, "one client"],
+      [`of ${network}`, shareOf(streamsMax), "one network"],
+      [`${address} ${network}`, shareOf(streamsPerAddressMax), "this address and one network"],
+    ] as const;
 
   function leave(place: string): void {
     if (countAt(place) > 1) counts.set(place, countAt(place) - 1);
@@ -350,8 +347,11 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
 
   return {
     countStreams: () => countAt("all"),
-    hasRoom: (address: Hex, from: From) =>
-      placesOf(address, from).every(([place, most]) => countAt(place) < most),
+    /** Returns the limit that another stream would exceed, for the refusal. */
+    findFull(address: Hex, from: From): string | undefined {
+      const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
+      return full && `expected at most ${full[1]} of ${full[2]}`;
+    },
     /** Call the returned function once, when the stream has ended. */
     enter(address: Hex, from: From): () => void {
       const places = placesOf(address, from).map(([place]) => place);

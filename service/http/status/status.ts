@@ -28,12 +28,7 @@ import type { Route } from "../routes.ts";
 export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "status" }))],
-    async handler(request, reply) {
-      const subject = await statuses.readSubject(addressOf(request));
-      const found = await statuses.read(subject);
-      reply.header("cache-control", "no-store");
-      return found;
-    },
+    handler: async (request) => statuses.read(await statuses.readSubject(addressOf(request))),
   };
 }
 
