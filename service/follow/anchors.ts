@@ -94,28 +94,48 @@ const startMarginSeconds = 3600;
  */
 const deepReorgBlocks = 256;
 
-/** Returns the first block to read, and first undoes facts from replaced blocks. */
-export async function firstBlock(turn: Turn, target: number): Promise<number> {
+/** Where a turn reads. */
+export type Position = {
+  /** The next block to read. */
+  next: number;
+  /** The number of the newest anchor; the block before `next` if there is none. */
+  cursor: number;
+};
+
+/**
+ * Finds where to read, after it undid facts from replaced blocks.
+ *
+ * @returns also by how many blocks the newest anchor was above the head; negative if it was below
+ */
+export async function findPosition(
+  turn: Turn,
+  target: number,
+): Promise<Position & { aheadBlocks: number }> {
   const { store, view, tuning, memory } = turn;
-  let anchor = await store.findAnchor(view.head.number + 1);
-  if (!anchor) {
-    const later = await store.findAnchor();
-    return later ? Math.max(0, target - deepReorgBlocks) : startBlock(turn, target);
+  const head = view.head.number;
+  const newest = await store.findAnchor();
+  if (!newest) {
+    const next = await startBlock(turn, target);
+    return { next, cursor: next - 1, aheadBlocks: 0 };
   }
-  let isLost = false;
-  while (anchor && !(await stands(turn, anchor))) {
-    isLost = true;
-    const before: Anchor | undefined = await store.findAnchor(anchor.number);
-    if (!before) {
-      anchor = { number: Math.max(0, anchor.number - deepReorgBlocks), hash: "0x" };
-      break;
-    }
-    anchor = before;
+  const aheadBlocks = newest.number - head;
+  const below = aheadBlocks > 0 ? await store.findAnchor(head + 1) : newest;
+  if (!below) {
+    return { next: Math.max(0, target - deepReorgBlocks), cursor: newest.number, aheadBlocks };
   }
-  if (isLost) await goBackTo(turn, anchor!.number);
-  const { number } = anchor!;
+  let found: Anchor | undefined = below;
+  let oldest = below;
+  while (found && !(await stands(turn, found))) {
+    oldest = found;
+    found = await store.findAnchor(found.number);
+  }
+  const number = found?.number ?? Math.max(0, oldest.number - deepReorgBlocks);
+  const isLost = found !== below;
+  if (isLost) await goBackTo(turn, number);
   const again = Math.min(number, target) + 1 - tuning.resweepBlocks;
-  return Math.max(0, again, Math.min(memory.heavyBlock, number) + 1);
+  const next = Math.max(0, again, Math.min(memory.heavyBlock, number) + 1);
+  const cursor = isLost ? (found?.number ?? next - 1) : newest.number;
+  return { next, cursor, aheadBlocks };
 }
 
 /** Blocks above `number` may have been replaced. */

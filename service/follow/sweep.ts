@@ -21,7 +21,7 @@ import {
 } from "../chain/rpc/endpoint-record.ts";
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Asker } from "../chain/rpc/view.ts";
-import { firstBlock, noteLinks, stands } from "./anchors.ts";
+import { findPosition, noteLinks, type Position, stands } from "./anchors.ts";
 import { askRange, type LogsAnswer, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 
@@ -42,16 +42,13 @@ const refusalsMax = 3;
  * @returns the last block that was read, and whether the head lags behind the blocks read before
  */
 export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
-  const { chain, memory, view, store, tuning } = turn;
+  const { chain, memory, view, tuning } = turn;
   const target = view.head.number - chain.paymentConfirmations;
   if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
   await noteLinks(turn);
   await noteRecipients(turn);
-  const newest = await store.findAnchor();
-  const below = newest === undefined ? 0 : newest.number - view.head.number;
-  const next = await firstBlock(turn, target);
-  const cursor = (await store.findAnchor())?.number ?? next - 1;
-  const position = { next, cursor };
+  const { aheadBlocks, ...position } = await findPosition(turn, target);
+  const { cursor } = position;
   memory.turn++;
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
@@ -60,18 +57,15 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
     count: target - cursor <= tipBlocksMax ? 1 : view.quorum,
     // A head below the cursor comes from an endpoint that lags or was rolled back. Anchors above it
     // may be replaced, and a newer anchor would hide that.
-    savesAnchors: below <= 0,
+    savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
     if (!(await readNext(turn, position, steps))) break;
   }
   forgetOldLogs(turn, target);
-  if (below <= 0 && position.cursor >= target) memory.readHead = view.head.hash;
-  return { upTo: position.next - 1, isOld: below > 0 && below <= lagBlocksMax };
+  if (aheadBlocks <= 0 && position.cursor >= target) memory.readHead = view.head.hash;
+  return { upTo: position.next - 1, isOld: aheadBlocks > 0 && aheadBlocks <= lagBlocksMax };
 }
-
-/** The next block to read, and the newest anchor. */
-type Position = { next: number; cursor: number };
 
 /** `count`: how many endpoints have to show a range. */
 type Steps = { target: number; count: number; savesAnchors: boolean };
