@@ -13,9 +13,11 @@ import { findNewestSeq } from "../store/find-records.ts";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { readLookedUntil } from "./ledger/detected.ts";
-import { dropJob, retryJob } from "./ledger/jobs.ts";
-import { isPaused, setPaused } from "./ledger/lease.ts";
-import { formatCsv, readReport } from "./ledger/spending.ts";
+import { countJobs, dropJob, retryJob } from "./ledger/jobs.ts";
+import { isPaused, listLeases, setPaused } from "./ledger/lease.ts";
+import { listInFlight } from "./ledger/purposes.ts";
+import { countOutcomes } from "./ledger/settlements.ts";
+import { formatCsv, listSpending, readAccountSpending, readReport } from "./ledger/spending.ts";
 import type { ExecutorConfig } from "./start.ts";
 
 /** @param readConfig reads the executor's settings, including its key */
@@ -41,11 +43,7 @@ export const executorCommands: Command[] = [
   {
     words: "executor status",
     run: async ({ store }) => {
-      const leases = await store.db
-        .selectFrom("executor_leases")
-        .selectAll()
-        .orderBy("chain_id")
-        .execute();
+      const leases = await listLeases(store.db);
       return Promise.all(leases.map((lease) => readStatus(store, lease)));
     },
   },
@@ -107,7 +105,7 @@ async function findChainsToPause(
   wanted: string | undefined,
 ): Promise<number[]> {
   const listed = readChains(chainsFile).map((chain) => chain.chainId);
-  const leases = await db.selectFrom("executor_leases").select("chain_id").execute();
+  const leases = await listLeases(db);
   const known = leases.length === 0 ? listed : leases.map((lease) => lease.chain_id);
   if (wanted !== undefined) {
     if (known.includes(Number(wanted))) return [Number(wanted)];
@@ -161,40 +159,8 @@ async function readStatus(
   const { chain_id: chainId } = lease;
   const cursor = await findAnchor(db, chainId);
   const unlooked = (await findNewestSeq(db)) - (await readLookedUntil(db, chainId));
-  const jobs = await db
-    .selectFrom("executor_jobs")
-    .select((select) => ["state", "reason", select.fn.countAll().as("count")])
-    .where("chain_id", "=", chainId)
-    .groupBy(["state", "reason"])
-    .execute();
-  const pending = await db
-    .selectFrom("executor_purposes as purpose")
-    .leftJoin("executor_transactions as sent", "sent.purpose_id", "purpose.id")
-    .select(["purpose.nonce", "purpose.kind", "sent.hash", "sent.max_fee"])
-    .where("purpose.chain_id", "=", chainId)
-    .where("purpose.state", "=", "pending")
-    .orderBy("purpose.nonce")
-    .execute();
-  const outcomes = await db
-    .selectFrom("executor_outcomes as outcome")
-    .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
-    .select((select) => ["outcome.kind", select.fn.countAll().as("count")])
-    .where("purpose.chain_id", "=", chainId)
-    .groupBy("outcome.kind")
-    .execute();
-  const spent = await db
-    .selectFrom("executor_spending")
-    .select(["day", "wei"])
-    .where("chain_id", "=", chainId)
-    .orderBy("day", "desc")
-    .limit(7)
-    .execute();
-  const charged = await db
-    .selectFrom("executor_account_spending")
-    .select(["account_id", "wei", "tip_loss_wei"])
-    .where("chain_id", "=", chainId)
-    .where("day", "=", spent[0]?.day ?? 0)
-    .execute();
+  const spent = await listSpending(db, chainId, 7);
+  const charged = [...(await readAccountSpending(db, chainId, spent[0]?.day ?? 0))];
   return {
     chainId,
     paused: await isPaused(db, chainId),
@@ -202,21 +168,17 @@ async function readStatus(
     epoch: lease.epoch,
     sweptBlock: cursor?.number ?? null,
     recordsToLookAt: unlooked,
-    jobs: jobs.map(({ state, reason, count }) => ({ state, reason, count: Number(count) })),
-    inFlight: pending.map(({ nonce, kind, hash, max_fee }) => ({
-      nonce,
-      kind,
-      hash,
-      maxFee: max_fee,
-    })),
-    outcomes: Object.fromEntries(outcomes.map(({ kind, count }) => [kind, Number(count)])),
-    gasPaid: spent.map(({ day, wei }) => ({
-      day: dateOf(day),
-      wei,
-    })),
+    jobs: await countJobs(db, chainId),
+    inFlight: await listInFlight(db, chainId),
+    outcomes: await countOutcomes(db, chainId),
+    gasPaid: spent.map(({ day, wei }) => ({ day: dateOf(day), wei })),
     gasPaidFor: charged
-      .sort((a, b) => (BigInt(a.wei) < BigInt(b.wei) ? 1 : -1))
+      .sort(([, a], [, b]) => (a.total < b.total ? 1 : -1))
       .slice(0, 20)
-      .map((row) => ({ accountId: row.account_id, wei: row.wei, failedTipsWei: row.tip_loss_wei })),
+      .map(([accountId, { total, tips }]) => ({
+        accountId,
+        wei: `${total}`,
+        failedTipsWei: `${tips}`,
+      })),
   };
 }

@@ -13,8 +13,15 @@ import { together, togetherBy } from "../flow/together.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import { hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
+import {
+  findEmptyElsewhere,
+  findJobs,
+  hintJobs,
+  notWorthItsGas,
+  underfunded,
+} from "./ledger/jobs.ts";
 import { findLease, isPaused } from "./ledger/lease.ts";
+import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
 /** Implements ExecutorDesk of http/parts.ts. */
@@ -44,31 +51,11 @@ function returnsFinder(
 ): (request: AddressOf) => Promise<ReturnsElsewhere> {
   return togetherBy<AddressOf, ReturnsElsewhere>(
     ({ chainId }) => `${chainId}`,
-    async (requests) => {
-      const keys = requests.map(({ address }) => Buffer.from(toDigits(address), "hex"));
-      const { chainId } = requests[0]!;
-      const outcomes = await db
-        .selectFrom("executor_outcomes as outcome")
-        .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
-        .select(["outcome.address", "outcome.token", "outcome.amount"])
-        .select(["outcome.transaction_hash", "purpose.chain_id"])
-        .where("outcome.kind", "=", "recovered")
-        .where("outcome.address", "in", keys)
-        .where("purpose.chain_id", "<>", chainId)
-        .orderBy("outcome.block_number")
-        .execute();
-      const otherChains = db
-        .selectFrom("executor_leases")
-        .select("chain_id")
-        .where("chain_id", "<>", chainId);
-      const jobs = await db
-        .selectFrom("executor_jobs")
-        .select(["address", "chain_id"])
-        .where("chain_id", "in", otherChains)
-        .where("address", "in", keys)
-        .where("state", "=", "idle")
-        .where("due_at", "is", null)
-        .execute();
+    async (asked) => {
+      const keys = asked.map(({ address }) => Buffer.from(toDigits(address), "hex"));
+      const { chainId } = asked[0]!;
+      const outcomes = await findRecoveredElsewhere(db, chainId, keys);
+      const jobs = await findEmptyElsewhere(db, chainId, keys);
       const isOf = ({ address }: AddressOf) => {
         const digits = toDigits(address);
         return (row: { address: Uint8Array }) =>
@@ -128,16 +115,7 @@ function readRows(db: Kysely<Tables>, requests: AddressOf[]) {
   const digits = new Set(requests.map(({ address }) => toDigits(address)));
   const addresses = [...digits].map((each) => Buffer.from(each, "hex"));
   const chainIds = [...new Set(requests.map(({ chainId }) => chainId))];
-  return db
-    .selectFrom("executor_jobs as job")
-    .leftJoin("executor_purposes as purpose", "purpose.id", "job.purpose_id")
-    .leftJoin("executor_transactions as sent", "sent.purpose_id", "job.purpose_id")
-    .select(["job.address", "job.chain_id", "job.state", "job.reason", "job.failures"])
-    .select(["job.detected_block", "job.detected_at", "purpose.kind", "sent.hash"])
-    .where("job.chain_id", "in", chainIds)
-    .where("job.address", "in", addresses)
-    .orderBy("sent.signed_at")
-    .execute();
+  return findJobs(db, chainIds, addresses);
 }
 
 function toNews(row: Row): JobNews {
@@ -177,11 +155,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   /** Returns whether an executor has ever run on the chain. Without one, jobs would never end. */
   const isLed = async (chainId: number) => {
     if (led.has(chainId)) return true;
-    const lease = await db
-      .selectFrom("executor_leases")
-      .select("chain_id")
-      .where("chain_id", "=", chainId)
-      .executeTakeFirst();
+    const lease = await findLease(db, chainId);
     if (lease) led.add(chainId);
     return lease !== undefined;
   };

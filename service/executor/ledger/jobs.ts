@@ -72,6 +72,50 @@ export async function readHistory(
   };
 }
 
+/** Counts a chain's jobs by state and reason. */
+export async function countJobs(db: Kysely<Tables>, chainId: number) {
+  const rows = await db
+    .selectFrom("executor_jobs")
+    .select((select) => ["state", "reason", select.fn.countAll().as("count")])
+    .where("chain_id", "=", chainId)
+    .groupBy(["state", "reason"])
+    .execute();
+  return rows.map(({ state, reason, count }) => ({ state, reason, count: Number(count) }));
+}
+
+/**
+ * Finds jobs of addresses on chains, with each transaction of their purposes in the order of
+ * signing. @param addresses 20 bytes each
+ */
+export function findJobs(db: Kysely<Tables>, chainIds: number[], addresses: Uint8Array[]) {
+  return db
+    .selectFrom("executor_jobs as job")
+    .leftJoin("executor_purposes as purpose", "purpose.id", "job.purpose_id")
+    .leftJoin("executor_transactions as sent", "sent.purpose_id", "job.purpose_id")
+    .select(["job.address", "job.chain_id", "job.state", "job.reason", "job.failures"])
+    .select(["job.detected_block", "job.detected_at", "purpose.kind", "sent.hash"])
+    .where("job.chain_id", "in", chainIds)
+    .where("job.address", "in", addresses)
+    .orderBy("sent.signed_at")
+    .execute();
+}
+
+/** Finds addresses without money on other chains than `chainId` that an executor has run on. */
+export function findEmptyElsewhere(db: Kysely<Tables>, chainId: number, addresses: Uint8Array[]) {
+  const otherChains = db
+    .selectFrom("executor_leases")
+    .select("chain_id")
+    .where("chain_id", "<>", chainId);
+  return db
+    .selectFrom("executor_jobs")
+    .select(["address", "chain_id"])
+    .where("chain_id", "in", otherChains)
+    .where("address", "in", addresses)
+    .where("state", "=", "idle")
+    .where("due_at", "is", null)
+    .execute();
+}
+
 /**
  * Creates or wakes the jobs of addresses that received money. A job is not due before its last
  * failure's backoff ends. The accounts that created an address get an event.

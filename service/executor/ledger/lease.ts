@@ -24,6 +24,11 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
     .executeTakeFirst();
 }
 
+/** Lists the chains that an executor of this database has run on, with their leases. */
+export function listLeases(db: Kysely<Tables>) {
+  return db.selectFrom("executor_leases").selectAll().orderBy("chain_id").execute();
+}
+
 /** Takes the lease if it has not changed since `seen` was read. Undefined: there was no row. */
 export async function takeLease(
   db: Kysely<Tables>,

@@ -179,6 +179,19 @@ async function insertTransaction(
     .execute();
 }
 
+/** Lists a chain's purposes that are not final, with each of their transactions. */
+export async function listInFlight(db: Kysely<Tables>, chainId: number) {
+  const rows = await db
+    .selectFrom("executor_purposes as purpose")
+    .leftJoin("executor_transactions as sent", "sent.purpose_id", "purpose.id")
+    .select(["purpose.nonce", "purpose.kind", "sent.hash", "sent.max_fee"])
+    .where("purpose.chain_id", "=", chainId)
+    .where("purpose.state", "=", "pending")
+    .orderBy("purpose.nonce")
+    .execute();
+  return rows.map(({ nonce, kind, hash, max_fee }) => ({ nonce, kind, hash, maxFee: max_fee }));
+}
+
 /** Returns the purposes that are not final, by nonce. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));

@@ -196,6 +196,36 @@ async function insertOutcomes(
   }
 }
 
+/** Finds amounts returned from addresses on other chains than `chainId`, by block. */
+export function findRecoveredElsewhere(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: Uint8Array[],
+) {
+  return db
+    .selectFrom("executor_outcomes as outcome")
+    .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
+    .select(["outcome.address", "outcome.token", "outcome.amount"])
+    .select(["outcome.transaction_hash", "purpose.chain_id"])
+    .where("outcome.kind", "=", "recovered")
+    .where("outcome.address", "in", addresses)
+    .where("purpose.chain_id", "<>", chainId)
+    .orderBy("outcome.block_number")
+    .execute();
+}
+
+/** Counts a chain's outcomes by kind. */
+export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
+  const rows = await db
+    .selectFrom("executor_outcomes as outcome")
+    .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
+    .select((select) => ["outcome.kind", select.fn.countAll().as("count")])
+    .where("purpose.chain_id", "=", chainId)
+    .groupBy("outcome.kind")
+    .execute();
+  return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
+}
+
 /**
  * Stores a transaction that is on the chain as the pending purpose of its nonce, in place of the
  * purpose that was to spend it. Free jobs of its addresses wait for it. Repeating it changes

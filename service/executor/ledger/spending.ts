@@ -48,6 +48,17 @@ export async function readSpending(
   return BigInt(row?.wei ?? 0);
 }
 
+/** Lists the wei charged to the chain's budget on its newest `limit` days. */
+export function listSpending(db: Kysely<Tables>, chainId: number, limit: number) {
+  return db
+    .selectFrom("executor_spending")
+    .select(["day", "wei"])
+    .where("chain_id", "=", chainId)
+    .orderBy("day", "desc")
+    .limit(limit)
+    .execute();
+}
+
 /** Returns the sums of each account on a day. */
 export async function readAccountSpending(
   db: Kysely<Tables>,

@@ -8,7 +8,6 @@ import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { findWithCode } from "../payments/vaults.ts";
-import type { Rest } from "../rest.ts";
 import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
 import {
   broadcast,
@@ -41,7 +40,7 @@ export type SendingKey = {
 
 /** The pass of one key: it settles, sends, and reads vaults. */
 export type KeyPass = Pass<
-  SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: Pick<Rest, "isAsleep"> }
+  SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: { isAsleep: boolean } }
 >;
 
 /** Settles the key's final transactions, and returns its state. @param pass of the key */
