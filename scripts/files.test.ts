@@ -42,6 +42,9 @@ const smallFiles: Readonly<Record<string, string>> = {
   "web/shown/value.ts": "how an argument is shown, which a test runs without JSX",
 };
 
+/** The first line of a function at the top of a file. */
+const isFunction = /^(export )?(default )?(async )?(function\b|const \w+.*(=>|=|\(|<)$)/;
+
 describe("files", () => {
   test("a file of at most 60 lines with one importer has a reason in the list above", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
@@ -50,6 +53,20 @@ describe("files", () => {
 
   test("no file has more than 450 lines", () => {
     const long = production.filter((path) => countLines(path) > 450);
+    assert.deepEqual(long, []);
+  });
+
+  test("no function has more than 70 lines, from its first to its last", () => {
+    const long = production.flatMap((path) => {
+      const lines = textOf.get(path)!.split("\n");
+      const starts = lines.flatMap((line, at) => (/^[a-z/@]/.test(line) ? [at] : []));
+      return starts.flatMap((at, index) => {
+        if (!isFunction.test(lines[at]!)) return [];
+        const end = lines.slice(0, starts[index + 1]).findLastIndex((line) => line !== "");
+        const count = end - at + 1;
+        return count > 70 ? [`${path}:${at + 1} has ${count}`] : [];
+      });
+    });
     assert.deepEqual(long, []);
   });
 

@@ -58,7 +58,7 @@ export async function watchPayment(
   let kept = first;
   let isSped = false;
   let missingSinceMs: number | undefined;
-  let searched = kept.fromBlock;
+  const progress = { searched: kept.fromBlock };
 
   const look = async (): Promise<Fate> => {
     if (Number(await askQuantity(provider, "eth_chainId")) !== kept.chainId)
@@ -88,33 +88,23 @@ export async function watchPayment(
 
   /** Returns the sender's transaction that is `wanted`: the payment, or its replacement. */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
-    const head = Number(await askQuantity(provider, "eth_blockNumber"));
-    const last = Math.min(head, kept.fromBlock + blocksMax);
-    for (; searched < last; searched++) {
-      const params = [toQuantity(searched + 1), true];
-      const block = await ask<Block>(provider, "eth_getBlockByNumber", params);
-      const found = block.transactions.find((each) => isSame(each.from, kept.from) && wanted(each));
-      if (!found) continue;
-      if (isTheSame(found)) {
-        // The same account may have paid by QR code, which does not end the open request. The block
-        // is searched again, because the waiting tab may be closed.
-        if (!kept.hash && isOpen()) return { kind: "met" };
-        isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
-        const isFound = kept.hash === undefined || kept.isFound;
-        kept = {
-          ...kept,
-          hash: found.hash,
-          nonce: Number(found.nonce),
-          ...(isFound && { isFound }),
-        };
-        onFound(kept);
-        return (await requestReceipt(provider, found.hash)) ?? { kind: "pending", isSped };
-      }
+    const { found, isEnd } = await searchBlocks(provider, kept, progress, wanted);
+    if (!found) {
+      if (!kept.hash) return { kind: "asking" };
+      return isEnd ? { kind: "replaced" } : { kind: "pending", isSped };
+    }
+    if (!isTheSame(found)) {
       const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    if (!kept.hash) return { kind: "asking" };
-    return last < head ? { kind: "replaced" } : { kind: "pending", isSped };
+    // The same account may have paid by QR code, which does not answer the open request. The
+    // block is searched again, because the waiting tab may be closed.
+    if (!kept.hash && isOpen()) return { kind: "met" };
+    isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
+    const isFound = kept.hash === undefined || kept.isFound;
+    kept = { ...kept, hash: found.hash, nonce: Number(found.nonce), ...(isFound && { isFound }) };
+    onFound(kept);
+    return (await requestReceipt(provider, found.hash)) ?? { kind: "pending", isSped };
   };
 
   while (!signal.aborted) {
@@ -125,6 +115,29 @@ export async function watchPayment(
     if (isFinal(fate)) return;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
+}
+
+/**
+ * Searches the blocks after the request for a transaction of the sender.
+ *
+ * @param progress the last block without one, kept for the next call, because a wallet may be slow
+ * @returns the transaction, or whether all blocks that count were searched
+ */
+async function searchBlocks(
+  provider: WalletProvider,
+  { from, fromBlock }: Kept,
+  progress: { searched: number },
+  wanted: (transaction: Transaction) => boolean,
+): Promise<{ found?: Transaction; isEnd?: boolean }> {
+  const head = Number(await askQuantity(provider, "eth_blockNumber"));
+  const last = Math.min(head, fromBlock + blocksMax);
+  for (; progress.searched < last; progress.searched++) {
+    const params = [toQuantity(progress.searched + 1), true];
+    const block = await ask<Block>(provider, "eth_getBlockByNumber", params);
+    const found = block.transactions.find((each) => isSame(each.from, from) && wanted(each));
+    if (found) return { found };
+  }
+  return { isEnd: last < head };
 }
 
 async function requestReceipt(provider: WalletProvider, hash: Hex): Promise<Fate | undefined> {

@@ -73,20 +73,7 @@ export function openTryChain(chainId: number) {
       const log = { address: token, topics, data: `0x${word(amount)}` };
       mine(change(record, { code: new Uint8Array(), balance: amount }), { input: "0x", log });
     },
-    /** The newest payment to `record`, minted by the token. */
-    paymentTo({ address, intent }: AddressRecord): Payment | undefined {
-      const logs = blocks.flatMap(({ receipts }) =>
-        receipts.flatMap((each) => each.logs as Json[]),
-      );
-      const log = logs.findLast(({ topics }) => (topics as Hex[])[2] === `0x${word(address)}`);
-      if (!log || log.address !== intent.token) return undefined;
-      const { transactionHash, blockHash, blockNumber, data } = log as Record<string, Hex>;
-      return {
-        ...{ transactionHash: transactionHash!, blockHash: blockHash!, logIndex: 0 },
-        ...{ blockNumber: Number(blockNumber), payer: intent.token, token: intent.token },
-        amount: String(BigInt(data!)),
-      };
-    },
+    paymentTo: (record: AddressRecord) => findPayment(blocks, record),
     execute(record: AddressRecord): void {
       const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
       const left = held - BigInt(record.intent.amount);
@@ -126,7 +113,23 @@ export function openTryChain(chainId: number) {
   };
 }
 
-/** A transaction has calldata and emits one log. Its sender does not matter. */
+/** Returns the newest payment to the record's address, from the token itself. */
+function findPayment(
+  blocks: readonly Block[],
+  { address, intent }: AddressRecord,
+): Payment | undefined {
+  const logs = blocks.flatMap(({ receipts }) => receipts.flatMap((each) => each.logs as Json[]));
+  const log = logs.findLast(({ topics }) => (topics as Hex[])[2] === `0x${word(address)}`);
+  if (!log || log.address !== intent.token) return undefined;
+  const { transactionHash, blockHash, blockNumber, data } = log as Record<string, Hex>;
+  return {
+    ...{ transactionHash: transactionHash!, blockHash: blockHash!, logIndex: 0 },
+    ...{ blockNumber: Number(blockNumber), payer: intent.token, token: intent.token },
+    amount: String(BigInt(data!)),
+  };
+}
+
+/** A transaction has calldata and leaves one log; who sends it does not matter. */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {
   number: number;

@@ -96,14 +96,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
     take(open) {
       const rooms = limitsOf(open).map(roomOf);
       const callsMax = Math.max(1, Math.min(sizes.callsMax, ...rooms));
-      let bytes = 0;
-      let count = 0;
-      while (count < Math.min(open.length, callsMax)) {
-        bytes += JSON.stringify(open[count]!.call).length + 40;
-        if (count > 0 && bytes > sizes.bytesMax) break;
-        count++;
-      }
-      const taken = open.splice(0, count);
+      const taken = open.splice(0, countFitting(open, { ...sizes, callsMax }));
       sent.add(taken);
       return taken;
     },
@@ -129,16 +122,31 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
         limit.perSecond = Math.min(perSecondMax, limit.perSecond + growth);
       }
     },
-    read() {
-      const limits = [all, ...byMethod.values()];
-      const least = Math.min(...limits.map(({ perSecond }) => perSecond));
-      const untilMs = Math.max(...limits.map(({ pausedUntilMs }) => pausedUntilMs));
-      return {
-        pausedMs: Math.max(0, Math.ceil(untilMs - now())),
-        callsPerSecond: Number.isFinite(least) ? least : undefined,
-        refusals,
-      };
-    },
+    read: () => ({ ...findStrictest([all, ...byMethod.values()], now()), refusals }),
+  };
+}
+
+/** Counts the calls at the front of `open` that one request can contain: at least one. */
+function countFitting(
+  open: readonly { call: Call }[],
+  { callsMax, bytesMax }: { callsMax: number; bytesMax: number },
+): number {
+  let bytes = 0;
+  let count = 0;
+  while (count < Math.min(open.length, callsMax)) {
+    bytes += JSON.stringify(open[count]!.call).length + 40;
+    if (count > 0 && bytes > bytesMax) break;
+    count++;
+  }
+  return count;
+}
+
+function findStrictest(limits: readonly Limit[], nowMs: number) {
+  const least = Math.min(...limits.map(({ perSecond }) => perSecond));
+  const untilMs = Math.max(...limits.map(({ pausedUntilMs }) => pausedUntilMs));
+  return {
+    pausedMs: Math.max(0, Math.ceil(untilMs - nowMs)),
+    callsPerSecond: Number.isFinite(least) ? least : undefined,
   };
 }
 

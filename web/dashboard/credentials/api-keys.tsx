@@ -53,17 +53,10 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
 
   return (
     <section aria-labelledby="api-keys" className="card">
-      <div className="flex items-start justify-between gap-4 p-5">
-        <div>
-          <h2 id="api-keys">{say("apiKeys")}</h2>
-          <p className="text-soft">{say("apiKeysText")}</p>
-        </div>
-        {apiKeys.length > 0 && apiKeys.length < apiKeysMax && (
-          <Button small onClick={() => begin({ to: "add" })}>
-            {say("addKey")}
-          </Button>
-        )}
-      </div>
+      <CardHead
+        hasRoom={apiKeys.length > 0 && apiKeys.length < apiKeysMax}
+        onAdd={() => begin({ to: "add" })}
+      />
       <div className="divide-y divide-line border-t border-line px-5">
         {failed && pending?.to !== "add" && (
           <div className="py-5">
@@ -98,6 +91,24 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
       </Dialog>
       <NewKey apiKey={shown} clientId={clientId} onDone={forget} />
     </section>
+  );
+}
+
+/** @param hasRoom whether another key can be added */
+function CardHead({ hasRoom, onAdd }: { hasRoom: boolean; onAdd: () => void }) {
+  const { say } = useSpeech();
+  return (
+    <div className="flex items-start justify-between gap-4 p-5">
+      <div>
+        <h2 id="api-keys">{say("apiKeys")}</h2>
+        <p className="text-soft">{say("apiKeysText")}</p>
+      </div>
+      {hasRoom && (
+        <Button small onClick={onAdd}>
+          {say("addKey")}
+        </Button>
+      )}
+    </div>
   );
 }
 

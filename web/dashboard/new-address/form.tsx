@@ -63,6 +63,11 @@ const leastOf = (amount: bigint) => `${amount - amount / 100n}`;
 
 type Typed = { target: { value: string } };
 
+const emptyDraft: Draft = {
+  ...{ at: "0", amount: "", receiver: "", owner: "", recovery: "", span: "1" },
+  acceptsLess: false,
+};
+
 type PaymentFormProps = {
   config: Config;
   busy: boolean;
@@ -78,10 +83,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
     id: `${seconds}`,
     name: saySpan(count, unit, "long"),
   }));
-  const [draft, setDraft] = useState<Draft>({
-    ...{ at: "0", amount: "", receiver: "", owner: "", recovery: "", span: "1" },
-    acceptsLess: false,
-  });
+  const [draft, setDraft] = useState(emptyDraft);
   const [reference, setReference] = useState("");
   const choice = choices[Number(draft.at)];
   const units = choice && parseUnits(draft.amount, choice.token.decimals);
