@@ -88,7 +88,8 @@ describe("POST /v1/address/create refuses", () => {
     const above = await post(Buffer.alloc(bodyBytesMax + 1, " "));
     assert.equal(above.statusCode, 413);
     const { code, message } = above.json().error;
-    const wanted = `the body: expected at most ${bodyBytesMax} bytes`;
+    const found = `found ${bodyBytesMax + 1}`;
+    const wanted = `the body: expected at most ${bodyBytesMax} bytes, ${found}`;
     assert.deepEqual({ code, message }, { code: "body_too_large", message: wanted });
     assert.deepEqual(summary(await issuesOf(Buffer.alloc(bodyBytesMax, " "))), [" not_json"]);
   });
