@@ -93,9 +93,12 @@ struct Intent {
 /// reverts, or is another address that nobody was asked to pay. In particular, no bytes can be
 /// appended to the calldata.
 ///
-/// Amounts in events are measured. A token with false balances can make them false. A token with a
-/// hook that sends everything and then returns true can cause two events for one movement: the
-/// {Recovered} of a recovery within the hook, and the one of the recovery around it.
+/// Amounts in events are measured, so an event follows the external calls whose effect it reports.
+/// This order gives a reentrant call nothing: the factory has no storage that an event could lag
+/// behind, CREATE2 creates a vault once, and a balance that was sent is gone. A token with false
+/// balances can make amounts false. A token with a hook that sends everything and then returns true
+/// can cause two events for one movement: the {Recovered} of a recovery within the hook, and the
+/// one of the recovery around it.
 interface IPaymentFactory {
     /// @notice The calls of `vault` ran. `held` and `left` are its balances of the intent's token
     /// before and after the calls.
