@@ -59,8 +59,6 @@ export function drawSalt(): Hex {
 
 /** Returns the `reserved_word` and `selector_clash` faults of a function. */
 function listCautions(found: AbiFunction): readonly Fault[] {
-  const known = cautionsByFunction.get(found);
-  if (known) return known;
   const { signature, names, selector } = found;
   const cautions: Fault[] = [];
   const name = signature.slice(0, signature.indexOf("("));
@@ -72,12 +70,8 @@ function listCautions(found: AbiFunction): readonly Fault[] {
     const message = `its selector ${selector} belongs to the well-known function ${owner}`;
     cautions.push({ code: "selector_clash", message });
   }
-  cautionsByFunction.set(found, cautions);
   return cautions;
 }
-
-/** Most intents call the same few functions. */
-const cautionsByFunction = new WeakMap<AbiFunction, readonly Fault[]>();
 
 const reservedWord = (word: string, kind: "function" | "parameter"): Fault => ({
   code: "reserved_word",
