@@ -23,7 +23,7 @@ import { constantOf } from "./openapi/responses.ts";
 import { mountPages } from "./pages/pages.ts";
 import type { Parts } from "./parts.ts";
 import { proof } from "./proof/proof.ts";
-import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
+import { answerClientError, answerError } from "./refuse.ts";
 import {
   allowedMethods,
   apiHeaders,
@@ -31,6 +31,7 @@ import {
   commonHeaders,
   mount,
   type Route,
+  refuseUnknownPath,
   requestIds,
   setHeader,
 } from "./routes.ts";

@@ -9,7 +9,7 @@ import { CorruptError } from "../store/store.ts";
 import { type Code, foundText, Refusal, statuses, toAnswer } from "./errors.ts";
 import { type Limits, requestMsMax } from "./limits.ts";
 import type { Parts } from "./parts.ts";
-import { corsHeaders, headerValues, preflight } from "./routes.ts";
+import { corsHeaders, headerValues, isApi } from "./routes.ts";
 
 /** Converts every error of every path to its response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
@@ -66,28 +66,6 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
     if (bytes > restBytesMax) request.socket.destroy();
   });
 }
-
-/**
- * onRequest runs before the body is parsed; otherwise the media type would be refused instead of
- * the path.
- *
- * @param allow the methods of all paths
- */
-export const refuseUnknownPath =
-  (allow: string) => (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    if (!request.is404) return done();
-    if (request.method !== "OPTIONS" || !isApi(request.url)) {
-      throw unknownPath();
-    }
-    // The preflight succeeds, so that the page can read the 404.
-    reply.headers(corsHeaders);
-    preflight(allow)(request, reply);
-  };
-
-export const unknownPath = () =>
-  new Refusal("unknown_path", "this path does not exist; API paths start with /v1");
-
-const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
 /** Node's own response to an unknown Expect has no body. */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {

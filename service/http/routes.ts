@@ -72,6 +72,28 @@ export const setHeader =
     done();
   };
 
+/**
+ * onRequest runs before the body is parsed; otherwise the media type would be refused instead of
+ * the path.
+ *
+ * @param allow the methods of all paths
+ */
+export const refuseUnknownPath =
+  (allow: string) => (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    if (!request.is404) return done();
+    if (request.method !== "OPTIONS" || !isApi(request.url)) {
+      throw unknownPath();
+    }
+    // The preflight succeeds, so that the page can read the 404.
+    reply.headers(corsHeaders);
+    preflight(allow)(request, reply);
+  };
+
+export const unknownPath = () =>
+  new Refusal("unknown_path", "this path does not exist; API paths start with /v1");
+
+export const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
+
 /** An onResponse hook. */
 export function countAnswers(metrics: Metrics, route: string): onResponseHookHandler {
   const count = metrics.countResponses(route);
@@ -135,7 +157,10 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   }
   // RFC 9112 §3.2. Node's own refusal has no body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
-    throw new Refusal("invalid_request", "expected a Host header, which HTTP/1.1 requires, found none");
+    throw new Refusal(
+      "invalid_request",
+      "expected a Host header, which HTTP/1.1 requires, found none",
+    );
   }
   done();
 }

@@ -43,11 +43,9 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
   };
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "returns" }))],
-    async handler(request, reply) {
+    async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
-      const found = deriveReturns(subject, await policyOf(subject.intent));
-      reply.header("cache-control", "public, max-age=60");
-      return found;
+      return deriveReturns(subject, await policyOf(subject.intent));
     },
   };
 }
