@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { pino } from "pino";
 import type { ExecutorEvent } from "./events.ts";
-import { openEventLog } from "./report.ts";
+import { openEventLog } from "./events.ts";
 
 const address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const hash: Hex = `0x${"ab".repeat(32)}`;

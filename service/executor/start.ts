@@ -13,10 +13,10 @@ import type { Block } from "../chain/rpc/json-rpc.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { ExecutorEvent } from "./events.ts";
+import { countEvents, openEventLog } from "./events.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type Parts } from "./pass.ts";
-import { countEvents, openEventLog } from "./report.ts";
 import { run } from "./run.ts";
 import { type KeySources, openSigners } from "./transactions/keys.ts";
 

@@ -6,7 +6,7 @@
 // Fjord: https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
-import { encodeViewCall } from "../../chain/rpc/call-at.ts";
+import { encodeViewCall } from "../../chain/rpc/chain-rpc.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { middle, upperMiddle } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";

@@ -3,7 +3,7 @@
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
-import type { AtBlock } from "../../chain/rpc/call-at.ts";
+import type { AtBlock } from "../../chain/rpc/chain-rpc.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { Usable } from "../../chain/rpc/view.ts";
 import {
