@@ -5,8 +5,8 @@ import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
 import { keccak256, numberToHex } from "viem/utils";
 import type { Chain } from "./chains.ts";
-import { encodeViewCall } from "./rpc/call-at.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
+import { encodeViewCall } from "./rpc/chain-rpc.ts";
 import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
 
 export type Verdict =

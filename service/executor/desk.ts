@@ -51,9 +51,9 @@ function returnsFinder(
 ): (request: AddressOf) => Promise<ReturnsElsewhere> {
   return togetherBy<AddressOf, ReturnsElsewhere>(
     ({ chainId }) => `${chainId}`,
-    async (asked) => {
-      const keys = asked.map(({ address }) => Buffer.from(toDigits(address), "hex"));
-      const { chainId } = asked[0]!;
+    async (requests) => {
+      const keys = requests.map(({ address }) => Buffer.from(toDigits(address), "hex"));
+      const { chainId } = requests[0]!;
       const outcomes = await findRecoveredElsewhere(db, chainId, keys);
       const jobs = await findEmptyElsewhere(db, chainId, keys);
       const isOf = ({ address }: AddressOf) => {

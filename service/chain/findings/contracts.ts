@@ -7,8 +7,8 @@ import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { size } from "viem/utils";
-import { askAt, encodeViewCall } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { askAt, encodeViewCall } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 import { askAll } from "./questions.ts";
 

@@ -14,7 +14,7 @@ import {
 import type { Finding, Simulation } from "executable-address/client";
 import { type BlockReference, isSame, type StatusSubject } from "executable-address/status";
 import { hexToBigInt, size } from "viem/utils";
-import { encodeViewCall, type StateOverrides } from "../rpc/call-at.ts";
+import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { callGas } from "../simulation/meter.ts";
 import { noContract, tooLittleGas } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";

@@ -4,8 +4,8 @@
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
 import { toQuantity } from "executable-address/status";
-import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { askAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { hexData, isRefusal, revertOf } from "../rpc/json-rpc.ts";
 
 /** `value` in wei; `gas` defaults to {@link questionGas}. */

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import type { Finding, Note } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
-import { askAt } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { askAt } from "../rpc/chain-rpc.ts";
 import { quantity } from "../rpc/json-rpc.ts";
 import { isDelegating } from "./contracts.ts";
 

@@ -7,8 +7,8 @@ import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { formatUnits, hexToBigInt, keccak256, size, slice } from "viem/utils";
 import type { Token } from "../chains.ts";
-import { encodeViewCall, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
 /** An account without a known key, which is different for each address. */

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { encodeBalanceOf, type Hex } from "executable-address";
 import { getAddress } from "viem";
 import { recovery as owner, startWorld, type World } from "../../testing/chain/world.ts";
-import { callAt } from "../rpc/call-at.ts";
+import { callAt } from "../rpc/chain-rpc.ts";
 import { findFunding } from "./funding.ts";
 
 let world: World;

@@ -5,8 +5,8 @@
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
 import { concat, hexToBigInt, keccak256, numberToHex, pad, size, sliceHex } from "viem/utils";
-import { callAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { callAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";
 
 /** The slot of an owner's balance. */

@@ -23,8 +23,8 @@ import { getAddress, hexToBigInt, isAddressEqual, isHex, size, sliceHex } from "
 import { recalled } from "../../flow/together.ts";
 import { openGate, within } from "../../flow/wait.ts";
 import type { Token } from "../chains.ts";
-import { askAt, callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { askAt, callAt, oneAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { ChainUnavailable, isRefusal, type Log, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "../status/past.ts";
 import { readHoldings } from "../status/probe.ts";

@@ -7,7 +7,7 @@ import { type Holding, isNativeToken, withoutCoinParams } from "executable-addre
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem/utils";
 import { groupsOf } from "../../flow/groups.ts";
-import type { AtBlock } from "../rpc/call-at.ts";
+import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
 /** A request for the balances of `vault` in `token` and in the native coin. */

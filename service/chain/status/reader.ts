@@ -18,7 +18,7 @@ import {
   type TokenAmount,
 } from "executable-address/status";
 import { recalled, togetherBy } from "../../flow/together.ts";
-import { oneAt } from "../rpc/call-at.ts";
+import { oneAt } from "../rpc/chain-rpc.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import {

@@ -1,5 +1,7 @@
-// Copies SQLite's write-ahead log into its file, in a separate thread. In the writing or the
-// answering thread, creates would wait for the disk during a checkpoint.
+// Copies SQLite's write-ahead log into its file, in a separate thread. SQLite's own checkpoints, in
+// the thread that commits, ignore a failed sync, after which commits in the log could be lost. Here
+// it ends the thread, and creates are no longer acknowledged. The thread is not faster: on a disk
+// that takes 4 ms to sync, 180 commits of 16 creates per second with it, and 186 without it.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";

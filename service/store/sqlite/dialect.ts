@@ -1,5 +1,6 @@
 // Kysely's dialect for SQLite, whose statements run in a separate thread (statement-worker.ts). In
-// the answering thread, each commit would block all requests until it is on disk.
+// the answering thread, each commit would block all requests until it is on disk: for 4 ms at the
+// median and 0.6 s at worst, on the disk of checkpoint-worker.ts.
 
 import Database from "better-sqlite3";
 import {
