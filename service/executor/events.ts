@@ -100,7 +100,7 @@ type Kinds = {
   readonly [Each in ExecutorEvent["kind"]]: Kind<Extract<ExecutorEvent, { kind: Each }>>;
 };
 
-export const kinds: Kinds = {
+const kinds: Kinds = {
   rpc_failed: { level: "debug", isLimited: true, counter: byRpc },
   rpc_wrong_chain: { level: "warn", isLimited: true, counter: byRpc },
   rpc_out: { level: "info" },

@@ -32,7 +32,7 @@ const closedMs = 60_000;
 const paidMs = 1_200_000;
 
 /** Times are of the process's clock. */
-export type Rest = {
+type Rest = {
   isAsleep: boolean;
   /** All records up to this one were closed when the chain's clock was at `closedSeconds`. */
   closedSeq: number;

@@ -104,7 +104,7 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
 }
 
 /** Allows pages to send the headers of spec §5, and to omit another preflight for two hours. */
-export const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
+const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
     .code(204)
     .headers({
