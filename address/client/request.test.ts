@@ -1,0 +1,389 @@
+// Tests requests of the client: retries, time limits, headers, hooks, and pages.
+
+import assert from "node:assert/strict";
+import { after, beforeEach, describe, type TestContext, test } from "node:test";
+import { factoryAddress, makeRecord } from "../index.ts";
+import { chainListOf, credentials, eventPageOf } from "../test/answers.ts";
+import { sample, shop } from "../test/samples.ts";
+import { hangUp, refusal, startScripted } from "../test/scripted-service.ts";
+import { serve } from "../test/serve.ts";
+import {
+  type ClientOptions,
+  createClient,
+  InvalidError,
+  NetworkError,
+  readRetryAfterSeconds,
+  ServiceError,
+} from "./client.ts";
+
+const { baseUrl, seen, answers, once, reset, close } = await startScripted();
+after(close);
+beforeEach(reset);
+
+const record = makeRecord(sample);
+const isService = (status: number, code: string) => (error: unknown) =>
+  error instanceof ServiceError && error.status === status && error.code === code;
+
+/** Waits of `waitMs` are counted in this test, and end immediately. */
+function hasten({ mock }: TestContext, waitMs: number) {
+  const waits = { count: 0 };
+  const { setTimeout: wait } = globalThis;
+  const hastened = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+    if (ms === waitMs) waits.count++;
+    return wait(run, ms === waitMs ? 0 : ms, ...args);
+  };
+  mock.method(globalThis, "setTimeout", hastened as typeof wait);
+  return waits;
+}
+
+describe("a refusal with Retry-After", () => {
+  test("throws rate_limited immediately if the wait is too long or not specified", async () => {
+    const client = createClient({ baseUrl, waitSecondsMax: 5 });
+    once(refusal(429, "rate_limited", { "Retry-After": "6" }));
+    const error = await client.chains().catch((error) => error);
+    assert.equal(error.retryAfterSeconds, 6);
+    once(refusal(429, "rate_limited"));
+    await assert.rejects(client.chains(), isService(429, "rate_limited"));
+    assert.equal(seen.length, 2);
+  });
+
+  test("throws rate_limited after the allowed number of retries", async () => {
+    const client = createClient({ baseUrl, retriesMax: 2 });
+    for (let i = 0; i < 3; i++) once(refusal(429, "rate_limited", { "Retry-After": "0" }));
+    await assert.rejects(client.chains(), isService(429, "rate_limited"));
+    assert.equal(seen.length, 3);
+  });
+
+  test("an abort ends the wait with the signal's reason", async () => {
+    const client = createClient({ baseUrl });
+    once(refusal(429, "rate_limited", { "Retry-After": "20" }));
+    const signal = AbortSignal.timeout(100);
+    await assert.rejects(client.chains({ signal }), { name: "TimeoutError" });
+  });
+
+  test("waits and retries for 429 and for 503", async (context) => {
+    const client = createClient({ baseUrl });
+    once(refusal(429, "rate_limited", { "Retry-After": "7" }));
+    once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
+    const waits = hasten(context, 7000);
+    await client.chains();
+    assert.equal(waits.count, 1);
+    assert.equal(seen.length, 3);
+  });
+
+  test("accepts a date, compared with the clock of the response", async () => {
+    const client = createClient({ baseUrl, waitSecondsMax: 5 });
+    const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
+    once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
+    const error = await client.chains().catch((error) => error);
+    assert.equal(error.retryAfterSeconds, 60);
+    once(refusal(503, "service_unavailable", { Date: at(9), "Retry-After": at(0) }));
+    await client.chains();
+    assert.equal(seen.length, 3);
+  });
+});
+
+describe("transient failures", () => {
+  test("throws NetworkError unreachable with its cause if nothing listens", async () => {
+    const gone = await serve(() => {});
+    await gone.close();
+    const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
+    const error = await client.chains().catch((error) => error);
+    assert.ok(error instanceof NetworkError);
+    assert.equal(error.kind, "unreachable");
+    assert.ok(error.cause instanceof Error);
+  });
+
+  test("throws NetworkError redirected immediately and resends no credential", async () => {
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
+    for (const status of [301, 302, 303, 307, 308]) {
+      once({ status, headers: { Location: "/v1/chains" }, body: "" });
+      const error = await client.create(sample).catch((error) => error);
+      assert.ok(error instanceof NetworkError && error.kind === "redirected", String(error));
+    }
+    assert.equal(seen.length, 5);
+  });
+
+  test("an error contains the X-Request-Id of the response", async () => {
+    once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
+    const error = await createClient({ baseUrl })
+      .chains()
+      .catch((error) => error);
+    assert.equal(error.requestId, "req-7");
+  });
+
+  test("throws the signal's reason if the caller aborts", async () => {
+    const reason = new Error("enough");
+    const before = AbortSignal.abort(reason);
+    await assert.rejects(createClient({ baseUrl }).chains({ signal: before }), reason);
+    const controller = new AbortController();
+    answers.push(() => {
+      controller.abort(reason);
+      return { body: hangUp };
+    });
+    await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
+  });
+
+  test("retries a broken connection, 502, 503, and 504, also for a create", async () => {
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
+    once({ body: hangUp });
+    once({ status: 502, body: "bad gateway" });
+    once(refusal(503, "service_unavailable"));
+    once({ status: 504, body: "" });
+    assert.deepEqual(await client.create(sample), record);
+    assert.equal(seen.length, 5);
+  });
+});
+
+describe("options", () => {
+  const { apiKey } = credentials;
+  const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
+
+  test("throws TypeError with the valid names for an unknown option or field", async () => {
+    const unknown = (name: string, what: string, known: string) => ({
+      name: "TypeError",
+      message: `${name}: unknown ${what}, expected one of ${known}`,
+    });
+    assert.throws(
+      () => open({ timeout: 5 } as object),
+      unknown(
+        ...(["timeout", "option"] as const),
+        "baseUrl, mirrors, apiKey, clientId, factory, keccak, fetch, retriesMax, waitSecondsMax, " +
+          "timeoutMs, deadlineMs, headers, onRequest, onResponse",
+      ),
+    );
+    const client = open();
+    const fields =
+      "order, limit, cursor, state, token, chainId, reference, claimedReference, createdBy, " +
+      "referenceContains, createdFrom, createdUntil, settledFrom, settledUntil";
+    const options = "signal, timeoutMs, deadlineMs, headers, retries";
+    const rpcs = [baseUrl];
+    for (const [attempt, error] of [
+      [() => client.addresses({ stat: "open" } as object), unknown("stat", "field", fields)],
+      [
+        () => client.events({ type: "x" } as object),
+        unknown("type", "field", "cursor, limit, types"),
+      ],
+      [() => client.chains({ timeout: 5 } as object), unknown("timeout", "option", options)],
+      [
+        () => client.create(sample, { ref: "x" } as object),
+        unknown("ref", "option", `${options}, reference, again, signature`),
+      ],
+      [
+        () => client.webhooks.rotate("w", { retries: 1 } as object),
+        unknown("retries", "option", "signal, timeoutMs, deadlineMs, headers"),
+      ],
+      [
+        () => client.prove(record.address, { rpcs, depth: 5 } as { rpcs: string[] }),
+        unknown("depth", "option", "rpcs, quorum, confirmations"),
+      ],
+      [
+        () => client.waitFor(record.address, "executed", { timeout: 5 } as object),
+        unknown("timeout", "option", "signal, pollMs, timeoutMs, proof"),
+      ],
+      [
+        () => client.watch(record.address, { poll: 5 } as object).next(),
+        unknown("poll", "option", "signal, pollMs"),
+      ],
+    ] as const)
+      await assert.rejects(async () => void (await attempt()), error);
+    assert.equal(seen.length, 0);
+  });
+
+  test("throws TypeError for a header that the client sets, or one with a line break", async () => {
+    const message = (name: string) =>
+      `headers.${name}: expected printable ASCII, and a name that the client does not set`;
+    const refused = {
+      Authorization: "secret",
+      "content-type": "x",
+      "a b": "x",
+      Ok: "a\r\nb",
+      N: 5,
+    };
+    for (const [name, value] of Object.entries(refused)) {
+      const headers = { [name]: value } as Record<string, string>;
+      assert.throws(() => open({ headers }), { name: "TypeError", message: message(name) });
+      await assert.rejects(open().chains({ headers }), { message: message(name) });
+    }
+  });
+
+  test("sends the headers of the client and of the call, and identifies the library", async () => {
+    const client = open({ headers: { "X-Shop": "one", Traceparent: "00" } });
+    await client.chains({ headers: { "x-shop": "two" } });
+    const { headers } = seen[0]!;
+    assert.deepEqual([headers["x-shop"], headers.traceparent], ["two", "00"]);
+    assert.match(String(headers["user-agent"]), /^executable-address\/\d+\.\d+\.\d+$/);
+  });
+
+  test("does not set User-Agent in a browser, where CORS would require a preflight", async () => {
+    const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+    const value = { userAgent: "Mozilla/5.0 (X11; Linux x86_64)" };
+    Object.defineProperty(globalThis, "navigator", { value, configurable: true });
+    try {
+      await createClient({ baseUrl }).chains();
+    } finally {
+      if (before) Object.defineProperty(globalThis, "navigator", before);
+      else Reflect.deleteProperty(globalThis, "navigator");
+    }
+    assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
+  });
+
+  test("a call accepts its own retries, timeout, and signal", async () => {
+    const client = open({ retriesMax: 3 });
+    once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
+    await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
+    assert.equal(seen.length, 1);
+    const slow = open({ fetch: (_, init) => aborted(init?.signal) });
+    await assert.rejects(slow.chains({ retries: 0, timeoutMs: 5 }), {
+      message: "no complete response within 5 ms",
+    });
+    const reason = new Error("enough");
+    await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
+  });
+
+  test("throws NetworkError timeout after deadlineMs, including attempts and waits", async () => {
+    const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
+    const message = "no answer within 30 ms";
+    const timeout = { name: "NetworkError", kind: "timeout", message };
+    await assert.rejects(slow.chains({ deadlineMs: 30 }), timeout);
+    await assert.rejects(
+      open({
+        fetch: (_, init) => aborted(init?.signal),
+        mirrors: [baseUrl],
+        deadlineMs: 30,
+      }).lookup(record.address),
+      timeout,
+    );
+    once(refusal(429, "rate_limited", { "Retry-After": "20" }));
+    const limited = open().chains({ deadlineMs: 10_000 });
+    await assert.rejects(limited, isService(429, "rate_limited"));
+    assert.equal(seen.length, 1, "no wait that would end after the deadline");
+  });
+
+  test("withResponse returns the request ID for a success and for a missing record", async () => {
+    once({ headers: { "X-Request-Id": "req-1" }, body: chainListOf(factoryAddress) });
+    const { data, response } = await open().chains().withResponse();
+    assert.equal(data.factory, factoryAddress);
+    assert.deepEqual(
+      [response.status, response.requestId, response.attempt, response.method],
+      [200, "req-1", 1, "GET"],
+    );
+    once({ ...refusal(404, "not_found"), headers: { "X-Request-Id": "req-2" } });
+    const nothing = await open().lookup(shop).withResponse();
+    assert.deepEqual([nothing.data, nothing.response.requestId], [undefined, "req-2"]);
+    once({ headers: { "X-Request-Id": "req-3" }, body: { items: [] } });
+    const deliveries = await open().webhooks.deliveries("w").withResponse();
+    assert.deepEqual([deliveries.data, deliveries.response.requestId], [[], "req-3"]);
+    once(refusal(403, "forbidden"));
+    await assert.rejects(
+      open().webhooks.deliveries("w").withResponse(),
+      isService(403, "forbidden"),
+    );
+  });
+
+  test("hooks see every attempt but no credential, and cannot fail a call", async () => {
+    const seen: unknown[] = [];
+    const client = open({
+      onRequest: (request) => {
+        seen.push(request);
+        throw new Error("of a hook");
+      },
+      onResponse: ({ status, attempt, elapsedMs }) => {
+        assert.ok(elapsedMs >= 0);
+        seen.push([status, attempt]);
+        throw new Error("of a hook");
+      },
+    });
+    once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
+    await client.chains();
+    const asked = { method: "GET", url: `${baseUrl}/chains` };
+    assert.deepEqual(seen, [
+      { ...asked, attempt: 1 },
+      [503, 1],
+      { ...asked, attempt: 2 },
+      [200, 2],
+    ]);
+    assert.ok(!JSON.stringify(seen).includes(apiKey));
+  });
+
+  test("for await reads every page of a list once, one page at a time", async () => {
+    const [event] = eventPageOf(record.address).items;
+    const page = (at: number) => {
+      const items = [{ ...event, id: `e${at}` }];
+      return { items, next: String(at + 1), hasMore: at < 3 };
+    };
+    answers.push(...[1, 2, 3].map((at) => () => ({ body: page(at) })));
+    const found: string[] = [];
+    for await (const { id } of open().events({ limit: 1 })) {
+      found.push(id);
+      assert.equal(seen.length, found.length, "the next page is not read early");
+    }
+    assert.deepEqual(found, ["e1", "e2", "e3"]);
+    assert.deepEqual(
+      seen.map(({ url }) => url),
+      ["", "&cursor=2", "&cursor=3"].map((cursor) => `/v1/events?limit=1${cursor}`),
+    );
+  });
+
+  test("for await ends at the last page, even if a list always names a next page", async () => {
+    const body = (next: string | null) => ({ body: { items: [], next } });
+    once(body("9"));
+    for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
+    once(body(null));
+    for await (const _ of open().addresses()) assert.fail("no item");
+    once({ body: { items: [], next: "7", hasMore: true } });
+    const endless = open().events({ cursor: "7" })[Symbol.asyncIterator]();
+    const message = "next: expected another cursor, found the same one";
+    await assert.rejects(endless.next(), { name: "UnprovenError", message });
+    once({ body: { items: [] } });
+    for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
+  });
+
+  test("accepts a Date and a bigint in a query, and explains the spelling in intents", async () => {
+    once({ body: { items: [], next: null } });
+    const createdFrom = new Date("2026-01-02T03:04:05Z");
+    await open().addresses({ createdFrom, chainId: 8453n });
+    assert.equal(
+      seen[0]?.url,
+      "/v1/addresses?createdFrom=2026-01-02T03%3A04%3A05.000Z&chainId=8453",
+    );
+    const wrong = {
+      amount: 25n,
+      expirationTimestamp: new Date(1_900_000_000_500),
+      chainId: 1n,
+      calls: [{ ...sample.calls[0], args: [sample.calls[0]!.args[0], 5n] }],
+    };
+    const error = await open()
+      .create({ ...sample, ...wrong } as object as typeof sample)
+      .catch((error) => error);
+    assert.ok(error instanceof InvalidError);
+    const said = error.issues.map(({ message }) => message.replace(/.*found/, "found"));
+    assert.deepEqual(said.sort(), [
+      'found a bigint: write "25"',
+      'found a bigint: write "5"',
+      "found a bigint: write 1",
+      "found an object: write 1900000000",
+    ]);
+  });
+});
+
+/** The result of a `fetch` that gets no response until it is stopped. */
+const aborted = (signal: AbortSignal | null | undefined) =>
+  new Promise<Response>((_, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+
+test("readRetryAfterSeconds returns seconds for a number or a date, else undefined", () => {
+  const date = "Mon, 23 Nov 2026 05:00:00 GMT";
+  for (const [retryAfter, wanted] of [
+    ["", undefined],
+    ["soon", undefined],
+    ["-5", undefined],
+    ["120", 120],
+    ["Mon, 23 Nov 2026 05:02:00 GMT", 120],
+    ["Mon, 23 Nov 2026 04:00:00 GMT", 0],
+  ] as const) {
+    assert.equal(readRetryAfterSeconds(retryAfter, date), wanted, retryAfter);
+  }
+});
