@@ -16,7 +16,7 @@ import { demoToken } from "executable-address-contracts";
 import { freePort } from "executable-address-contracts/anvil";
 import type { Browser, Page } from "playwright-core";
 import { createTestClient, getAddress, http } from "viem";
-import { end } from "../scripts/child-process.ts";
+import { end, untilPrinted } from "../scripts/child-process.ts";
 import { executorKey, localWallet, payerAccount } from "../scripts/local-chain.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser/browser.ts";
 import { mint, openFresh, readCodeIn, token } from "./browser/pay-page.ts";
@@ -108,17 +108,10 @@ async function startShop(more: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
 }
 
 /** Waits until `child` prints `text`, and returns its output. */
-function says(child: ChildProcess, text: string): Promise<string> {
-  let said = "";
-  return new Promise((found, failed) => {
-    child.once("exit", () => failed(new Error(`it ended: ${said}`)));
-    for (const stream of [child.stdout!, child.stderr!]) {
-      stream.on("data", (chunk) => {
-        said += chunk;
-        if (said.includes(text)) found(said);
-      });
-    }
-  });
+async function says(child: ChildProcess, text: string): Promise<string> {
+  const said = await untilPrinted(child, text);
+  assert.ok(said.includes(text), `it ended: ${said}`);
+  return said;
 }
 
 const shopUrl = () => `http://127.0.0.1:${env.PORT}`;

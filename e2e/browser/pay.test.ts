@@ -295,12 +295,12 @@ describe("the link, the QR code, and the text of the page all pay the address it
     await page.context().setOffline(true);
     await page.evaluate("sleepFor(600_000)");
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor({
-      timeout: 3_000,
+      timeout: 20_000,
     });
     assert.equal(await page.locator(".qr").count(), 0);
     await page.unrouteAll();
     await page.context().setOffline(false);
-    await page.locator(".qr").waitFor({ timeout: 5_000 });
+    await page.locator(".qr").waitFor({ timeout: 20_000 });
     await page.context().close();
   });
 
@@ -457,6 +457,7 @@ describe("a look-alike of the requested token", () => {
       zh: "您发送的是 Bridged USDC (USDC.e)，而本店要求的是",
     };
     for (const [language, text] of Object.entries(named)) {
+      if (!isLong && !["en", "ar"].includes(language)) continue;
       await showIn(honest, language);
       await page.getByText(text).waitFor();
       const notice = page.locator(".ask-all", { hasText: "USDC.e" });
@@ -803,8 +804,9 @@ describe("the block explorer", () => {
 test("every state of the page passes the checks", async () => {
   const records = isLong
     ? [honest, hostile, partly, soon, paid, stuck, executed]
-    : [hostile, stuck, executed];
-  for (const path of [...records.map(({ address }) => address), stranger, "0x12"]) {
+    : [hostile, executed];
+  const addresses = records.map(({ address }) => address);
+  for (const path of [...addresses, ...(isLong ? [stranger] : []), "0x12"]) {
     await assertSoundAt(page, path);
   }
   await page.goto(`${site}/a/#terms=0x00`);

@@ -28,7 +28,7 @@ describe("a body has one interpretation, or is refused", () => {
     ["more values than any intent has", `[${"1,".repeat(2_000)}1]`, "too_many_values"],
   ];
   for (const [title, text, code] of refused) {
-    test(title, () => assert.equal(issuesOf(text)[0]?.code, code));
+    test(`${code}: ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
   test("too_many_values has the number and the limit", () => {
@@ -72,7 +72,7 @@ for (const [what, text] of large) {
 }
 
 describe("input of a page", () => {
-  test("is refused with a NUL in any text, at its path, because PostgreSQL accepts none", () => {
+  test("nul: is refused with a NUL in any text, at its path, as PostgreSQL accepts none", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({

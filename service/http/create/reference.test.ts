@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("400 for other fields, repetitions, broken escapes, and an Idempotency-Key", async () => {
+    test("400 bad_escape, other fields, repetitions, and an Idempotency-Key", async () => {
       const { server } = await shop();
       for (const query of [
         "refrence=order-5",

@@ -18,7 +18,7 @@ const get = (address: string, query = "", from = server) =>
   getPath(`${address}/proof${query}`, from);
 
 describe("GET /v1/address/{address}/proof", () => {
-  test("400 invalid_request for anything that is not an address, or not a block", async () => {
+  test("400 invalid_request for a malformed address, wrong_block for a block", async () => {
     assert.equal((await get("0x12")).statusCode, 400);
     const { address } = await keepRecord(server, await world.newRecord());
     for (const block of ["", "-1", "0x1", "safe", "01"]) {
