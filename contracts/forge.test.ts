@@ -14,17 +14,16 @@ const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
 const callsMin = isLong ? 10_000 : 500;
 
 describe("forge", () => {
+  // One run, because each run compiles the tests that it finds and starts the compiler again.
+  const { exitCode, output } = runForge("test", ["test"], runs);
+
   test("a failing test is reported as failing: the canary", () => {
-    const { exitCode, output } = runForge("test", ["test", "--match-path", "test/canary/*"]);
     assert.equal(exitCode, 1, output);
-    assert.match(output, /FAIL: the canary sings/);
+    assert.match(output, /FAIL: the canary sings/, output);
   });
 
   test("every other test passes, and none is omitted", () => {
-    const args = ["test", "--no-match-path", "test/canary/*"];
-    const { exitCode, output } = runForge("test", args, runs);
-    assert.equal(exitCode, 0, output);
-    assert.match(output, /Ran 27 test suites .* 0 failed, 0 skipped/, output);
+    assert.match(output, /Ran 28 test suites .* 1 failed, 0 skipped/, output);
     const calls = [...output.matchAll(/invariant_\w+\(\) \(runs: \d+, calls: (\d+)/g)];
     assert.equal(calls.length, 4);
     for (const [line, count] of calls) assert.ok(Number(count) >= callsMin, line);

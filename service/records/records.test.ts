@@ -209,7 +209,9 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(listed(), lines.toSorted());
     });
 
-    test("mirror retries 600 corrupt records, and adds each once after their repair", async () => {
+    const retries = "mirror retries 600 corrupt records, and adds each once after their repair";
+    const isLong = process.env.TESTS === "long";
+    test(retries, { skip: !isLong && name !== "sqlite" && "npm run test:long" }, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 600, 1_700_000_000_000);

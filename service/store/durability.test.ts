@@ -17,7 +17,8 @@ import pg from "pg";
 import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
-const rounds = Number(process.env.DURABILITY_ROUNDS ?? 6);
+/** Kills of a writing process on each database. */
+const rounds = Number(process.env.DURABILITY_ROUNDS ?? (process.env.TESTS === "long" ? 20 : 2));
 const directory = mkdtempSync(join(tmpdir(), "durability-"));
 let postgres: TestPostgres;
 before(async () => {
@@ -306,7 +307,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await operator.query("alter role postgres set synchronous_commit = off");
     await assert.rejects(
       openStore({ dataDirectory: directory, databaseUrl }),
-      /synchronous_commit is off on this PostgreSQL, .*; expected on/,
+      /synchronous_commit is off on this PostgreSQL server, .*; expected on/,
     );
     await operator.query("alter role postgres reset synchronous_commit");
     await operator.end();

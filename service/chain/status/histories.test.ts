@@ -1,6 +1,6 @@
 // Runs random histories on a real chain, including reorganizations. At every step the library's
 // reading, the service's reading, a second rule, and the contract's actual behavior must agree.
-// HISTORIES and SEED select more or other histories. A failure names its seed.
+// TESTS=long runs ten instead of four; HISTORIES and SEED select others. A failure names its seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -14,7 +14,7 @@ import { recoverData, startWorld, type World } from "../../testing/chain/world.t
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
 
-const histories = Number(process.env.HISTORIES ?? 10);
+const histories = Number(process.env.HISTORIES ?? (process.env.TESTS === "long" ? 10 : 4));
 const firstSeed = Number(process.env.SEED ?? 1);
 const steps = 24;
 

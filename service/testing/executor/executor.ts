@@ -31,6 +31,9 @@ const isLong = process.env.TESTS === "long";
 /** The number of repetitions in `npm test` and in `npm run test:long`. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);
 
+/** For variants and controls of a case that `npm test` also runs. */
+export const onlyLong = { skip: !isLong && "npm run test:long" };
+
 /** The key of the tests, and a second one with the same balance. */
 export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey }),

@@ -3,22 +3,32 @@ import { describe, type TestContext, test } from "node:test";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { parseEventLogs } from "viem";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import {
+  isAtRest,
+  onlyLong,
+  prepare,
+  rounds,
+  startCore,
+} from "../../../testing/executor/executor.ts";
 import { median, quantile } from "../../../testing/median.ts";
 
 const { world, store } = await prepare();
 
 describe("many payments", () => {
-  const count = rounds(200, 1000);
+  const count = rounds(100, 1000);
   test(`to ${count} addresses in 10 blocks are all executed`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
 
-  test("control: without batches, each needs a transaction of its own", async (context) => {
-    world.stopTicking();
-    assert.equal(await executeAll(context, 20, 1), 20);
-  });
+  test(
+    "control: without batches, each needs a transaction of its own",
+    onlyLong,
+    async (context) => {
+      world.stopTicking();
+      assert.equal(await executeAll(context, 20, 1), 20);
+    },
+  );
 
   /** @returns the number of transactions */
   async function executeAll(context: TestContext, count: number, batchItemsMax = 50) {

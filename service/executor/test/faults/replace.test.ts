@@ -10,6 +10,7 @@ import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
   isAtRest,
+  onlyLong,
   prepare,
   startCore,
   sumOfReport,
@@ -224,7 +225,7 @@ describe("a purpose whose transaction was replaced by an empty transfer", () => 
     ["has not failed if no block could contain it", false],
     ["control: each job needs a transaction of its own if it counts as a failure", true],
   ] as const) {
-    test(what, async (context) => {
+    test(what, asFailure ? onlyLong : {}, async (context) => {
       const gate = { does: "refuse" as "pass" | "refuse" };
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();

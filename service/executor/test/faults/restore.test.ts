@@ -13,6 +13,7 @@ import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-wor
 import {
   assertReportIsExact,
   isAtRest,
+  onlyLong,
   prepare,
   type Running,
   startCore,
@@ -318,24 +319,30 @@ test("charges all transactions if one of two endpoints denies them", async (cont
 });
 
 for (const count of [2, 3]) {
-  test(`charges nothing if one of ${count} endpoints reports too high a nonce`, async (context) => {
-    tick(100, 5);
-    const liar = withEndpoints(count, (place, { method, params }, answer) => {
-      if (place > 0 || method !== "eth_getTransactionCount" || !("result" in answer)) return answer;
-      if (`${params[0]}`.toLowerCase() !== key.address.toLowerCase()) return answer;
-      return { result: `0x${(Number(answer.result) + 1000).toString(16)}` };
-    });
-    const running = start(context, liar);
-    const before = await spentToday();
-    const record = await payOne(alice);
-    await isExecuted(record);
-    await client.increaseTime({ seconds: 120 });
-    const next = await payOne(alice);
-    await isExecuted(next);
-    await running.stop();
-    world.stopTicking();
-    const { events } = running;
-    assert.ok(events.every(({ kind }) => kind !== "nonces_written_off"));
-    assert.ok((await spentToday()) - before < 10n ** 15n);
-  });
+  const options = count === 2 ? {} : onlyLong;
+  test(
+    `charges nothing if one of ${count} endpoints reports too high a nonce`,
+    options,
+    async (context) => {
+      tick(100, 5);
+      const liar = withEndpoints(count, (place, { method, params }, answer) => {
+        if (place > 0 || method !== "eth_getTransactionCount" || !("result" in answer))
+          return answer;
+        if (`${params[0]}`.toLowerCase() !== key.address.toLowerCase()) return answer;
+        return { result: `0x${(Number(answer.result) + 1000).toString(16)}` };
+      });
+      const running = start(context, liar);
+      const before = await spentToday();
+      const record = await payOne(alice);
+      await isExecuted(record);
+      await client.increaseTime({ seconds: 120 });
+      const next = await payOne(alice);
+      await isExecuted(next);
+      await running.stop();
+      world.stopTicking();
+      const { events } = running;
+      assert.ok(events.every(({ kind }) => kind !== "nonces_written_off"));
+      assert.ok((await spentToday()) - before < 10n ** 15n);
+    },
+  );
 }

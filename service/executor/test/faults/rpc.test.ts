@@ -3,7 +3,13 @@ import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { httpEndpoint } from "../../../chain/rpc/endpoint.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import {
+  isAtRest,
+  onlyLong,
+  prepare,
+  rounds,
+  startCore,
+} from "../../../testing/executor/executor.ts";
 import { type Misbehaviour, startProxy } from "../../../testing/executor/rpc-proxy.ts";
 
 const impatienceMs = 300;
@@ -60,14 +66,20 @@ describe("endpoints that misbehave", () => {
     "drops_broadcasts",
   ];
   for (const fault of [...alone, "lies_on_receipts" as const]) {
-    test(`recovers automatically if the only endpoint fails (${fault})`, async (context) => {
-      for (let round = 0; round < rounds(1, 10); round++)
-        await surviveWith(context, [proxy.url], fault);
-    });
+    const options = ["timeout", "stale", "lies_on_receipts"].includes(fault) ? {} : onlyLong;
+    test(
+      `recovers automatically if the only endpoint fails (${fault})`,
+      options,
+      async (context) => {
+        for (let round = 0; round < rounds(1, 10); round++)
+          await surviveWith(context, [proxy.url], fault);
+      },
+    );
   }
 
   for (const fault of ["timeout", "stale", "false_failure"] as const) {
-    test(`continues with one endpoint if the other fails (${fault})`, async (context) => {
+    const options = fault === "false_failure" ? {} : onlyLong;
+    test(`continues with one endpoint if the other fails (${fault})`, options, async (context) => {
       for (let round = 0; round < rounds(1, 10); round++) {
         const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
         const failed = events.some((event) => event.kind === "attempt_failed");

@@ -17,6 +17,8 @@ import { createScheduler, type Random, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds } from "./world.ts";
 
+const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
+
 /** `index`: of the endpoint. */
 type Request = { ms: number; random: Random; index: number };
 /** The answer of a provider to a call, or to a whole request. */
@@ -119,7 +121,8 @@ describe("payments are executed although each endpoint", () => {
       75,
     ],
   ] as [string, Provider, number][]) {
-    test(what, async (t) => {
+    const options = what.startsWith("answers 429") ? {} : onlyLong;
+    test(what, options, async (t) => {
       const { faults, waitBlocksMax } = await historyWith(provider);
       const more = waitBlocksMax - usual.waitBlocksMax;
       t.diagnostic(`${more} blocks more`);
@@ -183,8 +186,12 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
     assert.equal(priorityMax, minimum - 10n);
   });
 
-  test("control: two that report it raise the fee to at most twice the base fee", async () => {
-    const { priorityMax } = await historyWith(besu(2), plain, patient);
-    assert.equal(priorityMax, 20n);
-  });
+  test(
+    "control: two that report it raise the fee to at most twice the base fee",
+    onlyLong,
+    async () => {
+      const { priorityMax } = await historyWith(besu(2), plain, patient);
+      assert.equal(priorityMax, 20n);
+    },
+  );
 });
