@@ -20,6 +20,7 @@ import { findCommand } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { recordCommands } from "./admin.ts";
+import { batchSize } from "./export.ts";
 
 const program = resolve(import.meta.dirname, "../admin.ts");
 const folder = mkdtempSync(join(tmpdir(), "records-"));
@@ -268,12 +269,13 @@ for (const [name, newPlace] of Object.entries(places)) {
 
     test("exports and imports the records of look-ups, including expired ones", async () => {
       const from = await newPlace();
-      const lines = await fill(from, 2500, 1_700_000_000_000);
+      const count = 2 * batchSize + 100;
+      const lines = await fill(from, count, 1_700_000_000_000);
       const all = await typed(from, "export");
       assert.equal(all.code, 0, all.err);
       assert.deepEqual(sorted(all.out), lines.toSorted());
       const { exported, until } = JSON.parse(all.err);
-      assert.equal(exported, 2500);
+      assert.equal(exported, count);
       assert.ok(Math.abs(Date.parse(until) - Date.now()) < 60_000);
 
       const to = await newPlace();
@@ -281,7 +283,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       const imported = await typed(to, `import --email ${email}`, all.out);
       assert.deepEqual(
         [imported.code, imported.out],
-        [0, '{"saved":2500,"repaired":0,"refused":0}\n'],
+        [0, `{"saved":${count},"repaired":0,"refused":0}\n`],
       );
       const again = await typed(to, `import --email ${email}`, all.out);
       assert.equal(again.code, 0);
