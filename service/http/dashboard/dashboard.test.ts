@@ -40,8 +40,11 @@ describe("the dashboard's API without its database", () => {
   });
 });
 
+const isLong = process.env.TESTS === "long";
 for (const [name, database] of Object.entries(databases)) {
-  describe(`the dashboard's API, on ${name}`, () => {
+  // On PostgreSQL, npm test runs the suites of the parts that the routes call, and every statement.
+  const skip = !isLong && name !== "sqlite" && "npm run test:long";
+  describe(`the dashboard's API, on ${name}`, { skip }, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp({ databaseUrl: (await database()) as string });
