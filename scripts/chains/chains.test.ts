@@ -76,7 +76,7 @@ describe("a chain on which Circle's package has USDC", () => {
     }
   });
 
-  test("has endpoints of one host if it is omitted for that reason", () => {
+  test("has the endpoints of one host only, if this is why it is omitted", () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

@@ -72,9 +72,9 @@ const caddy = `${eachPlace((place, headers) => {
 type Mirrored = { written: number; corrupt: number };
 
 /**
- * Writes what is new since the last time. Repeating it after a crash writes again what was not
- * counted yet; a file that is there has the same bytes.
- * A folder belongs to one database, whose numbers of rows it counts by.
+ * Writes the records since the last time. After a crash, it writes the uncounted records again,
+ * with the same bytes. A folder belongs to one database, because the position is a row number of
+ * that database.
  */
 export async function writeMirror(
   store: Store,

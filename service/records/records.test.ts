@@ -338,7 +338,7 @@ describe("copy to-postgres", () => {
     await admin({ ...target, DATA_DIR: folder }, "account create --email other@example.com");
     assert.match(
       (await admin(target, "copy to-postgres")).err,
-      /is not empty: accounts holds rows/,
+      /is not empty: accounts contains rows/,
     );
     assert.match((await admin(place, "copy to-postgres")).err, /DATABASE_URL is not set to/);
     assert.match(

@@ -98,7 +98,8 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
     where table_schema = current_schema() and table_name = ${table}`.execute(db);
   const isTrue = columns.filter(({ type }) => type === "boolean").map(({ name }) => name);
   const held = await db.selectFrom(table).select(sql`1`.as("one")).limit(1).execute();
-  if (held.length > 0) throw new Error(`the PostgreSQL database is not empty: ${table} holds rows`);
+  if (held.length > 0)
+    throw new Error(`the PostgreSQL database is not empty: ${table} contains rows`);
 
   let count = 0;
   let rows: CopiedRow[] = [];

@@ -17,7 +17,7 @@ const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedT
   await prepareAttack({ tickMs: 200 });
 const oracle: Hex = "0x420000000000000000000000000000000000000F";
 const weiPerByte = 10n ** 12n;
-/** Answers `getL1FeeUpperBound(size)` with size times that. */
+/** Answers `getL1FeeUpperBound(size)` with `size * weiPerByte`. */
 const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
 const plenty = 10n ** 24n;
 /** Pays for about four executions at their cap. */

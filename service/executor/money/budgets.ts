@@ -3,10 +3,10 @@
 // page can use. A transaction reserves its highest cost from before it is sent until it is settled,
 // so no budget is ever exceeded.
 //
-// Of a tipped execution, only the cost that its tip did not cover counts. It is sent regardless of
-// these budgets, until the tips of its account fell short by the account's budget in that day, or
-// the tips of all accounts by the higher of the chain's and the account's budget. A chain that
-// sponsors nothing can therefore work with tips only.
+// For an execution with a tip, only the cost above the tip counts. It is sent regardless of these
+// budgets, until the tips of its account fell short by the account's budget in that day, or the
+// tips of all accounts by the higher of the chain's and the account's budget. A chain that sponsors
+// nothing can therefore work with tips only.
 
 import type { Hex } from "executable-address";
 

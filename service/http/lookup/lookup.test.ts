@@ -178,7 +178,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(response.body, body);
   });
 
-  test("from the store again, after its bytes left the cache", async () => {
+  test("from the store again, after the cache has evicted it", async () => {
     const small = await startApp({ limits: { lookupCacheBytesMax: 3000 } });
     const records = [];
     for (let i = 0; i < 5; i++) records.push(await created(small));
