@@ -199,7 +199,7 @@ export class ExecutableAddressElement extends Base {
     const page = this.getAttribute("base-url")?.replace(/\/v1\/*$/, "");
     const drawWallet = (record: RecordFound) => ({
       drawn: (view && this.#panel?.drawView(view, record, words)) ?? [],
-      isUnderWay: (view && this.#panel?.isUnderWay(view)) ?? false,
+      isInProgress: (view && this.#panel?.isInProgress(view)) ?? false,
     });
     const wallet = view && lookedUp.kind === "record" ? drawWallet(lookedUp) : undefined;
     const parts =

@@ -3,9 +3,9 @@
 
 import type { Hex } from "executable-address";
 import {
-  type Heard,
-  hear,
+  readMessages,
   ServiceError,
+  type StreamMessage,
   sleep,
   type Transport,
 } from "executable-address/client/parts";
@@ -62,7 +62,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const hush = () => {
     if (!news.isSilent) say({ isSilent: true });
   };
-  const take = (update: Heard) => {
+  const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
     // Without a readable chain, the server names no block, so the status is not news.
@@ -102,7 +102,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
       stream = new AbortController();
       try {
         const options = { signal: stream.signal, pollMs, silenceMs: streamSilenceMs };
-        for await (const update of hear(transport, address, options)) take(update);
+        for await (const update of readMessages(transport, address, options)) take(update);
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ServiceError && error.code === "not_found") {

@@ -31,7 +31,7 @@ export {
 } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
 export {
-  isUnderWay,
+  isInProgress,
   type Message,
   type PaymentNow,
   type Value,

@@ -19,8 +19,9 @@ const exported: Record<string, string> = {
   "executable-address/client": `
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
-  "executable-address/client/parts":
-    "ServiceError address findRecord fits hear integer proveSimulation refuseUnknown sleep within",
+  "executable-address/client/parts": `
+    ServiceError address findRecord fits integer proveSimulation readMessages refuseUnknown
+    sleep within`,
   "executable-address/proof/parts": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `
@@ -33,7 +34,7 @@ const exported: Record<string, string> = {
     PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding
     drawIdenticon drawQr elementWords fill findChains findHazards findKept findKnownToken
     findLanguage findSimulation findStateWord findWrongTokens followStatus followWallets forget
-    formatUnits hasHidden identiconSide inertPieces inertText isName isOver isSame isUnderWay keep
+    formatUnits hasHidden identiconSide inertPieces inertText isInProgress isName isOver isSame keep
     loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf paymentLink
     plainUnits proveShop readChains readShopClaim recall remember sayWalletName sendPayment
     shortAddress signShopLink splitFunction unlimitedFrom writeSignature`,

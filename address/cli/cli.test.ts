@@ -170,7 +170,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse((await ask(record.address)).out), body);
     lie = { ...body, executor: { confirmations: "3" } };
     const { status, err } = await ask(record.address);
-    assert.deepEqual([status, err], [1, "the answer is not a valid list of returns\n"]);
+    assert.deepEqual([status, err], [1, "the response is not a valid list of returns\n"]);
     await server.close();
     assert.equal((await run(["returns", record.address])).status, 2);
   });

@@ -9,5 +9,5 @@ export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";
 export { type FoundRecord, findRecord } from "./mirrors.ts";
 export { sleep, type Transport } from "./request.ts";
-export { type Heard, hear } from "./watch.ts";
+export { readMessages, type StreamMessage } from "./watch.ts";
 export { within } from "./within.ts";

@@ -37,12 +37,12 @@ export type WaitOptions = WatchOptions & {
  * A message about an address: a status; a ping with the `timestamp` of the chain's newest block
  * (Unix seconds, undefined if unknown); or a notice that the chain is unavailable.
  */
-export type Heard =
+export type StreamMessage =
   | { readonly kind: "status"; readonly status: ServiceStatus }
   | { readonly kind: "ping"; readonly timestamp: number | undefined }
   | { readonly kind: "unavailable" };
 
-type HearOptions = {
+type MessageOptions = {
   readonly signal: Signal | undefined;
   readonly pollMs: number;
   /** The stream is lost after this time without a byte. The service pings every 15 s. */
@@ -59,22 +59,22 @@ const pollsBetween = 12;
  * @throws {ServiceError} `not_found` if the service has no intent for it, {UnprovenError}, the
  *   error of a status request after its retries, or the signal's reason
  */
-export async function* hear(
+export async function* readMessages(
   transport: Transport,
   address: Hex,
-  { signal, pollMs, silenceMs }: HearOptions,
-): AsyncGenerator<Heard, void, undefined> {
+  { signal, pollMs, silenceMs }: MessageOptions,
+): AsyncGenerator<StreamMessage, void, undefined> {
   const path = `/address/${address}`;
   let lastId: string | undefined;
   for (let streams = 0; ; streams++) {
     try {
       const request = { path: `${path}/events`, lastId, silenceMs, signal };
       for await (const { name, data, id } of readEvents(transport, request)) {
-        const heard = parseHeard(name, data, address);
-        if (!heard) continue;
-        if (heard.kind === "status" && /^[!-~]{1,200}$/.test(id)) lastId = id;
+        const message = parseMessage(name, data, address);
+        if (!message) continue;
+        if (message.kind === "status" && /^[!-~]{1,200}$/.test(id)) lastId = id;
         streams = 0;
-        yield heard;
+        yield message;
       }
       await sleep(backoffMs(streams + 2), signal);
       if (streams === 0) continue;
@@ -90,7 +90,7 @@ export async function* hear(
 }
 
 /** @throws {UnprovenError} for a status of another address */
-function parseHeard(name: string, data: string, address: Hex): Heard | undefined {
+function parseMessage(name: string, data: string, address: Hex): StreamMessage | undefined {
   if (name === "unavailable") return { kind: "unavailable" };
   const value = parseJson(data);
   if (name === "status") return { kind: "status", status: proveStatus(value, address) };
@@ -108,7 +108,7 @@ const silenceMs = 60_000;
  * reading.
  *
  * @param address in EIP-55 case
- * @throws the errors of {@link hear}
+ * @throws the errors of {@link readMessages}
  */
 export async function* watchStatus(
   transport: Transport,
@@ -117,11 +117,11 @@ export async function* watchStatus(
 ): AsyncGenerator<ServiceStatus, void, undefined> {
   const pollMs = parseCount(options, "pollMs", 5_000, 1, limitMsMax);
   let last: string | undefined;
-  for await (const heard of hear(transport, address, { signal, pollMs, silenceMs })) {
-    if (heard.kind !== "status") continue;
-    const { block, ...rest } = heard.status;
+  for await (const message of readMessages(transport, address, { signal, pollMs, silenceMs })) {
+    if (message.kind !== "status") continue;
+    const { block, ...rest } = message.status;
     const text = JSON.stringify(rest);
-    if (text !== last) yield heard.status;
+    if (text !== last) yield message.status;
     last = text;
   }
 }

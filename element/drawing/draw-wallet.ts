@@ -8,7 +8,7 @@ import type { ElementWords } from "../words.ts";
 import { button, element, type Named, sayAmount, sayChain, sentence } from "./draw.ts";
 
 export { openWalletFlow } from "../wallet/flow.ts";
-export { isUnderWay } from "../wallet/view.ts";
+export { isInProgress } from "../wallet/view.ts";
 
 /** Draws a heading, a paragraph for each message, and a button. */
 export function drawView(view: WalletView, lookedUp: Named, words: ElementWords): Node[] {

@@ -17,7 +17,7 @@ type Drawing = {
   /** The URL of the service's own payment page. */
   page: string | undefined;
   /** The payment by a wallet. Undefined until it is known whether a payment is pending. */
-  wallet: { drawn: readonly Node[]; isUnderWay: boolean } | undefined;
+  wallet: { drawn: readonly Node[]; isInProgress: boolean } | undefined;
   /** One button for each wallet. */
   wallets: readonly { name: string; pay: () => void }[];
 };
@@ -64,7 +64,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const isCovered = hazards.some(coversPayment);
   if (isOpen && isCovered) parts.push(element("p", "warning", words.lookFirst));
   parts.push(...drawWrongTokens(drawing), ...(wallet?.drawn ?? []));
-  if (doubt === undefined && !isCovered && wallet && !wallet.isUnderWay) {
+  if (doubt === undefined && !isCovered && wallet && !wallet.isInProgress) {
     parts.push(...waysToPay(drawing, { address, amount, chain }));
   }
   if (isSilent) parts.push(element("p", "warning", words.noNewsYet));

@@ -53,7 +53,7 @@ export type WalletView = {
 };
 
 /** Whether no other way to pay may be offered. */
-export const isUnderWay = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
+export const isInProgress = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
 
 type PendingRequest = {
   /** This tab has requested it. */

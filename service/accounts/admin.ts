@@ -177,7 +177,7 @@ const ofPages: Command[] = [
         const origins = await setOrigins(db, accountId, rest, operator());
         return { origins: origins.map(({ origin }) => origin) };
       } catch (error) {
-        if (error instanceof InvalidError) throw new Error(sayRefused(error, rest));
+        if (error instanceof InvalidError) throw new Error(describeRefused(error, rest));
         throw error;
       }
     },
@@ -239,7 +239,7 @@ async function requireAccount(db: Kysely<Tables>, options: Given["options"]): Pr
   throw new Error(`no account has the ${options.account ? "ID" : "email"} ${Object.values(by)[0]}`);
 }
 
-function sayRefused({ issues }: InvalidError, entries: string[]): string {
+function describeRefused({ issues }: InvalidError, entries: string[]): string {
   const lines = issues.map(({ path, message }) => {
     const entry = entries[path[1] as number];
     return entry === undefined ? message : `${entry}: ${message}`;

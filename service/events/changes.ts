@@ -111,8 +111,8 @@ const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.
 /** Returns whether a reorganization undid a reported change. */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && toKey(status.execution) !== known.execution) return true;
-  const lastSaid = status.recoveries[known.recoveries - 1];
-  if (known.recoveries > 0 && toKey(lastSaid) !== known.lastRecovery) return true;
+  const lastReported = status.recoveries[known.recoveries - 1];
+  if (known.recoveries > 0 && toKey(lastReported) !== known.lastRecovery) return true;
   const { state } = status;
   if (known.state === "expired" && isOpenState(state)) return true;
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");

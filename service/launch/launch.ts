@@ -63,7 +63,7 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   const state = journal.state.intent ? (await readState(run, record)).state : "unfunded";
   const cost = await estimate(run, record, state === "executed");
   say(`Cost of the remaining steps for the wallet ${run.wallet}:\n${estimateLines(cost)}`);
-  if (options.isResume) sayProgress(run, cost, state);
+  if (options.isResume) printProgress(run, cost, state);
   if (options.isDryRun) return { chainId: chain.chainId, wallet: run.wallet, endpoints, cost };
   if (state === "expired" || state === "recovered") {
     throw new Error(
@@ -122,7 +122,7 @@ const estimate = (run: Launch, record: AddressRecord, isExecuted: boolean): Prom
     isExecuted,
   );
 
-function sayProgress({ journal, say }: Launch, { steps }: CostEstimate, state: string): void {
+function printProgress({ journal, say }: Launch, { steps }: CostEstimate, state: string): void {
   const { sent, intent, receipt } = journal.state;
   const missing = steps.filter(({ name }) => name !== "execution").map(({ name }) => name);
   const mined = sent.filter((each) => each.mined).length;

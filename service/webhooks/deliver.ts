@@ -16,15 +16,15 @@ import {
   finish,
 } from "./deliveries/queue.ts";
 import {
+  changeLane,
   count,
-  goOver,
   goodMsMax,
+  type InProgress,
   type Lane,
-  noneUnderWay,
+  noneInProgress,
   type Rule,
   recentUse,
   threeLanes,
-  type UnderWay,
 } from "./lanes.ts";
 import { isTaken, type Send, type Sent } from "./send.ts";
 import { readSigningKeys, type SigningKey, signedHeaders } from "./sign.ts";
@@ -59,7 +59,7 @@ export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop():
     logLimited(`${text} ${messageKind(String(err))}`, (leftOut) =>
       parts.log.warn({ err, leftOut }, text),
     );
-  const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
+  const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };
   const shared = { parts, rule, lanes, use: recentUse(), logFault, signal: stopping.signal };
   const loops = ([0, 1, 2] as const).map((lane) => run(shared, lane));
   return {
@@ -73,7 +73,7 @@ export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop():
 type Shared = {
   parts: DeliverParts;
   rule: Rule;
-  lanes: Record<Lane, UnderWay>;
+  lanes: Record<Lane, InProgress>;
   use: ReturnType<typeof recentUse>;
   logFault: (text: string, error: unknown) => void;
   signal: AbortSignal;
@@ -121,15 +121,15 @@ type Signed = Claim & { keys: SigningKey[] };
 /** Claims the next deliveries of the lane, for accounts that can have more of its places. */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
-  const underWay = lanes[lane];
-  if (underWay.all >= rule.places[lane].all) return [];
+  const inProgress = lanes[lane];
+  if (inProgress.all >= rule.places[lane].all) return [];
   const nowMs = parts.now();
   const usedBy = (accountId: string) => use.of(accountId, nowMs);
-  const busy = [...underWay.byId.keys()].filter(
-    (id) => !rule.mayHaveMore(lane, underWay, id, usedBy(id)),
+  const busy = [...inProgress.byId.keys()].filter(
+    (id) => !rule.mayHaveMore(lane, inProgress, id, usedBy(id)),
   );
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
-  const endpoints = rule.share(due, lane, underWay, usedBy, claimedMax);
+  const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
   // Read each time, because an operator rotates them in another process.
   const keys = await readSigningKeys(db, nowMs);
@@ -148,7 +148,7 @@ async function occupy(
   let held = lanes[lane];
   count(held, holder, 1);
   const move = setInterval(() => {
-    held = goOver(lanes, held, holder, use.of(accountId, parts.now()), rule);
+    held = changeLane(lanes, held, holder, use.of(accountId, parts.now()), rule);
   }, goodMsMax);
   try {
     const { latencyMs } = await deliver(parts, one, keep);

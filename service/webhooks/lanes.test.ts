@@ -8,13 +8,13 @@ import { describe, test } from "node:test";
 import { quantile } from "../testing/median.ts";
 import { inTurn, onePool } from "../testing/webhooks/one-pool.ts";
 import {
+  changeLane,
   count,
-  goOver,
   goodMsMax,
   type Lane,
   type LaneStanding,
   newStanding,
-  noneUnderWay,
+  noneInProgress,
   recentUse,
   threeLanes,
 } from "./lanes.ts";
@@ -69,7 +69,7 @@ function deliver(
   /** The endpoint that waited longest for its turn is first. */
   let turns = [mine, ...others];
   const use = recentUse();
-  const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
+  const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };
   const later = new Map<number, (() => void)[]>();
   const at = (atMs: number, act: () => void) => {
     const step = Math.ceil(atMs / stepMs) * stepMs;
@@ -84,7 +84,7 @@ function deliver(
     const overMs = nowMs + answer.latencyMs;
     for (let atMs = nowMs + goodMsMax; lane === 0 && atMs < overMs; atMs += goodMsMax)
       at(atMs, () => {
-        if (!isOver) held = goOver(lanes, held, one, use.of(one.accountId, atMs), rule);
+        if (!isOver) held = changeLane(lanes, held, one, use.of(one.accountId, atMs), rule);
       });
     at(overMs, () => {
       isOver = true;
@@ -214,7 +214,7 @@ describe("each part of the lanes", () => {
   for (const kind of ["slow", "fresh"] as const)
     test(`control: a ${kind} endpoint waits too long if all may change lanes`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
-      const waitMs = longest[kind](hanging, { ...threeLanes, mayGoOver: () => true });
+      const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 

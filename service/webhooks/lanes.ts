@@ -22,7 +22,7 @@ export type Rule = {
   places: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
   mayHaveMore: typeof mayHaveMore;
-  mayGoOver: typeof mayGoOver;
+  mayChangeLane: typeof mayChangeLane;
   share: typeof share;
 };
 
@@ -63,18 +63,18 @@ function standingAfter(
 }
 
 /** Counts the pending requests in a lane: all, and by the IDs of endpoints and accounts. */
-export type UnderWay = { all: number; byId: Map<string, number> };
+export type InProgress = { all: number; byId: Map<string, number> };
 
-export const noneUnderWay = (): UnderWay => ({ all: 0, byId: new Map() });
+export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
 
 export type Due = { id: string; accountId: string };
 
-export function count(underWay: UnderWay, { id, accountId }: Due, by: 1 | -1): void {
-  underWay.all += by;
+export function count(inProgress: InProgress, { id, accountId }: Due, by: 1 | -1): void {
+  inProgress.all += by;
   for (const key of [id, accountId]) {
-    const counted = (underWay.byId.get(key) ?? 0) + by;
-    if (counted > 0) underWay.byId.set(key, counted);
-    else underWay.byId.delete(key);
+    const counted = (inProgress.byId.get(key) ?? 0) + by;
+    if (counted > 0) inProgress.byId.set(key, counted);
+    else inProgress.byId.delete(key);
   }
 }
 
@@ -97,8 +97,11 @@ export function recentUse() {
 }
 
 /** Returns whether an account may have one more place. @param used places that it used lately */
-function mayHaveMore(lane: Lane, underWay: UnderWay, accountId: string, used: number): boolean {
-  return isWithinShare((underWay.byId.get(accountId) ?? 0) + used, places[lane].all - underWay.all);
+function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used: number): boolean {
+  return isWithinShare(
+    (inProgress.byId.get(accountId) ?? 0) + used,
+    places[lane].all - inProgress.all,
+  );
 }
 
 /** @param load places that an account has, and used lately */
@@ -111,18 +114,18 @@ const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
  * requests that move were not counted, these accounts would have 4,000 open connections, with the
  * same delay for others.
  */
-const mayGoOver = (slow: UnderWay, accountId: string, used: number) =>
+const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
 /** Moves a request after its second, if it may. @returns its lane */
-export function goOver(
-  lanes: Record<Lane, UnderWay>,
-  held: UnderWay,
+export function changeLane(
+  lanes: Record<Lane, InProgress>,
+  held: InProgress,
   of: Due,
   used: number,
   rule: Rule,
-): UnderWay {
-  if (held !== lanes[0] || !rule.mayGoOver(lanes[1], of.accountId, used)) return held;
+): InProgress {
+  if (held !== lanes[0] || !rule.mayChangeLane(lanes[1], of.accountId, used)) return held;
   count(held, of, -1);
   count(lanes[1], of, 1);
   return lanes[1];
@@ -139,7 +142,7 @@ export function goOver(
 function share<One extends Due>(
   due: readonly One[],
   lane: Lane,
-  { all, byId }: UnderWay,
+  { all, byId }: InProgress,
   usedBy: (accountId: string) => number,
   most: number,
 ): (One & { room: number })[] {
@@ -174,4 +177,4 @@ function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   return least;
 }
 
-export const threeLanes: Rule = { places, standingAfter, mayHaveMore, mayGoOver, share };
+export const threeLanes: Rule = { places, standingAfter, mayHaveMore, mayChangeLane, share };

@@ -33,7 +33,7 @@ export const sender =
       const answered = post(url, targets, headers, body, stopping.signal);
       return { ...(await within(timeoutMs, answered, late)), latencyMs: latencyMs() };
     } catch (error) {
-      const answer = sayError(error);
+      const answer = describeError(error);
       return { status: null, answer, latencyMs: latencyMs(), retryAfterSeconds: null };
     } finally {
       stopping.abort();
@@ -85,7 +85,7 @@ async function post(
   });
 }
 
-const sayError = (error: unknown) => {
+const describeError = (error: unknown) => {
   const { message, code } = error as Error & { code?: string };
   return printable(message || code || "no connection").slice(0, answerBytesKept);
 };

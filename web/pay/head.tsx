@@ -37,7 +37,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const isPayable = !isOver(standing) && standing.owed !== "0";
   const amount = sayAmount(isPartly ? standing.owed : askedAmount(intent));
   const shop = useShop();
-  const payee = facts.asker ?? facts.labels[record.address.toLowerCase()];
+  const payee = facts.requester ?? facts.labels[record.address.toLowerCase()];
   useEffect(() => {
     document.title = `${amount} · ${say("title")}`;
   }, [amount, say]);

@@ -4,8 +4,8 @@ import {
   decideStanding,
   findHazards,
   type Hazard,
+  isInProgress,
   isOver,
-  isUnderWay,
   type Standing,
 } from "executable-address-element/page";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
@@ -76,7 +76,7 @@ export function Payment() {
           </div>
           <Misdirected standing={standing} status={news.status} />
           <WalletNotice view={view} explorer={news.status?.explorer} />
-          {isUnderWay(view) ? (
+          {isInProgress(view) ? (
             receipt
           ) : !isKnown && isPatient ? (
             <div className="ask-waiting">

@@ -98,7 +98,7 @@ function Lines({ status, proved }: LinesProps) {
               ] as const,
             ]
           : []),
-        ...(facts.asker ? [[say("by"), facts.asker] as const] : []),
+        ...(facts.requester ? [[say("by"), facts.requester] as const] : []),
         [say("network"), <Said key="on" as="networkIs" chain={chainName} id={intent.chainId} />],
         ...(event
           ? [

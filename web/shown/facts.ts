@@ -6,7 +6,7 @@ import type { Labels } from "./reading.ts";
 
 export type Facts = {
   /** The name of the account that created the address, if the operator has confirmed it. */
-  readonly asker: string | undefined;
+  readonly requester: string | undefined;
   readonly labels: Labels;
   /** The public RPC URL and the coin, for wallets that do not have the address's chain. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
@@ -20,10 +20,10 @@ export function readFacts(text: string | null | undefined): Facts {
   const labels = Object.entries((found.labels ?? {}) as Record<string, unknown>)
     .slice(0, labelsMax)
     .filter(([address, name]) => /^0x[0-9a-f]{40}$/.test(address) && isName(name));
-  const { asker } = found;
+  const { requester } = found;
   const { rpcUrl, coin } = (found.walletChain ?? {}) as Record<string, unknown>;
   return {
-    asker: isName(asker) ? asker : undefined,
+    requester: isName(requester) ? requester : undefined,
     labels: Object.fromEntries(labels) as Labels,
     walletChain: isWebUrl(rpcUrl) && isName(coin) ? { rpcUrl, coin } : undefined,
   };

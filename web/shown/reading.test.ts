@@ -286,14 +286,18 @@ describe("arrays and tuples", () => {
 describe("the operator's data about an address", () => {
   test("omits values that cannot be shown safely", () => {
     const shop = "0x2222222222222222222222222222222222222222";
-    const facts = { asker: "A Shop", labels: { [shop]: "Shop" } };
+    const facts = { requester: "A Shop", labels: { [shop]: "Shop" } };
     assert.deepEqual(readFacts(JSON.stringify(facts)), {
       ...facts,
       walletChain: undefined,
     });
-    const wrong = { asker: "Am\u202eazon", labels: { "0x12": "No", [shop]: "" }, walletChain: 7 };
+    const wrong = {
+      requester: "Am\u202eazon",
+      labels: { "0x12": "No", [shop]: "" },
+      walletChain: 7,
+    };
     const nothing = {
-      asker: undefined,
+      requester: undefined,
       labels: {},
       walletChain: undefined,
     };

@@ -96,8 +96,8 @@ export async function askPaused(
   const { replies } = await askAll(rpc, block, questions);
   const answers = distinct.flatMap((contract, at): [Hex, boolean][] => {
     const reply = replies[at];
-    const isSaid = reply?.succeeded === true && size(reply.data) === 32;
-    return isSaid ? [[contract, BigInt(reply.data) === 1n]] : [];
+    const isKnown = reply?.succeeded === true && size(reply.data) === 32;
+    return isKnown ? [[contract, BigInt(reply.data) === 1n]] : [];
   });
   return new Map(answers);
 }

@@ -52,11 +52,11 @@ export async function askToken(
   const { replies, isSequence } = await askAll(rpc, block, questions, withCoin);
   const [supply, asToken, coin, back, out, arrived] = replies;
   const received = isSequence && isDone(out) ? wordOf(arrived) : undefined;
-  const said = (reply: Reply) => (reply === undefined ? undefined : isDone(reply));
+  const succeeded = (reply: Reply) => (reply === undefined ? undefined : isDone(reply));
   return {
     supply: wordOf(supply),
-    canMove: said(out),
-    canReturn: said(back),
+    canMove: succeeded(out),
+    canReturn: succeeded(back),
     canReturnCoin: coin?.succeeded,
     recoveryIsToken: wordOf(asToken) !== undefined,
     arrives: received !== undefined && received < sent ? { sent, received } : undefined,

@@ -228,8 +228,8 @@ function retryLater(
   const isSpent = ({ attempts, call }: OpenCall) =>
     attempts + 1 >= attemptsMax || triedOnce.has(call.method);
   const spent = batch.filter(isSpent);
-  const unheard = spent.find(({ call }) => last === missing && !triedOnce.has(call.method));
-  if (unheard) throw unanswered(name, unheard);
+  const silent = spent.find(({ call }) => last === missing && !triedOnce.has(call.method));
+  if (silent) throw unanswered(name, silent);
   for (const { index } of spent) answers[index] = last;
   return batch
     .filter((each) => !isSpent(each))

@@ -47,11 +47,11 @@ export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
   /** The requests whose bodies are still arriving, oldest first. */
   const waiting = new Set<AdmittedCreate>();
-  let underWay = 0;
+  let inProgress = 0;
   let working = 0;
 
   const leave = (place: AdmittedCreate, statusCode: number) => {
-    underWay--;
+    inProgress--;
     place.isOver = true;
     waiting.delete(place);
     if (!place.isWorking) return;
@@ -63,7 +63,7 @@ export function openAdmission(most: number, onShed: () => void) {
   /** Returns whether a new request must be refused. */
   const isFull = () => {
     limit.met(working + 1);
-    return working >= limit.current() || (underWay >= most && !slowestOf(waiting));
+    return working >= limit.current() || (inProgress >= most && !slowestOf(waiting));
   };
 
   return {
@@ -77,11 +77,11 @@ export function openAdmission(most: number, onShed: () => void) {
         onShed();
         return refuseTooMany(reply);
       }
-      if (underWay >= most) cutOff(slowestOf(waiting)!, waiting);
+      if (inProgress >= most) cutOff(slowestOf(waiting)!, waiting);
       const sinceMs = performance.now();
       const place = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
       request.place = place;
-      underWay++;
+      inProgress++;
       working++;
       whenAnswered(reply, () => leave(place, reply.statusCode));
       done();
@@ -166,8 +166,8 @@ export function followLatency(most: number) {
   return {
     current: () => limit,
     /** Records that a request was admitted or refused, with this number of pending requests. */
-    met(underWay: number) {
-      if (underWay > busiest) busiest = underWay;
+    met(inProgress: number) {
+      if (inProgress > busiest) busiest = inProgress;
     },
     /** Records that a request was answered. */
     took(ms: number, nowMs: number) {
@@ -201,15 +201,15 @@ function refuseTooMany(reply: FastifyReply): void {
  * @param onShed called for each refused request
  */
 export function budget(max: number, onShed: () => void) {
-  let underWay = 0;
+  let inProgress = 0;
   return (_request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    if (underWay >= max) {
+    if (inProgress >= max) {
       onShed();
       return refuseTooMany(reply);
     }
-    underWay++;
+    inProgress++;
     whenAnswered(reply, () => {
-      underWay--;
+      inProgress--;
     });
     done();
   };

@@ -111,14 +111,14 @@ type Exchange = { request: IncomingMessage; response: ServerResponse };
 /** `since` is the order in which connections started to wait. */
 type State = {
   network: string;
-  underWay: Exchange | undefined;
+  inProgress: Exchange | undefined;
   queued: Exchange[];
   since: number;
 };
 
 /** Whether the next step is the client's: a request, the rest of a body, or reading a response. */
-const isWaiting = ({ underWay }: State) =>
-  !underWay || underWay.response.writableEnded || !underWay.request.complete;
+const isWaiting = ({ inProgress }: State) =>
+  !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
  * Serves the requests of a connection one after the other, so a client that reads no response has
@@ -134,7 +134,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   const begin = (state: State, exchange: Exchange) => {
     // Disconnected meanwhile: a response without a connection would never close.
     if (exchange.request.socket.destroyed) return;
-    state.underWay = exchange;
+    state.inProgress = exchange;
     state.since = ++turn;
     exchange.response.once("close", rest);
     serve(exchange.request, exchange.response as Parameters<RequestListener>[1]);
@@ -142,7 +142,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   function rest(this: ServerResponse) {
     const state = states.get(this.req.socket);
     if (!state) return;
-    state.underWay = undefined;
+    state.inProgress = undefined;
     state.since = ++turn;
     const next = state.queued.shift();
     if (next) setImmediate(begin, state, next);
@@ -162,7 +162,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
 
   server.on("connection", (socket: Socket) => {
     const network = networkOf(socket.remoteAddress ?? "");
-    states.set(socket, { network, underWay: undefined, queued: [], since: ++turn });
+    states.set(socket, { network, inProgress: undefined, queued: [], since: ++turn });
     socket.once("close", () => states.delete(socket));
     if (states.size > max) makeRoom(network);
   });
@@ -171,7 +171,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
     const state = states.get(socket);
     // The connection was closed, and this request is from the same read.
     if (!state) return;
-    if (!state.underWay) begin(state, { request, response });
+    if (!state.inProgress) begin(state, { request, response });
     else if (state.queued.length < queuedMax) state.queued.push({ request, response });
     else close(socket);
   });

@@ -58,7 +58,7 @@ const componentOf = (constant: string) =>
 export function describeComponents(): Record<string, Schema> {
   const described = [...constants].map(([shape, constant]) => {
     const { own } = comments.get(constant)!;
-    return [componentOf(constant), { ...describeInline(shape, constant), ...sayOf(own) }];
+    return [componentOf(constant), { ...describeInline(shape, constant), ...describeComment(own) }];
   });
   return Object.fromEntries(described.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }
@@ -90,7 +90,7 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
   return Object.fromEntries(
     Object.entries(fields).map(([name, shape]) => {
       const comment = constant && findComment(constant, name);
-      return [name, { ...describeShape(shape), ...(comment ? sayOf(comment) : {}) }];
+      return [name, { ...describeShape(shape), ...(comment ? describeComment(comment) : {}) }];
     }),
   );
 }
@@ -109,7 +109,7 @@ function findComment(constant: string, field: string): Comment | undefined {
   return undefined;
 }
 
-const sayOf = ({ description, tags }: Comment): Schema => ({
+const describeComment = ({ description, tags }: Comment): Schema => ({
   ...tags,
   // A list of values or a format is more exact than the client's pattern.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),

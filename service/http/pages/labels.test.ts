@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import type { Call, Hex, Intent } from "executable-address";
-import { askerOf, labelsOf, readLabels } from "./labels.ts";
+import { labelsOf, readLabels, requesterOf } from "./labels.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "labels-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -49,22 +49,25 @@ describe("the requester of the money", () => {
     function: "approve(address spender, uint256 amount)",
     args: [spender, "1"],
   });
-  const asker = (...calls: Call[]) =>
-    askerOf({ chainId: 1, token, calls } as unknown as Intent, labels);
+  const requester = (...calls: Call[]) =>
+    requesterOf({ chainId: 1, token, calls } as unknown as Intent, labels);
 
   test("none, if any call is of another contract or pays another one", () => {
-    assert.equal(asker(pay(thief)), undefined);
-    assert.equal(asker(approve(thief), pay(shop)), undefined);
-    assert.equal(asker(approve(shop), pay(shop), pay(thief)), undefined);
+    assert.equal(requester(pay(thief)), undefined);
+    assert.equal(requester(approve(thief), pay(shop)), undefined);
+    assert.equal(requester(approve(shop), pay(shop), pay(thief)), undefined);
     const odd = { target: token, function: "burn(uint256 amount)", args: ["1"] };
-    assert.equal(asker(odd, pay(shop)), undefined);
-    assert.equal(askerOf({ chainId: 2, token, calls: [pay(shop)] } as never, labels), undefined);
+    assert.equal(requester(odd, pay(shop)), undefined);
+    assert.equal(
+      requesterOf({ chainId: 2, token, calls: [pay(shop)] } as never, labels),
+      undefined,
+    );
   });
 
   test("the one labeled contract that all calls pay", () => {
-    assert.equal(asker(approve(shop), pay(shop)), "A Shop");
+    assert.equal(requester(approve(shop), pay(shop)), "A Shop");
     const transfer = "transfer(address to, uint256 amount)";
-    assert.equal(asker({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");
+    assert.equal(requester({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");
     assert.deepEqual(labelsOf({ chainId: 1, calls: [pay(shop)] } as never, labels), {
       [shop]: "A Shop",
     });

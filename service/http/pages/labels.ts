@@ -75,10 +75,12 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
  * is of that contract, or makes the token pay it. Otherwise any intent with an additional call of a
  * known contract would seem to come from that party.
  */
-export function askerOf(intent: Intent, labels: Labels): string | undefined {
+export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);
   const names = labels.get(intent.chainId) ?? {};
-  const askers = new Set(partiesOf(intent).map((party) => party && (found[party] ?? names[party])));
-  const [asker] = askers;
-  return askers.size === 1 ? asker : undefined;
+  const requesters = new Set(
+    partiesOf(intent).map((party) => party && (found[party] ?? names[party])),
+  );
+  const [requester] = requesters;
+  return requesters.size === 1 ? requester : undefined;
 }

@@ -9,7 +9,7 @@ import { within } from "../../flow/wait.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
-import { askerOf, labelsOf } from "./labels.ts";
+import { labelsOf, requesterOf } from "./labels.ts";
 
 type PreviewParts = Pick<
   Parts,
@@ -57,17 +57,18 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const amount = token
       ? `${formatUnits(asked, token.decimals)} ${token.symbol}`
       : `${formatUnits(asked, 0)} base units`;
-    const asker = askerOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
+    const requester =
+      requesterOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
     const where = chain?.name ?? `chain ${intent.chainId}`;
     const state = await within(statusMsMax, statuses.read(subject), late).catch(() => undefined);
     const facts = {
-      asker,
+      requester,
       labels: labelsOf(intent, labels),
       walletChain: chain?.wallet,
     };
     return head({
       title: `${amount} on ${where}`,
-      description: [asker, state && stateNames[state.state]].filter(Boolean).join(" · "),
+      description: [requester, state && stateNames[state.state]].filter(Boolean).join(" · "),
       url: `${publicUrl}/a/${address}`,
       address,
       facts,

@@ -25,6 +25,6 @@ export const onePool: Rule = {
   // The lane of new endpoints, in which all endpoints stay.
   standingAfter: () => newStanding,
   mayHaveMore: () => true,
-  mayGoOver: () => false,
+  mayChangeLane: () => false,
   share: inTurn(pool),
 };

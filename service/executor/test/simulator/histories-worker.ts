@@ -21,19 +21,19 @@ export type HistoryReport = {
 };
 
 parentPort!.on("message", async ({ seed, kind, options }: HistoryRequest) => {
-  parentPort!.postMessage(await tell(seed, kind, options));
+  parentPort!.postMessage(await report(seed, kind, options));
 });
 
-function tell(
+function report(
   seed: number,
   kind: Kind,
   options: HistoryRequest["options"],
 ): Promise<HistoryReport> {
   if (kind === "naive") return naively(seed);
-  return kind === "real" ? simulated(seed, options) : lied(seed, kind === "believing");
+  return kind === "real" ? honestly(seed, options) : withLie(seed, kind === "believing");
 }
 
-async function simulated(seed: number, options: HistoryRequest["options"]): Promise<HistoryReport> {
+async function honestly(seed: number, options: HistoryRequest["options"]): Promise<HistoryReport> {
   const { verdict, events, ...rest } = await simulate(seed, options);
   const counts: HistoryReport["counts"] = {};
   for (const { event } of events) counts[event.kind] = (counts[event.kind] ?? 0) + 1;
@@ -45,7 +45,7 @@ async function naively(seed: number): Promise<HistoryReport> {
   return { seed, faults: [...missing, ...duplicate], counts: {}, ...unmeasured };
 }
 
-async function lied(seed: number, isControl: boolean): Promise<HistoryReport> {
+async function withLie(seed: number, isControl: boolean): Promise<HistoryReport> {
   const { faults, waitedMore } = await faultsOfLie(seed, isControl);
   return { seed, faults, counts: {}, ...unmeasured, waitBlocksMax: waitedMore };
 }

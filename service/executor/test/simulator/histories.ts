@@ -9,15 +9,17 @@ const threads = 2;
 /** Idle threads, which are reused because starting one takes 0.5 s of CPU time. */
 const idle: Worker[] = [];
 
-/** Returns the reports in the order of `asked`. @throws the error of a history */
-export async function tellHistories(asked: readonly HistoryRequest[]): Promise<HistoryReport[]> {
+/** Returns the reports in the order of `requests`. @throws the error of a history */
+export async function reportHistories(
+  requests: readonly HistoryRequest[],
+): Promise<HistoryReport[]> {
   const reports: HistoryReport[] = [];
   let next = 0;
   const work = async () => {
     const worker = idle.pop() ?? new Worker(new URL("./histories-worker.ts", import.meta.url));
     worker.ref();
-    for (let at = next++; at < asked.length; at = next++) {
-      worker.postMessage(asked[at]);
+    for (let at = next++; at < requests.length; at = next++) {
+      worker.postMessage(requests[at]);
       // An error in the thread ends it, and also rejects this promise.
       const [answer] = await once(worker, "message");
       reports[at] = answer as HistoryReport;
@@ -26,6 +28,6 @@ export async function tellHistories(asked: readonly HistoryRequest[]): Promise<H
     worker.unref();
     idle.push(worker);
   };
-  await Promise.all(Array.from({ length: Math.min(threads, asked.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(threads, requests.length) }, work));
   return reports;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { tellHistories } from "./histories.ts";
+import { reportHistories } from "./histories.ts";
 import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
@@ -34,7 +34,7 @@ const histories = (
   some: number[],
   options: HistoryRequest["options"] = {},
   kind: HistoryRequest["kind"] = "real",
-) => tellHistories(some.map((seed) => ({ seed, kind, options })));
+) => reportHistories(some.map((seed) => ({ seed, kind, options })));
 const faultsOf = (reports: Awaited<ReturnType<typeof histories>>) =>
   reports.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
