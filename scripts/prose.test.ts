@@ -17,7 +17,7 @@ const budgets: Readonly<Record<string, number>> = {
   element: 0.6,
   shop: 0,
   contracts: 0.9,
-  service: 0.6,
+  service: 0.5,
   web: 1.4,
   e2e: 1.7,
   scripts: 0.7,
