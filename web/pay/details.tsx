@@ -84,11 +84,16 @@ export function Details(props: DetailsProps) {
 const returnsId = "returns";
 
 /** Shows where the money goes after each mistake, folded. It is also useful after the outcome. */
-export function ReturnsCard() {
+export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
   const { say } = useSpeech();
   const [wasOpened, setOpened] = useState(false);
   return (
-    <details id={returnsId} className="card folded print:hidden" onToggle={() => setOpened(true)}>
+    <details
+      id={returnsId}
+      hidden={isHidden}
+      className="card folded print:hidden"
+      onToggle={() => setOpened(true)}
+    >
       <summary>
         <h2>{say("returnsTitle")}</h2>
       </summary>

@@ -53,7 +53,7 @@ export function Payment() {
   const isReturned = isFinal && standing.state !== "executed";
   const receipt = isFinal && <Receipt {...{ standing, news }} />;
   const hasAnswer = news.status !== undefined || news.isUnknown;
-  const isKnown = hasAnswer && (isFinal || simulated.kind !== "loading");
+  const isWaiting = isPatient && !(hasAnswer && (isFinal || simulated.kind !== "loading"));
 
   const buttons = owed !== "0" && <WalletButtons wallets={wallets} onPay={pay} />;
 
@@ -71,14 +71,14 @@ export function Payment() {
         )}
         <section className="card pay-card">
           <div className="ask-head">
-            <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
+            <Head {...{ standing, news, isWaiting }} />
             <Rail standing={standing} isSent={view.hash !== undefined} />
           </div>
           <Misdirected standing={standing} status={news.status} />
           <WalletNotice view={view} explorer={news.status?.explorer} />
           {isInProgress(view) ? (
             receipt
-          ) : !isKnown && isPatient ? (
+          ) : isWaiting ? (
             <div className="ask-waiting">
               <p className="sr-only">{say("checkingRun")}</p>
               <Loading lines={5} />
@@ -96,7 +96,8 @@ export function Payment() {
             <OtherMoney status={news.status} />
           </section>
         )}
-        <ReturnsCard />
+        {/* It would move when the payment above it is drawn. */}
+        <ReturnsCard isHidden={isWaiting} />
       </div>
       <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />
     </div>
