@@ -36,7 +36,7 @@ const requestsAtOnce = 4;
 /** The time limit of a call of a slow account. */
 const slowCallMsMax = 1500;
 /** The part of a pass's time that slow accounts share. */
-const slowShare = 1 / 4;
+const slowShare = 1 / 8;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
@@ -154,10 +154,13 @@ async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   await Promise.all(Array.from({ length: requestsAtOnce }, simulateNext));
 }
 
+/** Simulates one call at a time, the first one always and others if they will end in time. */
 async function simulateSlow(round: Round, untilMs: number): Promise<void> {
+  const { accountMs } = round.asker.record.estimates;
   const open = findOpen(round, (ms) => ms !== undefined && ms > slowMs);
   for (const [place, index] of open.entries()) {
-    if (round.isGone || (place > 0 && round.clock() > untilMs)) return;
+    const paceMs = accountMs.get(round.requests[index]!.accountId) ?? 0;
+    if (round.isGone || (place > 0 && round.clock() + paceMs > untilMs)) return;
     const tookMs = await simulate(round, [index], slowCallMsMax);
     recordPace(round, index, tookMs ?? slowCallMsMax);
     if (tookMs === undefined) round.answers[index] = "late";
