@@ -57,7 +57,8 @@ const exported: Record<string, string> = {
     either endpoint endpointPage eventData eventPage eventType execution executorProgress finding
     fits flag hash immutable integer intent list listedAddress matching newEndpoint newSecret note
     object orNull outcomeProof path payment paymentNews proved provedExecution provedPayment
-    publicKey recovery removedEndpoint replayed sentTest serviceEvent serviceStatus simulation
+    publicKey recovery removedEndpoint replayed sentMoney sentTest sentToken
+    serviceEvent serviceStatus simulation
     state testEvent text time token tokenAmount transactionProof uint256`,
   "executable-address-shop":
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",

@@ -88,6 +88,8 @@ function executorSettings({ read, optional, secret }: Readers) {
   const { pollMs, leaseMs, looksPerPass } = defaultTuning;
   const executorMirrors = optional("EXECUTOR_MIRRORS", mirrorList);
   const payers = oneOf(["sponsor", "tips", "both"]);
+  const executorPays = read("EXECUTOR_PAYS", payers, executorMirrors ? "tips" : "both");
+  const namedPerDay = read("EXECUTOR_NAMED_TOKENS_PER_DAY", wholeNumber(0, 10_000), 10);
   return {
     executorKeys: optional("EXECUTOR_KEYS", text("a JSON file of keys")),
     executorKey: secret("EXECUTOR_KEY", privateKey),
@@ -102,7 +104,9 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, 5n * 10n ** 17n),
     executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, 10n ** 17n),
     executorMirrors,
-    executorPays: read("EXECUTOR_PAYS", payers, executorMirrors ? "tips" : "both"),
+    executorPays,
+    /** No tip pays for the return of a named token. */
+    executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
   };
 }

@@ -5,12 +5,13 @@
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
+import type { SentMoney } from "../status/sent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { type Account, openAccount } from "./account.ts";
 import { type ChainList, proveChains, proveSimulation, proveStatus } from "./answers.ts";
 import { type Answered, type Call, type CallOptions, callOptions, startCall } from "./call.ts";
 import type { Check } from "./check.ts";
-import type { CreateOptions, NewIntent } from "./create.ts";
+import type { CreateOptions, NewIntent, SentQuery } from "./create.ts";
 import { lookupIn, orUndefined } from "./mirrors.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";
 import type { ProofSource, Proved, ProvedWait, ProveOptions } from "./prove.ts";
@@ -19,11 +20,12 @@ import type { Simulation } from "./simulation.ts";
 import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch.ts";
 
 export { InvalidError, type Issue } from "../errors.ts";
+export type { SentMoney, SentToken } from "../status/sent.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
 export type { Answered, CallOptions, Paged } from "./call.ts";
 export { type Check, type Finding, type FindingCode, findingCodes, type Note } from "./check.ts";
-export type { CreateOptions, NewIntent } from "./create.ts";
+export type { CreateOptions, NewIntent, SentQuery } from "./create.ts";
 export type { Delivery, Endpoint, Endpoints, ReplayQuery } from "./endpoints.ts";
 export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 export type {
@@ -91,6 +93,12 @@ export type Client = Account & {
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
   /** Simulates the execution of `address` with the service's node. The result is not proved. */
   simulation(address: Hex, options?: CallOptions): Answered<Simulation | undefined>;
+  /**
+   * Reports a token or a transaction that a payer sent to `address` by mistake. The service answers
+   * with the tokens that it found, and its executor returns them if it can. The call is
+   * idempotent; undefined if the service has no record of `address`.
+   */
+  reportSent(address: Hex, sent: SentQuery, options?: CallOptions): Answered<SentMoney | undefined>;
   /**
    * Yields the current status and then each change, until the caller stops reading. Uses
    * server-sent events, or polls every `pollMs` if they do not work.
@@ -173,6 +181,11 @@ export function createClient(options: ClientOptions): Client {
       call(options, async (call) => proveChains(await get(call, "/chains"), trust)),
     status: (address, options) => find(address, "/status", options, proveStatus),
     simulation: (address, options) => find(address, "/simulation", options, proveSimulation),
+    reportSent: (address, sent, options) =>
+      call(options, async (call) => {
+        const { reportSent } = await loadCode(import("./create.ts"));
+        return orUndefined(() => reportSent(call, parse(address), sent));
+      }),
     async *watch(address, options = {}) {
       refuseUnknown(options, "signal, pollMs", "option");
       yield* watchStatus(transport, parse(address), options);

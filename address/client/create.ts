@@ -1,11 +1,13 @@
-// Creates and checks addresses. The address of an answer is derived here from the requested intent.
+// Creates and checks addresses, and reports payments by mistake. The address of a create is derived
+// here from the requested intent.
 
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
-import { describeValue } from "../errors.ts";
+import { describeValue, refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/new-intent.ts";
 import { makeRecord } from "../record.ts";
+import { type SentMoney, sentMoney } from "../status/sent.ts";
 import { expectAddress, proveRecord, shaped } from "./answers.ts";
 import type { Call, CallOptions } from "./call.ts";
 import { type Check, check } from "./check.ts";
@@ -104,4 +106,21 @@ function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
   proveRecord(found.record, address, trust);
   expectAddress(found.simulation, address);
   return found;
+}
+
+/** A token's contract, or the hash of a transaction on the chain of the intent. */
+export type SentQuery = { readonly token: Hex } | { readonly transactionHash: Hex };
+
+/** @throws {UnprovenError} if the answer is about another address */
+export async function reportSent(
+  { transport, signal }: Call,
+  requested: Hex,
+  query: SentQuery,
+): Promise<SentMoney> {
+  refuseUnknown(query, "token, transactionHash", "field");
+  const path = `/address/${requested}/sent`;
+  const headers = { "Content-Type": "application/json" };
+  const body = JSON.stringify(query);
+  const answer = await send(transport, { method: "POST", path, headers, body, signal });
+  return expectAddress(shaped(sentMoney, answer, "report"), requested);
 }

@@ -31,6 +31,7 @@ export {
   returnTimes,
   returnTriggers,
 } from "../status/returns.ts";
+export { sentMoney, sentToken } from "../status/sent.ts";
 export {
   addressStatus,
   blockReference,

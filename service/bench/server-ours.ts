@@ -125,7 +125,7 @@ const app = buildApp({
   chainLoop: perChain({ chains, factory: factoryAddress }, ({ rpc }) =>
     openChainLoop(rpc.heads, 1_000),
   ),
-  desk: openDesk(store, log),
+  desk: openDesk(store, log, 10),
   factory: factoryAddress,
   labels: new Map(),
   keccak,

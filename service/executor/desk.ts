@@ -6,6 +6,7 @@ import { formatAddress, fromHex, type Hex, type Keccak } from "executable-addres
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
+import type { NamedFate, NewNames } from "../chain/sent.ts";
 import type { AddressOf, ReturnsElsewhere } from "../events/elsewhere.ts";
 import { statementRows } from "../flow/groups.ts";
 import { limitLogs } from "../flow/log-limit.ts";
@@ -21,13 +22,19 @@ import {
   underfunded,
 } from "./ledger/jobs.ts";
 import { findLease, isPaused } from "./ledger/lease.ts";
+import { nameTokens } from "./ledger/named.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
 /** Implements ExecutorDesk of http/parts.ts. */
-export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
+export function openDesk(
+  { db }: Pick<Store, "db">,
+  log: Pick<Logger, "warn">,
+  namedTokensPerDay: number,
+) {
   const findJob = jobFinder(db);
-  const wake = openWake(db, log);
+  const isLed = ledChains(db);
+  const wake = openWake(db, log, isLed);
   return {
     async readProgress(status: AddressStatus): Promise<ExecutorProgress | null> {
       const job = await findJob(status);
@@ -40,6 +47,14 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
       return Boolean(lease?.holder) && !paused;
     },
     findReturns: returnsFinder(db, keccak),
+    async nameTokens(named: NewNames): Promise<NamedFate[]> {
+      const { chainId, tokens } = named;
+      if (tokens.length === 0) return [];
+      const job = await findJob(named);
+      const isReturned = namedTokensPerDay > 0 && job?.state !== "dropped";
+      if (!isReturned || !(await isLed(chainId))) return tokens.map(() => "left_to_owner");
+      return nameTokens(db, named);
+    },
     readGasSpent: (accountId: string) => findAccountGas(db, accountId),
   };
 }
@@ -131,7 +146,7 @@ function toNews(row: Row): JobNews {
 function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgress | null {
   if (state === "idle") return null;
   return {
-    purpose: kind === "execute" || kind === "recover" ? kind : null,
+    purpose: kind === "return" ? "recover" : kind === "fill" ? null : kind,
     phase: state === "dropped" ? "given_up" : state,
     transactionHash: hash as Hex | null,
     attempts: failures,
@@ -147,18 +162,24 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
  */
 const worthlessSeconds = 3600;
 
-export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
-  const logLimited = limitLogs();
+/** Reads whether an executor has ever run on a chain: without one, no job would end. */
+function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
-  const waking = new Map<Hex, Promise<boolean>>();
-
-  /** Returns whether an executor has ever run on the chain. Without one, jobs would never end. */
-  const isLed = async (chainId: number) => {
+  return async (chainId) => {
     if (led.has(chainId)) return true;
     const lease = await findLease(db, chainId);
     if (lease) led.add(chainId);
     return lease !== undefined;
   };
+}
+
+export function openWake(
+  db: Kysely<Tables>,
+  log: Pick<Logger, "warn">,
+  isLed = ledChains(db),
+): Wake {
+  const logLimited = limitLogs();
+  const waking = new Map<Hex, Promise<boolean>>();
 
   const wake = async ({ address, chainId, block, state }: AddressStatus): Promise<boolean> => {
     try {

@@ -113,6 +113,8 @@ export type ChainSettings = {
   /** Executions are paid for by the operator's budgets, by tips, or by either. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
+  /** Transactions per account and day that return named tokens (jobs/named.ts); 0: none. */
+  namedTokensPerDay: number;
   /** The balance of a key in wei below which operators are warned. */
   balanceWarnBelow: bigint;
 };

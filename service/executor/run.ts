@@ -13,6 +13,7 @@ import { type FollowMemory, openFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
+import { type NamedMemory, openNamedMemory, returnNamed } from "./jobs/named.ts";
 import {
   type FactoryMemory,
   type LateMemory,
@@ -80,6 +81,7 @@ export type Memory = {
   LateMemory &
   EstimateMemory &
   ShortageMemory &
+  NamedMemory &
   SendMemory &
   ReceiptMemory &
   TraceMemory &
@@ -100,6 +102,7 @@ export function openMemory({ chain, endpoints, relays, report, clock, tuning }: 
     ...openLateMemory(),
     ...openEstimateMemory(),
     ...openShortageMemory(),
+    ...openNamedMemory(),
     ...openSendMemory(),
     ...openReceiptMemory(),
     ...openTraceMemory(),
@@ -167,6 +170,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isLooked = await lookAtNew(pass, blocksBehind);
   memory.rest.lookedMs = parts.clock();
   memory.rest.looks = 0;
+  if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
   memory.last.isQuiet =
     !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
 }

@@ -7,7 +7,7 @@ import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
-import { httpEndpoint } from "../chain/rpc/endpoint.ts";
+import { openEndpoints } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
 import { keccak } from "../store/record.ts";
@@ -30,6 +30,8 @@ export type ExecutorConfig = KeySources & {
   executorGasPerClientIdMax: string;
   executorPays: "sponsor" | "tips" | "both";
   executorBalanceWarn: string;
+  /** Transactions per account, chain, and day for tokens that somebody reported; 0: none. */
+  executorNamedTokensPerDay: number;
 };
 
 export type Executor = {
@@ -105,8 +107,8 @@ export function openParts(
       factoryCodeHash,
       keccak,
       ledger,
-      endpoints: openEndpoints(chain, chain.rpcUrls, ""),
-      relays: openEndpoints(chain, chain.sendUrls, "relay "),
+      endpoints: openEndpoints(chain, chain.rpcUrls, { timeoutMs: rpcTimeoutMs }),
+      relays: openEndpoints(chain, chain.sendUrls, { timeoutMs: rpcTimeoutMs }, "relay "),
       signers,
       clock: () => performance.now(),
       random: Math.random,
@@ -128,12 +130,6 @@ export function openParts(
     };
   });
 }
-
-/** Names an endpoint by its position and host, because its path can contain a key. */
-const openEndpoints = (chain: Chain, urls: readonly string[], what: string) =>
-  urls.map((url, i) =>
-    httpEndpoint(`${what}${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }, chain),
-  );
 
 function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
@@ -171,6 +167,7 @@ function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
     },
     pays: config.executorPays,
     tipPrices,
+    namedTokensPerDay: config.executorNamedTokensPerDay,
     balanceWarnBelow: BigInt(config.executorBalanceWarn),
   };
 }

@@ -4,8 +4,11 @@
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
-/** What a nonce is used for. `fill`: a transfer of nothing that closes a gap. */
-export type PurposeKind = "execute" | "recover" | "fill";
+/**
+ * What a nonce is used for. `return`: a recovery of one named token. `fill`: a transfer of nothing
+ * that closes a gap.
+ */
+export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
 /** `foreign`: a transaction that could not be read used the nonce. */
 export type PurposeState = "pending" | "settled" | "foreign";
@@ -118,6 +121,19 @@ declare module "../store/tables.ts" {
     executor_pauses: { chain_id: number };
     /** The balance of every record up to `seq` was read when the record was new. */
     executor_looks: { chain_id: number; seq: number };
+    /**
+     * Tokens that no list has and that somebody reported at an address. `day` and `account_id` are
+     * of the newest report. `due_at` null: it does not wait. `purpose_id`: its newest transaction.
+     */
+    executor_named: {
+      chain_id: number;
+      address: Bytes;
+      token: Bytes;
+      account_id: string;
+      day: number;
+      due_at: number | null;
+      purpose_id: string | null;
+    };
   }
 }
 
@@ -179,3 +195,18 @@ export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,
 ];
+
+export function namedStatements(dialect: Dialect): TableStatement[] {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  return [
+    sql`create table executor_named (chain_id bigint not null, address ${bytes} not null,
+        token ${bytes} not null, account_id text not null, day bigint not null, due_at bigint,
+        purpose_id text, primary key (chain_id, address, token))`,
+    sql`create index executor_named_due on executor_named (chain_id, due_at)
+        where due_at is not null`,
+    sql`create index executor_named_account on executor_named (account_id, day)`,
+    // Counts the transactions of a day.
+    sql`create index executor_purposes_returns on executor_purposes (chain_id, created_at)
+        where kind = 'return'`,
+  ];
+}

@@ -1,6 +1,6 @@
 // Hours and days of UTC, counted from the epoch, for sums and limits; and times as text.
 
-const daySeconds = 86_400;
+export const daySeconds = 86_400;
 export const hourMs = 3_600_000;
 export const dayMs = 1000 * daySeconds;
 

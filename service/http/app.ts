@@ -37,6 +37,7 @@ import {
 } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
+import { sent } from "./status/sent.ts";
 import { openStatuses, returns, type Statuses, status } from "./status/status.ts";
 
 /** No valid intent needs more, even with every character escaped twice in JSON. */
@@ -139,6 +140,7 @@ function openRoutes(
     getReturns: returns(parts, statuses),
     getProof: proof(parts, statuses),
     getSimulation: simulation(parts, statuses),
+    reportSent: sent(parts, statuses),
     streamStatus: events(parts, statuses),
     findOwnAddress: mine(parts),
     listAddresses: addresses(parts),

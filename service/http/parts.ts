@@ -5,6 +5,7 @@ import type { AddressStatus, ExecutorProgress } from "executable-address/status"
 import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
+import type { NamedFate, NewNames } from "../chain/sent.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
 import type { AddressOf, ReturnsElsewhere } from "../events/elsewhere.ts";
 import type { ChainLoop } from "../follow/loop.ts";
@@ -63,6 +64,11 @@ type ExecutorDesk = {
   isActive(chainId: number): Promise<boolean>;
   /** Reads recoveries from an address on chains other than its intent's chain. */
   findReturns(asked: AddressOf): Promise<ReturnsElsewhere>;
+  /**
+   * Queues the return of tokens that no list has, and returns what happens to each, in their order.
+   * Idempotent.
+   */
+  nameTokens(named: NewNames): Promise<NamedFate[]>;
   /** Reads the gas spent for an account by chain and day, the newest 31 rows first. */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

@@ -23,7 +23,7 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     chains,
     statusReader,
     chainLoop,
-    desk: openDesk(store, log),
+    desk: openDesk(store, log, config.executorNamedTokensPerDay),
     factory: factoryAddress,
     keccak,
     publicUrl: config.publicUrl,

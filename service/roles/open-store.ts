@@ -50,4 +50,5 @@ export const rooms: Rooms = {
   "client-ids": { statements: accounts.clientIdStatements },
   returns: { statements: executor.returnStatements },
   lookalikes: { statements: events.lookalikeStatements },
+  named: { statements: executor.namedStatements },
 };

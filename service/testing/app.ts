@@ -146,7 +146,7 @@ export async function startApp(more: AppOptions = {}): Promise<TestApp> {
     store,
     accounts,
     ...chainParts(more.chains ?? testChains),
-    desk: openDesk(store, log),
+    desk: openDesk(store, log, 10),
     factory: factoryAddress,
     keccak,
     publicUrl,

@@ -213,3 +213,41 @@ contract LyingToken {
         }
     }
 }
+
+/// @notice Moves honestly in a node's simulation, which has no gas price. In a transaction it burns
+/// all gas, or returns true and moves nothing.
+contract TwoFacedToken is PlainToken {
+    bool public burns;
+
+    function setBurns(bool burns_) external {
+        burns = burns_;
+    }
+
+    function _move(address from, address to, uint256 amount) internal override {
+        if (tx.gasprice == 0) {
+            super._move(from, to, amount);
+        } else if (burns) {
+            assembly {
+                invalid()
+            }
+        }
+    }
+}
+
+/// @notice Makes a configured call, once, instead of moving.
+contract ReenteringToken is PlainToken {
+    address public target;
+    bytes public data;
+
+    function setCall(address target_, bytes calldata data_) external {
+        (target, data) = (target_, data_);
+    }
+
+    function _move(address from, address to, uint256 amount) internal override {
+        address called = target;
+        target = address(0);
+        if (called == address(0)) return super._move(from, to, amount);
+        (bool ok,) = called.call(data);
+        require(ok, "the call failed");
+    }
+}

@@ -66,6 +66,20 @@ export function httpEndpoint(
   return openEndpoint({ name, transport: httpTransport(url), pace }, clock, options);
 }
 
+/**
+ * Opens the endpoints of a chain. Each is named by its position and host, because its path can
+ * contain a key.
+ *
+ * @param what precedes the names
+ */
+export const openEndpoints = (
+  chain: EndpointChain,
+  urls: readonly string[],
+  options: EndpointOptions,
+  what = "",
+): Endpoint[] =>
+  urls.map((url, i) => httpEndpoint(`${what}${i}:${new URL(url).host}`, url, options, chain));
+
 /** `now`: milliseconds by a clock that does not go back. */
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> };
 

@@ -40,11 +40,17 @@ const measured = parseAbiParameters([
 
 /**
  * @param pairs at most {@link pairsMax}
+ * @param gasMax of the call
  * @returns code that calls `target` with `data` and returns what {@link parseMeter} reads
  */
-export function meterCode(pairs: readonly Pair[], target: Hex, data: Hex): Hex {
+export function meterCode(
+  pairs: readonly Pair[],
+  target: Hex,
+  data: Hex,
+  gasMax: number = callGas,
+): Hex {
   const holders = pairs.map(({ account, token }) => ({ owner: account, token }));
-  const args = [target, data, BigInt(callGas), holders] as const;
+  const args = [target, data, BigInt(gasMax), holders] as const;
   return encodeDeployData({ abi: meter.abi, bytecode: meter.bytecode, args });
 }
 

@@ -81,7 +81,7 @@ export function admit(
  */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
-  if (kind === "recover" || item.job.paidFailures > 0) return false;
+  if (kind !== "execute" || item.job.paidFailures > 0) return false;
   const size = { gas, bytes: countCalldataBytes(ready) };
   const cost = computeCost(size, purse.neededPerGas, purse.perByte);
   const value = computeTipsValue(parts.chain.tipPrices, item.tips);
@@ -97,8 +97,11 @@ function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batc
   return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** The action for an item: an execution, or a recovery that returns `tokens`. */
-type Act = { kind: "execute" } | { kind: "recover"; tokens: readonly Hex[] };
+/** The action for an item: it is executed, or its recovery returns `tokens` or a named token. */
+type Act =
+  | { kind: "execute" }
+  | { kind: "recover"; tokens: readonly Hex[] }
+  | { kind: "return"; token: Hex };
 
 /** An item, and the gas of a transaction that contains only it. `isTipped`: its tip pays. */
 export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
@@ -171,7 +174,7 @@ const itemBytes = 256;
 
 /** Returns the maximum number of bytes of calldata. */
 function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
-  const tokens = ready.kind === "recover" ? ready.tokens.length : 0;
+  const tokens = ready.kind === "recover" ? ready.tokens.length : 1;
   return itemBytes + size(ready.item.job.terms) + 32 * tokens;
 }
 

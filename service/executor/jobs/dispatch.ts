@@ -125,7 +125,7 @@ async function sendByAny(
 
 async function sendBy(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
   const { pass, purse } = key;
-  const isRecovery = order.kind === "recover";
+  const isRecovery = order.kind !== "execute";
   if (key.slots === 0 || (isRecovery && key.recoveries === 0)) return "no_free_slot";
   if (isResting(pass)) return "signer_unavailable";
   const size = measureSize(order);
@@ -174,11 +174,15 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   const { ready, gas } = batch;
   const items = ready.map((each) => {
     const { terms } = each.item.job;
-    return each.kind === "recover" ? recoverCalldata(terms, each.tokens) : executeCalldata(terms);
+    if (each.kind === "execute") return executeCalldata(terms);
+    return recoverCalldata(terms, each.kind === "recover" ? each.tokens : [each.token]);
   });
   const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
-  const { kind } = ready[0]!;
-  return { kind, data, gas, shares: computeShares(batch, perByte) };
+  const [first] = ready;
+  const { kind, item } = first!;
+  const named =
+    first!.kind === "return" ? { address: item.job.address, token: first!.token } : undefined;
+  return { kind, data, gas, shares: computeShares(batch, perByte), named };
 }
 
 /** No key has money for gas. Times are of the process's clock. */

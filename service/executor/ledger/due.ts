@@ -49,7 +49,8 @@ const slowAccountsMax = 10;
  */
 const walkMax = 1000;
 
-async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
+/** Returns the jobs of rows that have a record. */
+export async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
   const found = await findRecords(
     db,
     rows.map(({ address }) => toHex(address)),

@@ -20,6 +20,7 @@ import * as detected from "./detected.ts";
 import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
 import * as lease from "./lease.ts";
+import * as named from "./named.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
 import * as spending from "./spending.ts";
@@ -47,6 +48,9 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     passClosed: passClosed.bind(null, db),
     isBlockAwaited: isBlockAwaited.bind(null, db),
     findDueJobs: due.findDueJobs.bind(null, db),
+    takeNamed: named.takeNamed.bind(null, db),
+    postponeNamed: named.postponeNamed.bind(null, db),
+    countReturns: named.countReturns.bind(null, db),
     pullLate: due.pullLate.bind(null, db),
     readWaitedSeconds: due.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),

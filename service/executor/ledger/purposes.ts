@@ -10,6 +10,7 @@ import type { Payer } from "../money/budgets.ts";
 import type { Fee } from "../money/fees.ts";
 import type { PurposeKind } from "../tables.ts";
 import { type Fence, fenced } from "./lease.ts";
+import { type NamedToken, noteSent } from "./named.ts";
 
 /**
  * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: it is a
@@ -36,6 +37,8 @@ export type NewPurpose = {
   gas: number;
   createdAtSeconds: number;
   shares: readonly Share[];
+  /** The named token that a new purpose returns. */
+  named?: NamedToken | undefined;
 };
 
 /** One address of a purpose: its part of the gas, and the account that is charged for it. */
@@ -104,6 +107,7 @@ export async function insertPurpose(
     })
     .execute();
   await insertTransaction(transaction, id, first);
+  if (purpose.named) await noteSent(transaction, fence, purpose.named, id);
   return purpose.shares.length > 0 ? await engage(transaction, fence, id, purpose) : 0;
 }
 

@@ -42,6 +42,23 @@ describe("the budget of insufficient tips", () => {
   });
 });
 
+describe("a cost that may use a part of the budgets only", () => {
+  test("is refused once half of the account's, the client ID's, or the chain's is spent", () => {
+    const half = 2n;
+    const budgets = open({});
+    assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
+    assert.equal(budgets.refusal(payer("a"), 26n, half), "account_budget_spent");
+    const byClientId = payer("a", { isClientId: true });
+    assert.equal(budgets.refusal(byClientId, 5n, half), undefined);
+    assert.equal(budgets.refusal(byClientId, 6n, half), "client_id_budget_spent");
+    budgets.reserve(payer("a"), 20n);
+    assert.equal(budgets.refusal(payer("a"), 6n, half), "account_budget_spent");
+    budgets.reserve(payer("b"), 30n);
+    assert.equal(budgets.refusal(payer("c"), 1n, half), "budget_spent");
+    assert.equal(budgets.refusal(payer("c"), 1n), undefined);
+  });
+});
+
 describe("a transaction that several addresses share", () => {
   const share = (n: number, of: Payer) => ({ ...of, address: `0x0${n}` as Hex, gas: 1 });
 

@@ -30,8 +30,11 @@ type BudgetReason =
   | "failed_tips_budget_spent";
 
 export type Budgets = {
-  /** Returns why `payer` cannot spend `cost` wei more; undefined if it can. */
-  refusal(payer: Payer, cost: bigint): BudgetReason | undefined;
+  /**
+   * Returns why `payer` cannot spend `cost` wei more; undefined if it can.
+   * @param part leaves the rest of each budget: 2 means that half of it can be spent
+   */
+  refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
   /** Reserves the cost of a transaction. */
   reserve(payer: Payer, cost: bigint): void;
   /** Reserves a cost that belongs to no account, such as filling a gap in the nonces. */
@@ -59,15 +62,18 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
     return known;
   };
   return {
-    refusal(payer, cost) {
+    refusal(payer, cost, part = 1n) {
       const account = of(payer);
       if (payer.isTipped) {
         const isTooMuch = account.tips + cost > perAccountMax || tips + cost > tipsMax;
         return isTooMuch ? "failed_tips_budget_spent" : undefined;
       }
-      if (payer.isClientId && account.client + cost > perClientMax) return "client_id_budget_spent";
-      if (account.total + cost > perAccountMax) return "account_budget_spent";
-      if (total + cost > perDayMax) return "budget_spent";
+      const isTooMuch = (wei: bigint, limit: bigint) => (wei + cost) * part > limit;
+      if (payer.isClientId && isTooMuch(account.client, perClientMax)) {
+        return "client_id_budget_spent";
+      }
+      if (isTooMuch(account.total, perAccountMax)) return "account_budget_spent";
+      if (isTooMuch(total, perDayMax)) return "budget_spent";
       return undefined;
     },
     reserve(payer, cost) {

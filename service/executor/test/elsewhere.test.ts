@@ -32,7 +32,7 @@ const chains = [
 const rpcs = new Map(chains.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
 const api = await startApp({
   store,
-  desk: openDesk(store, pino({ level: "silent" })),
+  desk: openDesk(store, pino({ level: "silent" }), 10),
   chains: {
     known: chains,
     listed: () => chains,

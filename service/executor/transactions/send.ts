@@ -7,7 +7,7 @@ import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc
 import type { RelayAnswer, Relays } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
-import type { Purpose, Share } from "../ledger/purposes.ts";
+import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
 import {
   boundNextBaseFee,
   bumpFee,
@@ -181,6 +181,7 @@ export type Order = {
   data: Hex;
   gas: number;
   shares: readonly Share[];
+  named?: NewPurpose["named"];
 };
 
 /**

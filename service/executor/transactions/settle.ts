@@ -237,8 +237,9 @@ async function computeUpdates(
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
     const isOvertaken = overtaken.has(address);
-    if (isFill && !isOvertaken) updates.push(await releaseJob(pass, address));
-    else {
+    if (isFill && !isOvertaken && purpose.kind !== "return") {
+      updates.push(await releaseJob(pass, address));
+    } else {
       const mine = isOvertaken ? [] : outcomes;
       updates.push(await computeUpdate(pass, purpose, address, mine, isOvertaken));
     }
@@ -290,6 +291,10 @@ async function computeUpdate(
   outcomes: readonly VaultOutcome[],
   isOvertaken: boolean,
 ): Promise<JobUpdate> {
+  // A named token can fail on purpose. The counts of the job are about listed tokens.
+  if (purpose.kind === "return") {
+    return { address, state: "waiting", dueAtSeconds: nowSeconds, reason: null };
+  }
   const mine = outcomes.filter((outcome) => outcome.vault === address);
   const failure = mine.find((outcome) => "reason" in outcome);
   const base = {
@@ -329,7 +334,7 @@ function findOvertaken(
   outcomes: readonly VaultOutcome[],
   { withCode }: Evidence,
 ): Set<Hex> {
-  if (kind === "recover" && succeeded) {
+  if (kind !== "execute" && succeeded) {
     return new Set(addresses.filter((vault) => !outcomes.some((each) => each.vault === vault)));
   }
   const isOurs = (vault: Hex) =>

@@ -24,14 +24,15 @@ const call = { function: "visit()", args: [] };
 /** These routes read nothing from the request that could be invalid. */
 const constant = ["/chains", "/openapi.json"];
 /** A path about an address that anyone can read. */
-const isPublic = (path: string) => path.includes("{address}") && !path.endsWith("/mine");
+const isPublic = (path: string) => path.includes("{address}") && !/\/(mine|sent)$/.test(path);
 let world: World;
 let service: TestApp;
 let answers: ReturnType<typeof checkAnswers>;
 
 before(async () => {
   world = await startWorld(1);
-  service = await startApp({ chains: { ...testChains, rpcOf: () => world.chain.rpc } });
+  const find = () => ({ ...testChains.find(1)!, rpcUrls: [world.rpcUrl] });
+  service = await startApp({ chains: { ...testChains, find, rpcOf: () => world.chain.rpc } });
   answers = checkAnswers(service);
 });
 after(async () => {
@@ -202,6 +203,51 @@ describe("responses about addresses and the service", () => {
       .error;
     assert.equal(issues[0].code, "unrecognized_keys");
     await answers.expect(503, "/address/{address}/proof", at(999_999));
+  });
+
+  test("returns 200 for a report, 429 above its limit, and each refusal", async () => {
+    const path = "/address/{address}/sent";
+    let clients = 0;
+    const report = (status: number, more: object = {}, to = service) =>
+      answers.expect(
+        status,
+        path,
+        {
+          method: "POST",
+          remoteAddress: `203.0.113.${++clients}`,
+          headers: { "content-type": "application/json" },
+          payload: JSON.stringify({ token: world.token }),
+          ...more,
+        } as never,
+        to,
+      );
+    answers.subject.address = strange;
+    await report(404);
+    await report(400, { url: "/v1/address/0x12/sent" });
+    const { address } = await answers.save(await world.newRecord());
+    await report(400, { payload: "{}" });
+    await report(413, { payload: Buffer.alloc(bodyBytesMax + 1) });
+    await report(415, { headers: { "content-type": "text/plain" } });
+    await report(431, { headers: manyHeaders });
+    const other = await world.newToken();
+    const { transactionHash } = await world.pay(address, 7n, other);
+    const payload = JSON.stringify({ transactionHash });
+    const { tokens } = (await report(200, { payload })).json();
+    // No executor runs on this chain.
+    const found = { token: other, amount: "7", symbol: "DMO", decimals: 6, notBefore: null };
+    assert.deepEqual(tokens, [{ ...found, fate: "left_to_owner" }]);
+    await answers.expectLimit(path, {
+      method: "POST",
+      url: `/v1/address/${address}/sent`,
+      headers: { "content-type": "application/json" },
+      payload,
+    });
+    const cut = await startApp();
+    await answers.save(await world.newRecord(), cut);
+    await report(503, {}, cut);
+    cut.parts.store.findTerms = async () => new Uint8Array(32);
+    await report(500, {}, cut);
+    await cut.close();
   });
 
   test("returns 200 for a stream of events that begins with the current status", async () => {

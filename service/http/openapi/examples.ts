@@ -17,6 +17,7 @@ type Example<O extends Operation> = {
 };
 
 const usdc = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+const usdt = "0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2";
 const merchant = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const customer = "0x976EA74026E726554dB657fA54763abd0C3a0aa9";
 
@@ -198,6 +199,25 @@ export const examples: { [Id in OperationId]: Example<(typeof operations)[Id]> }
     answer: { ...openProof, payments: [], paymentsOmitted: 0 },
   },
   getSimulation: { path: { address }, answer: simulation },
+  reportSent: {
+    path: { address },
+    body: { token: usdt },
+    answer: {
+      ...{ address, chainId: newIntent.chainId, block, recovery: newIntent.recovery },
+      problem: null,
+      tokens: [
+        {
+          token: usdt,
+          amount: "25000000",
+          symbol: "USDT",
+          decimals: 6,
+          fate: "queued",
+          notBefore: null,
+        },
+      ],
+      omitted: 0,
+    },
+  },
   streamStatus: {
     path: { address },
     answer: [

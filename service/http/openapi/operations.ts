@@ -19,6 +19,7 @@ import {
   removedEndpoint,
   replayed,
   type Shape,
+  sentMoney,
   sentTest,
   serviceEvent,
   serviceStatus,
@@ -30,6 +31,7 @@ import { endpointInput, replayInput } from "../input.ts";
 import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";
+import { sentInput } from "../status/sent.ts";
 import type { Headers, RefusalName } from "./responses.ts";
 
 type Method = "GET" | "POST" | "DELETE";
@@ -201,6 +203,22 @@ export const operations = {
     answer: simulation,
     answers:
       "The simulation. It is also returned if the calls fail or the node could not run them.",
+  },
+  reportSent: {
+    ...ofOneAddress,
+    method: "POST",
+    path: "/address/{address}/sent",
+    summary: "Report something else that was sent",
+    description:
+      "Finds a token that no list has, by its contract or by a transaction, and queues its " +
+      "return " +
+      "to the intent's `recovery`. Idempotent. The service's endpoints have to agree. Anyone can " +
+      "report, so the tokens of an address, and of an account per day, are limited. A client " +
+      "network has a burst of 10 reports, then one every 6 s.",
+    body: sentInput,
+    answer: sentMoney,
+    answers: "The tokens that were found, each with its fate.",
+    refusals: [...ofAddress, "TooManyReports", ...ofJsonBody, "ChainUnavailable"],
   },
   streamStatus: {
     ...ofOneAddress,

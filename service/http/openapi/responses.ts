@@ -8,7 +8,7 @@ type Header = { description?: string; required?: true; schema: Schema };
 const exactly = (value: string): Schema => ({ type: "string", const: value });
 const like = (pattern: string): Schema => ({ type: "string", pattern });
 
-const limitNames = "(api-key|api-key-read|api-key-webhooks|webhook-test|client-id)";
+const limitNames = "(api-key|api-key-read|api-key-webhooks|webhook-test|client-id|sent)";
 const policy = like(`^"${limitNames}";q=[0-9]+;w=[0-9]+$`);
 const limit = like(`^"${limitNames}";r=[0-9]+;t=[0-9]+$`);
 
@@ -200,6 +200,11 @@ const refusals = {
       "The credential has exceeded its rate limit. An API key can make 50 requests per second " +
       "with bursts of 100 (webhook operations: 1 per second with bursts of 60), and a client ID " +
       "10 per second with bursts of 20.",
+    headers: { ...refused, ...counted, "Retry-After": "RetryAfter" },
+  },
+  TooManyReports: {
+    codes: ["rate_limited"],
+    description: "Over the rate limit of the client's network.",
     headers: { ...refused, ...counted, "Retry-After": "RetryAfter" },
   },
   HeadersTooLarge: {

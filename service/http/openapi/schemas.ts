@@ -19,7 +19,7 @@ type Comment = { description?: string; tags: Schema };
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
 const sources = [
-  ...["shape", "intent/intent", "status/shape", "status/returns"].map(
+  ...["shape", "intent/intent", "status/shape", "status/returns", "status/sent"].map(
     (name) => `../../../address/${name}.ts`,
   ),
   ...["answers", "check", "endpoints", "lists", "shapes", "simulation"].map(

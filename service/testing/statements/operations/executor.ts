@@ -19,7 +19,7 @@ const chainId = chains.many;
 export async function executor({ store, size, crowd }: World): Promise<Operations> {
   const { db, dialect } = store;
   const ledger = openLedger(db, dialect);
-  const desk = openDesk(store, pino({ level: "silent" }));
+  const desk = openDesk(store, pino({ level: "silent" }), 10);
   const fence: Fence = (await ledger.takeLease(chainId, "a", await ledger.findLease(chainId)))!;
   const many = hexOf(someAddresses(crowd));
   const hands = { db, ledger, desk, fence, many };
@@ -81,6 +81,15 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
       await Promise.all(asked.map(findElsewhere));
       await Promise.all(asked.map(desk.findReturns));
     },
+    "executor: a named token": async () => {
+      const block = { number: 20, timestamp: 1 };
+      const [address, token] = [many[3]!, many[4]!];
+      const named = { chainId, address, tokens: [token], block, notBefore: 1 };
+      await desk.nameTokens(named);
+      await ledger.takeNamed(fence, 10 ** 9, 2 * 10 ** 9, 4);
+      await ledger.postponeNamed(fence, { address, token }, null);
+      await ledger.countReturns(chainId, 0);
+    },
     "executor: 250 looked at": () => ledger.updateJobs(fence, many.slice(0, 250).map(updateOf)),
     "executor: how often a job failed": () => ledger.readHistory(chainId, many[0]!),
     "executor: an operator drops a job, and has it again": async () => {
@@ -93,7 +102,7 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
 async function purposes({ ledger, desk, fence, many }: Hands, size: number): Promise<Operations> {
   const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
   let nonce = await ledger.readNextNonce(chainId, sender);
-  const open = async (address: Hex) => {
+  const open = async (address: Hex, named?: { address: Hex; token: Hex }) => {
     const fee = { maxFee: 1n, priorityFee: 1n };
     const signed = () => ({
       hash: toHex(randomBytes(32)),
@@ -112,13 +121,15 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
       createdAtSeconds: 1,
       shares,
     };
-    const id = await ledger.openPurpose(fence, { ...purpose, kind: "recover" }, signed());
+    const kind = named ? "return" : "recover";
+    const id = await ledger.openPurpose(fence, { ...purpose, kind, named }, signed());
     await ledger.addTransaction(fence, id, signed());
     return id;
   };
   const settle = async () => {
     const address = many[0]!;
     const updates = [updateOf(address)];
+    await open(many[5]!, { address: many[5]!, token: many[1]! });
     const purposeId = await open(address);
     await ledger.findPending(chainId, sender);
     const token = many[1]!;

@@ -1,0 +1,282 @@
+// Reads the tokens that a payer sent to an address by mistake: the transfers of a transaction, the
+// balances of the address, and whether a recovery would move them. A token can be any contract, so
+// each call has a gas limit, and its balances are the only words of a contract that count. A quorum
+// of endpoints answers, and a fact counts only if each one shows it.
+
+import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
+import { isName } from "executable-address/payment";
+import { isSame, type StatusSubject, toQuantity, transferOf } from "executable-address/status";
+import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
+import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
+import type { Endpoint } from "./rpc/endpoint.ts";
+import { type Answer, type Call, hexData, parseLog, quantity } from "./rpc/json-rpc.ts";
+import { openNetwork } from "./rpc/network.ts";
+import type { View } from "./rpc/view.ts";
+import { meterCode, parseMeter } from "./simulation/meter.ts";
+import { type Holder, readHoldings } from "./status/probe.ts";
+
+/**
+ * Tokens that no list has and that an address contains. `block`: where their balances were read,
+ * with its `timestamp` in Unix seconds. They are not returned before `notBefore`, by the same
+ * clock.
+ */
+export type NewNames = {
+  chainId: number;
+  address: Hex;
+  tokens: readonly Hex[];
+  block: { number: number; timestamp: number };
+  notBefore: number;
+};
+
+/** `failed`: its contract moved nothing on chain. `over_limit`: too many wait, or came today. */
+export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
+
+/** A recovery of one token. `data` is the factory's calldata. */
+type Return = {
+  factory: Hex;
+  vault: Hex;
+  recovery: Hex;
+  token: Hex;
+  data: Hex;
+  from: Hex;
+  gasMax: number;
+};
+
+/** `unknown`: an endpoint could not run it. */
+type ReturnOutcome = "moves" | "stays" | "unknown";
+
+/** Simulates a recovery, and measures whether the token leaves the vault and reaches `recovery`. */
+export async function measureReturn(
+  { chainId, timestamp, ask }: AtBlock,
+  { factory, vault, recovery, token, data, from, gasMax }: Return,
+): Promise<ReturnOutcome> {
+  const pairs = [vault, recovery].map((account) => ({ account, token }));
+  const code = meterCode(pairs, factory, data, gasMax);
+  const question = (at: unknown) => ({ method: "eth_call", params: [{ from, data: code }, at] });
+  const judge = (answer: Answer | undefined): ReturnOutcome => {
+    if (!answer || "error" in answer) return "unknown";
+    const measured = parseMeter(hexData(answer.result), pairs.length);
+    if (measured.chainId !== chainId || measured.timestamp !== timestamp) return "unknown";
+    const [held, received] = measured.before;
+    const [left, receives] = measured.after;
+    const isKnown = held !== undefined && received !== undefined;
+    const isMoved = isKnown && (left ?? held) < held && (receives ?? 0n) > received;
+    return measured.succeeded && isMoved ? "moves" : "stays";
+  };
+  const lists = await ask([question], () => true);
+  const outcomes = lists.map(([answer]) => {
+    try {
+      return judge(answer);
+    } catch {
+      return "unknown";
+    }
+  });
+  if (outcomes.includes("stays")) return "stays";
+  return outcomes.includes("unknown") ? "unknown" : "moves";
+}
+
+type SentProblem = "unknown_transaction" | "failed_transaction" | "pays_nothing_here";
+
+/** A token at the address. `symbol` and `decimals` are claims of its contract. */
+type FoundToken = {
+  token: Hex;
+  amount: bigint;
+  symbol: string | null;
+  decimals: number | null;
+  outcome: ReturnOutcome;
+};
+
+type FoundMoney = {
+  block: View["head"];
+  /** The calls can still run, so nothing can be returned yet. */
+  isOpen: boolean;
+  problem: SentProblem | null;
+  tokens: FoundToken[];
+  omitted: number;
+};
+
+export type SentReader = (
+  subject: StatusSubject,
+  terms: Hex,
+  query: { token: Hex } | { transactionHash: Hex },
+) => Promise<FoundMoney>;
+
+/** Distinct tokens of one transaction that are read. */
+const tokensMax = 4;
+/** For `symbol()` and `decimals()`: strings of proxied tokens need 40,000, with the call's own. */
+const claimGas = 80_000;
+/** For a transfer, with the call's own gas. */
+const transferGas = 300_000;
+/** For a recovery: it also closes the address. The executor's own limit is similar. */
+const returnGas = 700_000;
+const symbolMax = 32;
+
+/** @throws {ChainUnavailable} from the reader if no endpoint answers */
+export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
+  const network = openNetwork(
+    chainId,
+    endpoints,
+    () => {},
+    () => performance.now(),
+  );
+  let turn = 0;
+  return async (subject, terms, query) => {
+    const { address, intent } = subject;
+    const view = await network.openView();
+    const block = view.head;
+    const several = (calls: Call[]) => view.readSeveral(calls, turn++, () => true);
+    const found =
+      "token" in query
+        ? { problem: null, tokens: [query.token], omitted: 0 }
+        : readTransfers(await several(receiptCalls(query.transactionHash)), address);
+    const at = atView(chainId, view, turn++);
+    // With the intent's token, so that the code of an address is read without any token too.
+    const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
+    const balances = await readLeast(at, holders);
+    const isOver = balances.hasCode || block.timestamp > intent.expirationTimestamp;
+    const tokens = await Promise.all(
+      found.tokens.map(async (token, index): Promise<FoundToken> => {
+        const amount = balances.amounts[index + 1]!;
+        const claims = readClaims(await several(claimCalls(token, view.at)));
+        const moved = { vault: address, recovery: intent.recovery, token };
+        const measure = () => {
+          if (!isOver) return tryTransfer(at, { ...moved, amount });
+          const data = toHex(recoverCalldata(terms, [token]));
+          const paid = { from: intent.recovery, gasMax: returnGas };
+          return measureReturn(at, { factory, ...moved, data, ...paid });
+        };
+        return { token, amount, ...claims, outcome: amount > 0n ? await measure() : "stays" };
+      }),
+    );
+    return { block, isOpen: !isOver, ...found, tokens };
+  };
+}
+
+const atView = (chainId: number, view: View, turn: number): AtBlock => ({
+  chainId,
+  timestamp: view.head.timestamp,
+  ask: (questions, isUsable) =>
+    view.readSeveral(
+      questions.map((question) => question(view.at)),
+      turn,
+      isUsable,
+    ),
+});
+
+/** Reads the lowest balance that any endpoint shows, and whether one shows code at the address. */
+async function readLeast(at: AtBlock, holders: readonly Holder[]) {
+  const lists = await readHoldings(at, holders);
+  const amounts = holders.map(({ token }, index) =>
+    lists
+      .map((list) => (token === zeroAddress ? list[index]!.native : (list[index]!.balance ?? 0n)))
+      .reduce((least, amount) => (amount < least ? amount : least)),
+  );
+  return { amounts, hasCode: lists.some(([first]) => first!.codeBytes > 0) };
+}
+
+const receiptCalls = (hash: Hex): Call[] =>
+  ["eth_getTransactionReceipt", "eth_getTransactionByHash"].map((method) => ({
+    method,
+    params: [hash],
+  }));
+
+type Transfers = { problem: SentProblem | null; tokens: Hex[]; omitted: number };
+
+/** Returns the tokens that every endpoint shows in the transaction. */
+function readTransfers(lists: readonly Answer[][], address: Hex): Transfers {
+  const nothing = (problem: SentProblem) => ({ problem, tokens: [], omitted: 0 });
+  const shown: Hex[][] = [];
+  for (const [receipt, transaction] of lists) {
+    const found = parseTransfers(receipt, transaction, address);
+    if (typeof found === "string") return nothing(found);
+    shown.push(found);
+  }
+  const [first = [], ...others] = shown;
+  const agreed = first.filter((token) => others.every((tokens) => tokens.includes(token)));
+  if (agreed.length === 0) return nothing("pays_nothing_here");
+  const tokens = agreed.slice(0, tokensMax);
+  return { problem: null, tokens, omitted: agreed.length - tokens.length };
+}
+
+/** The tokens that reached `address` in lower case, each once; the zero address: native coin. */
+function parseTransfers(
+  receipt: Answer | undefined,
+  transaction: Answer | undefined,
+  address: Hex,
+): Hex[] | SentProblem {
+  try {
+    const { status, logs } = objectOf(receipt);
+    if (quantity(status) !== 1n) return "failed_transaction";
+    if (!Array.isArray(logs)) return "unknown_transaction";
+    const { to, value } = objectOf(transaction);
+    const isPaid = typeof to === "string" && isSame(to as Hex, address) && quantity(value) > 0n;
+    const tokens = logs.map(parseLog).flatMap((log) => {
+      const transfer = transferOf(log);
+      return transfer && isSame(transfer.to, address) && transfer.amount > 0n ? [log.address] : [];
+    });
+    return [...new Set([...(isPaid ? [zeroAddress] : []), ...tokens])];
+  } catch {
+    return "unknown_transaction";
+  }
+}
+
+/** @throws if the answer is null: the node does not have it */
+function objectOf(answer: Answer | undefined): Record<string, unknown> {
+  if (!answer || "error" in answer || !answer.result) throw new Error("no such transaction");
+  return answer.result as Record<string, unknown>;
+}
+
+function claimCalls(token: Hex, at: unknown): Call[] {
+  return ["symbol()", "decimals()"].map((text) => {
+    const call = { ...encodeViewCall(token, text), gas: toQuantity(claimGas) };
+    return { method: "eth_call", params: [call, at] };
+  });
+}
+
+/** Reads the claims on which all endpoints agree. */
+function readClaims(lists: readonly Answer[][]): {
+  symbol: string | null;
+  decimals: number | null;
+} {
+  const agreed = (place: number) => {
+    const texts = lists.map((list) => {
+      const answer = list[place];
+      return answer && "result" in answer ? String(answer.result) : "0x";
+    });
+    return texts.every((each) => each === texts[0]) ? (texts[0] as Hex) : "0x";
+  };
+  return { symbol: decodeSymbol(agreed(0)), decimals: decodeDecimals(agreed(1)) };
+}
+
+/** Some old tokens return 32 bytes instead of a string. */
+function decodeSymbol(data: Hex): string | null {
+  try {
+    const [text] =
+      data.length === 66
+        ? [Buffer.from(data.slice(2), "hex").toString("utf8").replace(/\0+$/, "")]
+        : decodeAbiParameters(parseAbiParameters("string"), data);
+    return isName(text, symbolMax) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+function decodeDecimals(data: Hex): number | null {
+  if (data.length !== 66) return null;
+  const decimals = BigInt(data);
+  return decimals <= 255n ? Number(decimals) : null;
+}
+
+/** Simulates a plain transfer from an address that is open, so that no recovery can run yet. */
+async function tryTransfer(
+  { ask }: AtBlock,
+  { vault, recovery, token, amount }: { vault: Hex; recovery: Hex; token: Hex; amount: bigint },
+): Promise<ReturnOutcome> {
+  if (token === zeroAddress) return "moves";
+  const data = encodeTransfer(recovery, amount);
+  const call = { from: vault, to: token, data, gas: toQuantity(transferGas) };
+  const lists = await ask([(at) => ({ method: "eth_call", params: [call, at] })], () => true);
+  const isDone = ([answer]: Answer[]) =>
+    answer !== undefined && "result" in answer && /^0x(0{63}1.*)?$/.test(String(answer.result));
+  return lists.every(isDone) ? "moves" : "stays";
+}

@@ -1,0 +1,120 @@
+// Returns tokens that somebody reported at an address and that no list has. Their contracts can do
+// anything, and reporting costs nothing, so this work comes last in a pass and is bounded: each
+// token has its own transaction with a fixed gas limit, which is sent only if a simulation shows
+// that the address loses the token and `recovery` receives it. The account pays for it from the
+// first half of its budgets, so the second half stays for payments.
+
+import { recoverCalldata, toHex } from "executable-address";
+import { measureReturn } from "../../chain/sent.ts";
+import { daySeconds, midnightAfter } from "../../flow/days.ts";
+import type { NamedJob } from "../ledger/named.ts";
+import type { Budgets } from "../money/budgets.ts";
+import { computeCost } from "../money/fees.ts";
+import type { Pass } from "../pass.ts";
+import { type Examined, examine, type HoldingsMemory, ofSeveral } from "../payments/vaults.ts";
+import { canAfford } from "../transactions/send.ts";
+import type { SendingKey } from "../transactions/sending-key.ts";
+import { type Batch, baseGas, computeRecoveryGas, computeShares, computeSizeMax } from "./batch.ts";
+import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";
+
+/** The gas of one transfer. Proxied tokens need up to 100,000, lending tokens up to 200,000. */
+const transferGasMax = 250_000;
+/** Tokens in one round, and the time between two rounds, which is longer while jobs are due. */
+const perRoundMax = 4;
+const roundMs = { idle: 5_000, busy: 60_000 };
+/** How soon a token is tried again if it could not be sent for another reason. */
+const againSeconds = 300;
+/** The part of the budgets that these transactions can use. */
+const budgetPart = 2n;
+/** Accounts' worth of transactions that a chain sends in a day. */
+const accountsPerDay = 10;
+
+export type NamedMemory = { named: { roundAtMs: number } };
+
+export const openNamedMemory = (): NamedMemory => ({
+  named: { roundAtMs: Number.NEGATIVE_INFINITY },
+});
+
+type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
+
+/** Returns due tokens with a key that has more than half of its slots free. */
+export async function returnNamed(
+  pass: NamedPass,
+  keys: readonly SendingKey[],
+  openBudgets: () => Promise<Budgets>,
+  isBusy: boolean,
+): Promise<void> {
+  const { parts, memory, fence, nowSeconds } = pass;
+  const perDay = parts.chain.namedTokensPerDay;
+  const idle = keys.filter(
+    (key) => isAble(key) && countFreeSlots(key) > parts.tuning.inFlightMax / 2,
+  );
+  if (perDay === 0 || idle.length === 0) return;
+  const sinceMs = parts.clock() - memory.named.roundAtMs;
+  if (sinceMs < (isBusy ? roundMs.busy : roundMs.idle)) return;
+  memory.named.roundAtMs = parts.clock();
+  const again = nowSeconds + againSeconds;
+  const taken = await parts.ledger.takeNamed(fence, nowSeconds, again, perRoundMax);
+  if (taken.length === 0) return;
+  const { chainId } = parts.chain;
+  const tomorrow = midnightAfter(nowSeconds);
+  const sent = await parts.ledger.countReturns(chainId, tomorrow - daySeconds);
+  const { examined } = await examine(
+    pass,
+    taken.map(({ job }) => job),
+  );
+  for (const item of examined) {
+    const named = taken.find(({ job }) => job === item.job)!;
+    const { accountId } = item.job;
+    const all = [...sent.values()].reduce((sum, n) => sum + n, 0);
+    const own = sent.get(accountId) ?? 0;
+    if (own >= perDay || all >= perDay * accountsPerDay) {
+      await parts.ledger.postponeNamed(fence, named, tomorrow);
+    } else if (await returnOne(pass, idle, named, item, await openBudgets())) {
+      sent.set(accountId, own + 1);
+    }
+  }
+}
+
+/** @returns whether a transaction was sent */
+async function returnOne(
+  pass: NamedPass,
+  keys: readonly SendingKey[],
+  named: NamedJob,
+  item: Examined,
+  budgets: Budgets,
+): Promise<boolean> {
+  const { parts, fence, nowSeconds, memory } = pass;
+  const { wanted, vault, recovery, job } = item;
+  const { chainId } = parts.chain;
+  const isOpen =
+    !vault.hasCode && wanted.chainId === chainId && nowSeconds <= wanted.expirationSeconds;
+  if (isOpen) {
+    await parts.ledger.postponeNamed(fence, named, wanted.expirationSeconds + 1);
+    return false;
+  }
+  const [key] = keys;
+  const purse = await key!.openPurse();
+  const gas = computeRecoveryGas(item, [{ gas: transferGasMax }]);
+  const outcome = await measureReturn(ofSeveral(pass, memory.holdings.turn++), {
+    ...{ factory: parts.factory, vault: job.address, recovery, token: named.token },
+    data: toHex(recoverCalldata(job.terms, [named.token])),
+    from: key!.pass.signer.address,
+    gasMax: gas,
+  });
+  // An endpoint that cannot simulate is asked again later.
+  if (outcome === "unknown") return false;
+  if (outcome === "stays") {
+    await parts.ledger.postponeNamed(fence, named, null);
+    return false;
+  }
+  const ready = [{ kind: "return" as const, token: named.token, item, gas }];
+  const batch: Batch = { ready, gas: baseGas + gas };
+  const size = { ...computeSizeMax(ready), gas: batch.gas };
+  const cost = computeCost(size, purse.suggested.maxFee, purse.perByte);
+  const [share] = computeShares(batch, 0);
+  if (budgets.refusal(share!, cost, budgetPart) || !canAfford(purse, size)) return false;
+  if (purse.neededPerGas > parts.chain.fees.perGasMax) return false;
+  budgets.reserve(share!, cost);
+  return (await dispatch(pass, purse, [batch], keys)).length === 0;
+}

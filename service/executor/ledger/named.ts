@@ -1,0 +1,205 @@
+// Keeps the tokens that somebody reported at an address and that no list has. Anyone can report, so
+// the rows of an address and of an account are bounded. A token whose contract moved nothing on
+// chain is never tried again.
+
+import { fromHex, type Hex, toHex } from "executable-address";
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { NamedFate, NewNames } from "../../chain/sent.ts";
+import { dayOf } from "../../flow/days.ts";
+import { findCreators } from "../../store/find-records.ts";
+import type { Tables } from "../../store/tables.ts";
+import { withTerms } from "./due.ts";
+import { hintJobs, type Job } from "./jobs.ts";
+import { type Fence, fenced } from "./lease.ts";
+
+/** Both in lower case. */
+export type NamedToken = { address: Hex; token: Hex };
+
+/** Tokens of one address that can wait at a time. A stranger can fill these places. */
+const waitingMax = 8;
+/** Reports of tokens at addresses of one account in a day, on all chains. */
+export const namedPerAccountDay = 100;
+
+/** Saves the tokens that are not saved yet, and wakes the address's job. Idempotent. */
+export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFate[]> {
+  const { chainId, block, notBefore } = named;
+  const address = named.address.toLowerCase() as Hex;
+  return db.transaction().execute(async (transaction) => {
+    const accountId = (await findCreators(transaction, [address])).get(address)?.accountId ?? "";
+    const day = dayOf(block.timestamp);
+    const known = await readRows(transaction, chainId, address);
+    const isWaiting = ({ due_at }: NamedRow) => due_at !== null;
+    let waiting = new Set(known.filter(isWaiting).map(({ token }) => toHex(token))).size;
+    let today = await countToday(transaction, accountId, day);
+    const fates: NamedFate[] = [];
+    for (const token of named.tokens) {
+      const fate = fateOf(known.filter((row) => toHex(row.token) === token.toLowerCase()));
+      if (fate) fates.push(fate);
+      else if (waiting >= waitingMax || today >= namedPerAccountDay) fates.push("over_limit");
+      else {
+        const fresh = { account_id: accountId, day, due_at: notBefore, purpose_id: null };
+        const key = { chain_id: chainId, address: fromHex(address), token: fromHex(token) };
+        await transaction
+          .insertInto("executor_named")
+          .values({ ...key, ...fresh })
+          .onConflict((conflict) =>
+            conflict.columns(["chain_id", "address", "token"]).doUpdateSet(fresh),
+          )
+          .execute();
+        waiting++;
+        today++;
+        fates.push("queued");
+      }
+    }
+    if (!fates.includes("queued")) return fates;
+    await hintJobs(transaction, chainId, [{ address, block, isEnough: false }]);
+    return fates;
+  });
+}
+
+/**
+ * Reads the tokens of an address, each with the state of its newest transaction and the outcomes: a
+ * token that calls the factory can cause several.
+ */
+function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
+  return transaction
+    .selectFrom("executor_named as named")
+    .leftJoin("executor_purposes as purpose", "purpose.id", "named.purpose_id")
+    .leftJoin("executor_outcomes as outcome", "outcome.purpose_id", "named.purpose_id")
+    .select(["named.token", "named.due_at", "purpose.state", "outcome.kind"])
+    .where("named.chain_id", "=", chainId)
+    .where("named.address", "=", fromHex(address))
+    .execute();
+}
+
+type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
+
+/** Returns undefined if the token can be named again. @param rows of one token */
+function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
+  if (rows.some(({ due_at, state }) => due_at !== null || state === "pending")) return "queued";
+  return rows.some(({ kind }) => kind !== null && kind !== "recovered") ? "failed" : undefined;
+}
+
+async function countToday(transaction: Transaction<Tables>, accountId: string, day: number) {
+  const row = await transaction
+    .selectFrom("executor_named")
+    .select(({ fn }) => fn.countAll().as("n"))
+    .where("account_id", "=", accountId)
+    .where("day", "=", day)
+    .executeTakeFirst();
+  return Number(row?.n ?? 0);
+}
+
+/** A named token that is due, with the job of its address. */
+export type NamedJob = NamedToken & { job: Job };
+
+/**
+ * Returns due tokens of addresses that have no other work, the longest overdue first, and postpones
+ * them, so that a pass that fails does not repeat them immediately.
+ *
+ * @param againSeconds when they are due again
+ */
+export function takeNamed(
+  db: Kysely<Tables>,
+  fence: Fence,
+  nowSeconds: number,
+  againSeconds: number,
+  limit: number,
+): Promise<NamedJob[]> {
+  const { chainId } = fence;
+  return fenced(db, fence, async (transaction) => {
+    const rows = await transaction
+      .selectFrom("executor_named as named")
+      .innerJoin("executor_jobs as job", (join) =>
+        join
+          .onRef("job.chain_id", "=", "named.chain_id")
+          .onRef("job.address", "=", "named.address"),
+      )
+      .selectAll("job")
+      .select("named.token")
+      .where("named.chain_id", "=", chainId)
+      .where("named.due_at", "<=", nowSeconds)
+      .where("job.purpose_id", "is", null)
+      .where("job.state", "<>", "dropped")
+      .where((row) => row.or([row("job.due_at", "is", null), row("job.due_at", ">", nowSeconds)]))
+      .orderBy("named.due_at")
+      .limit(limit)
+      .execute();
+    // One transaction of an address at a time.
+    const once = rows.filter(
+      ({ address }, index) =>
+        rows.findIndex((row) => toHex(row.address) === toHex(address)) === index,
+    );
+    const jobs = await withTerms(transaction, once);
+    const taken: NamedJob[] = [];
+    for (const { address, token } of once) {
+      const named = { address: toHex(address), token: toHex(token) };
+      await postpone(transaction, chainId, named, againSeconds);
+      const job = jobs.find((each) => each.address === named.address);
+      if (job) taken.push({ ...named, job });
+    }
+    return taken;
+  });
+}
+
+/** Changes when a token is due. @param dueAtSeconds null: not before it is named again */
+export function postponeNamed(
+  db: Kysely<Tables>,
+  fence: Fence,
+  named: NamedToken,
+  dueAtSeconds: number | null,
+): Promise<void> {
+  return fenced(db, fence, (transaction) =>
+    postpone(transaction, fence.chainId, named, dueAtSeconds),
+  );
+}
+
+/** Saves the purpose of a token in the commit that opens it. */
+export async function noteSent(
+  transaction: Transaction<Tables>,
+  { chainId }: Pick<Fence, "chainId">,
+  named: NamedToken,
+  purposeId: string,
+): Promise<void> {
+  await update(transaction, chainId, named, { due_at: null, purpose_id: purposeId });
+}
+
+const postpone = (
+  transaction: Transaction<Tables>,
+  chainId: number,
+  named: NamedToken,
+  dueAtSeconds: number | null,
+) => update(transaction, chainId, named, { due_at: dueAtSeconds });
+
+async function update(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  { address, token }: NamedToken,
+  changes: { due_at: number | null; purpose_id?: string },
+): Promise<void> {
+  await transaction
+    .updateTable("executor_named")
+    .set(changes)
+    .where("chain_id", "=", chainId)
+    .where("address", "=", fromHex(address))
+    .where("token", "=", fromHex(token))
+    .execute();
+}
+
+/** Counts the returns of named tokens since a time of the chain's clock, by account. */
+export async function countReturns(
+  db: Kysely<Tables>,
+  chainId: number,
+  sinceSeconds: number,
+): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom("executor_purposes as purpose")
+    .innerJoin("executor_purpose_addresses as of", "of.purpose_id", "purpose.id")
+    .select(["of.account_id", ({ fn }) => fn.countAll().as("n")])
+    .where("purpose.chain_id", "=", chainId)
+    .where("purpose.created_at", ">=", sinceSeconds)
+    .where(sql<boolean>`purpose.kind = 'return'`)
+    .groupBy("of.account_id")
+    .execute();
+  return new Map(rows.map(({ account_id, n }) => [account_id, Number(n)]));
+}

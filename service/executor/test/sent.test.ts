@@ -1,0 +1,483 @@
+// Follows tokens that a payer sent by mistake and names to the service, on a real chain: they are
+// returned to `recovery`. Hostile tokens and requests without end cost little and delay nobody.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, describe, test } from "node:test";
+import { type AddressRecord, type Hex, recoverCalldata, toHex } from "executable-address";
+import type { SentMoney } from "executable-address/client";
+import { type ServiceStatus, topicOf, transferTopic } from "executable-address/status";
+import { pino } from "pino";
+import { parseAbi } from "viem";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { startApp } from "../../testing/app.ts";
+import { deployOdd } from "../../testing/chain/odd-contracts.ts";
+import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
+import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
+import { startProxy } from "../../testing/executor/rpc-proxy.ts";
+import { openDesk } from "../desk.ts";
+import { dropJob } from "../ledger/jobs.ts";
+import { namedPerAccountDay, nameTokens } from "../ledger/named.ts";
+
+const { world, store } = await prepare();
+const { client } = world;
+await client.setAutomine(true);
+const plain = await deployOdd(world, "PlainToken");
+const silent = await deployOdd(world, "SilentToken", "OddTokens");
+const fee = await deployOdd(world, "FeeToken", "OddTokens");
+const hostile = {
+  refusing: await deployOdd(world, "FalseToken", "OddTokens"),
+  lying: await deployOdd(world, "LyingToken", "OddTokens"),
+  slow: await deployOdd(world, "SlowToken", "OddTokens"),
+  blocking: await deployOdd(world, "BlockingToken", "OddTokens"),
+};
+const reentering = await deployOdd(world, "ReenteringToken", "OddTokens");
+const twoFaced = await deployOdd(world, "TwoFacedToken", "OddTokens");
+await client.setAutomine(false);
+world.startTicking(100);
+
+const chains = world.chains();
+const [chain] = chains;
+const rpc = openChainRpc(chain!.rpcUrls);
+const appWith = (more: object = {}) =>
+  startApp({
+    store,
+    chains: {
+      known: chains,
+      listed: () => chains,
+      find: (id) => chains.find((each) => each.chainId === id),
+      isListed: (id) => id === chain!.chainId,
+      rpcOf: () => rpc,
+      close: () => {},
+    },
+    desk: openDesk(store, pino({ level: "silent" }), 10),
+    trustedProxies: "127.0.0.1",
+    ...more,
+  });
+const api = await appWith();
+const running = startCore(store, chains);
+after(async () => {
+  await running.stop();
+  await api.app.close();
+});
+
+let clients = 0;
+/** Each request comes from another network, so only the limits of accounts and addresses count. */
+const otherNetwork = () => ({ "x-forwarded-for": `203.0.${++clients >> 8}.${clients & 255}` });
+const name = (address: string, body: object, headers: object = otherNetwork(), app = api) =>
+  app.app.inject({
+    method: "POST",
+    url: `/v1/address/${address}/sent`,
+    headers: { ...headers },
+    body,
+  });
+const named = async (address: string, body: object): Promise<SentMoney> => {
+  const response = await name(address, body);
+  assert.equal(response.statusCode, 200, response.body);
+  return response.json();
+};
+const fateOf = async (address: string, token: Hex) =>
+  (await named(address, { token })).tokens[0]!.fate;
+
+const statusOf = async (address: Hex): Promise<ServiceStatus> =>
+  (await api.app.inject(`/v1/address/${address}/status`)).json();
+const isExecuted = async (address: Hex) => (await statusOf(address)).state === "executed";
+/** The number of transactions that the executor has sent. */
+const sent = () => client.getTransactionCount({ address: twoKeys[0]!.address });
+const newAccount = () => `acc_${randomBytes(12).toString("hex")}`;
+
+const openRecord = async (secondsLeft = 86_400, accountId = newAccount()) => {
+  const record = await world.newRecord({ secondsLeft });
+  await saveRecords(store, [record], accountId);
+  return record;
+};
+const pay = (to: Hex, amount: bigint, token = world.token) => world.pay([{ to, amount, token }]);
+const mineOver = async ({ address, intent }: AddressRecord) => {
+  await pay(address, BigInt(intent.amount));
+  await until("it is executed", () => isExecuted(address));
+};
+/** Sends `amount` of a token whose `mint` is not the demo token's, and returns the transaction. */
+const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
+  const abi = parseAbi(["function mint(address, uint256)"]);
+  const args = [to, amount] as const;
+  const hash = await client.writeContract({ address: token, abi, functionName: "mint", args });
+  await until("it is mined", async () => {
+    return Boolean(await client.getTransactionReceipt({ hash }).catch(() => undefined));
+  });
+  return hash;
+};
+/** Names tokens without the API. */
+const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
+  const { number, timestamp } = await client.getBlock();
+  const block = { number: Number(number), timestamp: Number(timestamp) };
+  return nameTokens(store.db, { chainId, address, tokens, block, notBefore: 0 });
+};
+const settledOf = (address: Hex) =>
+  until("its transactions are final", async () => {
+    const row = await store.db
+      .selectFrom("executor_jobs")
+      .select("purpose_id")
+      .where("address", "=", Buffer.from(address.slice(2), "hex"))
+      .executeTakeFirst();
+    return row?.purpose_id === null;
+  });
+
+describe("a token that no list has", () => {
+  test("is named by its address and returned after the execution", async () => {
+    const record = await openRecord();
+    const { address, intent } = record;
+    await mineOver(record);
+    await mint(plain, address, 2_500n);
+    const { tokens, recovery, problem, omitted, chainId } = await named(address, { token: plain });
+    assert.deepEqual(
+      [recovery, problem, omitted, chainId],
+      [intent.recovery, null, 0, intent.chainId],
+    );
+    assert.deepEqual(tokens, [
+      {
+        ...{ token: plain, amount: "2500", symbol: null, decimals: null },
+        ...{ fate: "queued", notBefore: null },
+      },
+    ]);
+    await until("it is back", async () => {
+      return (await world.balanceOf(intent.recovery, plain)) === 2_500n;
+    });
+    await until("the status has it", async () => {
+      return (await statusOf(address)).recoveries.some(({ token }) => token === plain);
+    });
+    assert.equal(await fateOf(address, plain), "empty");
+  });
+
+  test("is named by a transaction, and waits for the expiry of an open address", async () => {
+    const { address, intent } = await openRecord(600);
+    const transactionHash = await mint(plain, address, 700n);
+    const found = await named(address, { transactionHash });
+    const [token] = found.tokens;
+    assert.deepEqual(
+      [token?.token, token?.amount, token?.fate, token?.notBefore],
+      [plain, "700", "queued", intent.expirationTimestamp + 1],
+    );
+    const before = await sent();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    assert.equal(await sent(), before);
+    await client.increaseTime({ seconds: 700 });
+    await until("it is back", async () => {
+      return (await world.balanceOf(intent.recovery, plain)) === 700n;
+    });
+    assert.equal((await statusOf(address)).state, "recovered");
+  });
+
+  for (const [kind, token, arrives] of [
+    ["returns nothing, as USDT", silent, 1_000n],
+    ["takes a fee", fee, 990n],
+  ] as const) {
+    test(`is returned if it ${kind}`, async () => {
+      const record = await openRecord();
+      await mineOver(record);
+      await mint(token, record.address, 1_000n);
+      assert.equal(await fateOf(record.address, token), "queued");
+      await until("it is back", async () => {
+        return (await world.balanceOf(record.intent.recovery, token)) === arrives;
+      });
+    });
+  }
+
+  test("can be named again after it was returned and more arrived", async () => {
+    const record = await openRecord();
+    const { address, intent } = record;
+    await mineOver(record);
+    for (const total of [10n, 20n]) {
+      await mint(plain, address, 10n);
+      assert.equal(await fateOf(address, plain), "queued");
+      await until("it is back", async () => {
+        return (await world.balanceOf(intent.recovery, plain)) === total;
+      });
+      await settledOf(address);
+    }
+  });
+});
+
+describe("the answer", () => {
+  test("is 400 invalid_request unless the body has one of token and transactionHash", async () => {
+    const { address } = await openRecord();
+    const transactionHash = `0x${"1".repeat(64)}`;
+    for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
+      const response = await name(address, body);
+      assert.equal(response.statusCode, 400, response.body);
+      assert.equal(response.json().error.code, "invalid_request");
+    }
+  });
+
+  test("is 404 not_found for an address without an intent", async () => {
+    const response = await name(shop, { token: plain });
+    assert.equal(response.statusCode, 404);
+  });
+
+  test("says unknown_transaction for a hash that the chain does not have", async () => {
+    const { address } = await openRecord();
+    const transactionHash = `0x${randomBytes(32).toString("hex")}`;
+    const { problem, tokens } = await named(address, { transactionHash });
+    assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
+  });
+
+  test("says pays_nothing_here for a transaction that paid somebody else", async () => {
+    const { address } = await openRecord();
+    const transactionHash = await mint(plain, shop, 5n);
+    const { problem, tokens } = await named(address, { transactionHash });
+    assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
+  });
+
+  test("says asked for the intent's token while the address is open", async () => {
+    const { address, intent } = await openRecord();
+    await pay(address, 1n);
+    await until("it shows", async () => (await statusOf(address)).balance === "1");
+    assert.equal(await fateOf(address, intent.token), "asked");
+  });
+
+  test("says automatic for another listed token, and sends nothing for it", async () => {
+    const { address } = await openRecord();
+    await pay(address, 9n, world.otherToken);
+    await until("it shows", async () => (await statusOf(address)).strays!.length > 0);
+    assert.equal(await fateOf(address, world.otherToken), "automatic");
+  });
+
+  test("says empty for a token that the address does not have", async () => {
+    const { address } = await openRecord();
+    assert.equal(await fateOf(address, plain), "empty");
+    assert.equal(await fateOf(address, shop), "empty");
+  });
+
+  test("has no symbol with hidden characters, and the decimals that the token claims", async () => {
+    const { address } = await openRecord();
+    await pay(address, 9n, world.otherToken);
+    await until("it shows", async () => (await statusOf(address)).strays!.length > 0);
+    const [token] = (await named(address, { token: world.otherToken })).tokens;
+    assert.equal(typeof token!.symbol, "string");
+    assert.equal(typeof token!.decimals, "number");
+  });
+
+  test("says left_to_owner if the operator switched it off", async () => {
+    const off = await appWith({ desk: openDesk(store, api.parts.log, 0) });
+    const record = await openRecord();
+    await mineOver(record);
+    await mint(plain, record.address, 5n);
+    const response = await name(record.address, { token: plain }, otherNetwork(), off);
+    assert.equal(response.json().tokens[0].fate, "left_to_owner");
+    await off.app.close();
+  });
+});
+
+describe("a stranger with hostile tokens", () => {
+  test("causes no transaction for one that fails, lies, or burns gas when simulated", async () => {
+    const record = await openRecord();
+    const { address, intent } = record;
+    await mineOver(record);
+    await mint(hostile.refusing, address, 5n);
+    await mint(hostile.slow, address, 5n);
+    await mint(hostile.blocking, address, 5n);
+    const block = parseAbi(["function setBlocked(address, bool)"]);
+    const blocked = [intent.recovery, true] as const;
+    const call = { address: hostile.blocking, abi: block, functionName: "setBlocked" } as const;
+    await client.writeContract({ ...call, args: blocked });
+    const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
+    const lies = { address: hostile.lying, abi: lie, functionName: "lie" } as const;
+    await client.writeContract({ ...lies, args: [2n ** 255n, 32n, false] });
+    await client.mine({ blocks: 2 });
+    const before = await sent();
+    for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
+      assert.equal(await fateOf(address, token), "unmovable", token);
+    }
+    // The executor does not rely on the answer of the API.
+    const tokens = Object.values(hostile);
+    const fates = await nameNow(record, tokens);
+    assert.deepEqual(new Set(fates), new Set(["queued"]));
+    await until("the executor has tried them", async () => {
+      const rows = await store.db
+        .selectFrom("executor_named")
+        .select("due_at")
+        .where("address", "=", Buffer.from(address.slice(2), "hex"))
+        .execute();
+      return rows.length === tokens.length && rows.every(({ due_at }) => due_at === null);
+    });
+    assert.equal(await sent(), before);
+  });
+
+  test("causes no transaction for an address that the operator dropped", async () => {
+    const record = await openRecord();
+    const { address, intent } = record;
+    await mineOver(record);
+    await settledOf(address);
+    await mint(plain, address, 5n);
+    assert.equal(await dropJob(store.db, intent.chainId, address.toLowerCase() as Hex), true);
+    const before = await sent();
+    assert.equal(await fateOf(address, plain), "left_to_owner");
+    await nameNow(record, [plain]);
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    assert.equal(await sent(), before);
+  });
+
+  test("changes nothing for others by a token that calls the factory again", async () => {
+    const record = await openRecord();
+    const { address, intent } = record;
+    await mineOver(record);
+    await mint(reentering, address, 5n);
+    await client.writeContract({
+      address: reentering,
+      abi: parseAbi(["function setCall(address, bytes)"]),
+      functionName: "setCall",
+      args: [record.factory, toHex(recoverCalldata(record.terms, [reentering]))],
+    });
+    await client.mine({ blocks: 2 });
+    assert.equal(await fateOf(address, reentering), "queued");
+    await until("it is back", async () => {
+      return (await world.balanceOf(intent.recovery, reentering)) === 5n;
+    });
+    await settledOf(address);
+    await pay(address, 3n);
+    await until("the surplus is back", async () => {
+      return (await world.balanceOf(intent.recovery)) === 3n;
+    });
+  });
+
+  for (const burns of [true, false]) {
+    const how = burns ? "burns gas" : "moves nothing";
+    test(`pays once at most for one that ${how} only on chain, and delays nobody`, async () => {
+      const record = await openRecord();
+      const { address, intent } = record;
+      await mineOver(record);
+      await mint(twoFaced, address, 5n);
+      const abi = parseAbi(["function setBurns(bool)"]);
+      const set = { address: twoFaced, abi, functionName: "setBurns", args: [burns] } as const;
+      await client.writeContract(set);
+      await client.mine({ blocks: 2 });
+      const before = await sent();
+      assert.equal(await fateOf(address, twoFaced), "queued");
+      await until("it was tried", async () => (await sent()) > before);
+      await settledOf(address);
+      const { gasUsed } = (await newestOf(twoKeys[0]!.address))!;
+      assert.ok(gasUsed < 500_000n, `${gasUsed} gas`);
+      assert.equal(await fateOf(address, twoFaced), "failed");
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      assert.equal(await sent(), before + 1);
+      // The failure does not count against the address's listed money.
+      await pay(address, 7n);
+      await until("the surplus is back", async () => {
+        return (await world.balanceOf(intent.recovery)) === 7n;
+      });
+      assert.equal(await sent(), before + 2);
+      const job = await store.db
+        .selectFrom("executor_jobs")
+        .select(["failures", "recovery_failures", "recoveries"])
+        .where("address", "=", Buffer.from(address.slice(2), "hex"))
+        .executeTakeFirstOrThrow();
+      assert.deepEqual(job, { failures: 0, recovery_failures: 0, recoveries: 1 });
+    });
+  }
+
+  test("causes at most ten transactions a day for one account", async () => {
+    const accountId = newAccount();
+    const records = await Promise.all(Array.from({ length: 14 }, () => openRecord(60, accountId)));
+    await client.increaseTime({ seconds: 120 });
+    await client.mine({ blocks: 2 });
+    for (const { address } of records) await mint(plain, address, 5n);
+    const before = await sent();
+    for (const { address } of records) assert.equal(await fateOf(address, plain), "queued");
+    await until("ten are back", async () => (await sent()) >= before + 10);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    assert.equal(await sent(), before + 10);
+    // Other accounts, and the account's own payments, are not affected.
+    for (const id of [accountId, newAccount()]) {
+      const paid = await openRecord(86_400, id);
+      await mineOver(paid);
+    }
+  });
+
+  test("names at most eight waiting tokens of an address", async () => {
+    const { address } = await openRecord();
+    const copies: Hex[] = [];
+    for (let at = 0; at < 9; at++) {
+      const copy: Hex = `0x${randomBytes(20).toString("hex")}`;
+      await client.setCode({
+        address: copy,
+        bytecode: (await client.getCode({ address: plain }))!,
+      });
+      await mint(copy, address, 5n);
+      copies.push(copy);
+    }
+    const fates: string[] = [];
+    for (const copy of copies) fates.push(await fateOf(address, copy));
+    assert.deepEqual(fates, [...Array(8).fill("queued"), "over_limit"]);
+  });
+
+  test(`names at most ${namedPerAccountDay} tokens of an account a day`, async () => {
+    const accountId = newAccount();
+    const day = Math.floor(Number((await client.getBlock()).timestamp) / 86_400);
+    const rows = Array.from({ length: namedPerAccountDay }, () => ({
+      ...{ chain_id: chain!.chainId, account_id: accountId, day, due_at: null, purpose_id: null },
+      ...{ address: randomBytes(20), token: randomBytes(20) },
+    }));
+    await store.db.insertInto("executor_named").values(rows).execute();
+    const record = await openRecord(86_400, accountId);
+    await mint(plain, record.address, 5n);
+    assert.equal(await fateOf(record.address, plain), "over_limit");
+  });
+
+  test("gets 429 rate_limited from one network", async () => {
+    const { address } = await openRecord();
+    const headers = { "x-forwarded-for": "198.51.100.7" };
+    const codes: number[] = [];
+    for (let at = 0; at < 12; at++) {
+      codes.push((await name(address, { token: plain }, headers)).statusCode);
+    }
+    assert.deepEqual(codes.slice(0, 10), Array(10).fill(200));
+    assert.ok(codes.slice(10).includes(429), codes.join());
+  });
+});
+
+describe("an endpoint that lies", () => {
+  /** Its second endpoint invents a transfer to each address, and a balance for each holder. */
+  const startLiar = async (token: Hex) => {
+    const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
+      if (method === "eth_getTransactionReceipt" && answer.result) {
+        const receipt = answer.result as { logs: object[] };
+        const topics = [transferTopic, topicOf(shop), topicOf(lied)];
+        const log = { address: token, topics, data: `0x${"1".padStart(64, "0")}` };
+        return { ...answer, result: { ...receipt, logs: [...receipt.logs, log] } };
+      }
+      const isProbe = method === "eth_call" && !(params[0] as { to?: Hex }).to;
+      if (!isProbe || typeof answer.result !== "string") return answer;
+      return { ...answer, result: `${answer.result.slice(0, -64)}${"f".repeat(64)}` };
+    });
+    after(proxy.stop);
+    return proxy.url;
+  };
+  let lied: Hex = shop;
+
+  test("shows neither a transfer nor a balance that another one does not show", async () => {
+    const pair = world.chains([await startLiar(plain), world.rpcUrl]);
+    const known = { ...api.parts.chains, known: pair, find: () => pair[0] };
+    const two = await appWith({ chains: known });
+    const { address } = await openRecord();
+    lied = address;
+    const transactionHash = await mint(plain, shop, 5n);
+    const byTransaction = await name(address, { transactionHash }, otherNetwork(), two);
+    assert.equal(byTransaction.json().problem, "pays_nothing_here", byTransaction.body);
+    const byToken = await name(address, { token: plain }, otherNetwork(), two);
+    assert.equal(byToken.json().tokens[0].fate, "empty", byToken.body);
+    await two.app.close();
+  });
+});
+
+/** The receipt of the newest transaction of a sender. */
+async function newestOf(sender: Hex) {
+  const head = await client.getBlockNumber();
+  for (let number = head; number > head - 60n; number--) {
+    const { transactions } = await client.getBlock({
+      blockNumber: number,
+      includeTransactions: true,
+    });
+    const mine = transactions.find(({ from }) => from.toLowerCase() === sender.toLowerCase());
+    if (mine) return client.getTransactionReceipt({ hash: mine.hash });
+  }
+  return undefined;
+}

@@ -1,0 +1,95 @@
+// POST /address/{address}/sent: spec/service.md, "Report". Public; finds what a payer sent by
+// mistake, and queues its return. Nobody can direct a return: it goes to the intent's `recovery`.
+
+import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executable-address";
+import type { SentMoney, SentToken } from "executable-address/client";
+import { isSame } from "executable-address/status";
+import { z } from "zod";
+import { networkOf } from "../../accounts/attempts.ts";
+import type { Policy } from "../../accounts/limits.ts";
+import { perChain } from "../../chain/registry.ts";
+import { openEndpoints } from "../../chain/rpc/endpoint.ts";
+import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
+import { openSentReader } from "../../chain/sent.ts";
+import { addressOf, parseInput } from "../input.ts";
+import { budget, spend } from "../load/admission.ts";
+import type { Parts } from "../parts.ts";
+import type { Route } from "../routes.ts";
+import type { Statuses } from "./status.ts";
+
+/** The limit of one client: a burst of 10, then one every 6 s. */
+const perClient: Policy = { name: "sent", intervalMs: 6_000, burst: 10 };
+/** The limit of all clients for one chain. */
+const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
+const timeoutMs = 4_000;
+
+const token = z
+  .string()
+  .refine((text) => isAddress(text), "expected an address: 0x and 40 hex digits")
+  .meta({ pattern: "^0x[0-9a-fA-F]{40}$" })
+  .describe("The contract of the token. The zero address means the native coin.");
+const transactionHash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, "expected 0x and 64 hex digits")
+  .describe("A transaction that paid the address on the chain of its intent.");
+
+export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
+
+export function sent(parts: Parts, statuses: Statuses): Route {
+  const { limits, metrics, chains, store, keccak, factory, desk } = parts;
+  const { limiter } = parts.accounts;
+  const readerOf = perChain(parts, ({ chainId }) => {
+    const chain = chains.find(chainId)!;
+    return openSentReader(chainId, factory, openEndpoints(chain, chain.rpcUrls, { timeoutMs }));
+  });
+  return {
+    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "sent" }))],
+    async handler(request, reply): Promise<SentMoney> {
+      const query = parseInput(sentInput, request.body) as Query;
+      const subject = await statuses.readSubject(addressOf(request));
+      await spend(limiter, perClient, networkOf(request.ip), "too many reports");
+      const { address, intent } = subject;
+      const { chainId } = intent;
+      const { admitted } = await limiter.take(`${perChainMax.name} ${chainId}`, perChainMax);
+      if (!admitted) throw new CallsSpent(`too many reports for chain ${chainId}`);
+      const terms = await store.findTerms(Buffer.from(address.slice(2), "hex"));
+      const found = await readerOf(chainId)(subject, toHex(terms!), query);
+      const { block, isOpen, problem, omitted } = found;
+      const notBefore = isOpen ? intent.expirationTimestamp + 1 : null;
+      const { tokens = [], lookalikes = [] } = chains.find(chainId) ?? {};
+      const isListed = (each: Hex) =>
+        each === zeroAddress ||
+        [intent.token, ...[...tokens, ...lookalikes].map((entry) => entry.address)].some((known) =>
+          isSame(known, each),
+        );
+      const fateOf = ({ token: each, amount, outcome }: (typeof found.tokens)[0]) => {
+        if (amount === 0n) return "empty";
+        if (isListed(each)) return isOpen && isSame(each, intent.token) ? "asked" : "automatic";
+        return outcome === "stays" ? "unmovable" : undefined;
+      };
+      const fates = found.tokens.map(fateOf);
+      const named = found.tokens.filter((_, index) => fates[index] === undefined);
+      const saved = await desk.nameTokens({
+        ...{ chainId, address, block, notBefore: notBefore ?? 0 },
+        tokens: named.map((each) => each.token),
+      });
+      reply.header("cache-control", "no-store");
+      return {
+        ...{ address, chainId, recovery: intent.recovery, problem, omitted },
+        block: { number: block.number, hash: block.hash, timestamp: block.timestamp },
+        tokens: found.tokens.map((each, index): SentToken => {
+          const fate = fates[index] ?? saved[named.indexOf(each)]!;
+          const isReturned = fate === "queued" || fate === "automatic";
+          return {
+            token: formatAddress(each.token, keccak),
+            amount: String(each.amount),
+            ...{ symbol: each.symbol, decimals: each.decimals, fate },
+            notBefore: isReturned ? notBefore : null,
+          };
+        }),
+      };
+    },
+  };
+}
+
+type Query = { token: Hex } | { transactionHash: Hex };
