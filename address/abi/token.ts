@@ -39,4 +39,4 @@ export function transferOf({ topics, data }: TransferLog): Transfer | undefined 
   return { from: `0x${from!.slice(26)}`, to: `0x${to!.slice(26)}`, amount: BigInt(data) };
 }
 
-type TransferLog = { readonly topics: readonly Hex[]; readonly data: Hex };
+export type TransferLog = { readonly topics: readonly Hex[]; readonly data: Hex };

@@ -1,13 +1,13 @@
 // Sends execute, recover, and rescue transactions. A command first shows the transaction, and then
 // reports the outcome that a quorum of nodes agrees on.
 
-import { toHex } from "../abi/hex.ts";
-import { zeroAddress } from "../abi/token.ts";
+import { isSame, toHex } from "../abi/hex.ts";
+import { encodeBalanceOf, type TransferLog, transferOf, zeroAddress } from "../abi/token.ts";
 import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/calldata.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { parseAgreement, type Rpcs, toRpc } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
-import type { AddressStatus } from "../status/shape.ts";
+import type { AddressStatus, TokenAmount } from "../status/shape.ts";
 import { Misuse, type Options } from "./arguments.ts";
 import { nodesOf, type OnChain, readNow, recordOf } from "./chain.ts";
 import { openKeystore } from "./keystore.ts";
@@ -33,9 +33,10 @@ const pollMs = 1_000;
 export async function act(name: Action, given: OnChain, actor: Actor) {
   const record = await recordOf(given);
   const status = await readNow(given, record);
-  const call = callFor(name, record, status, given.options);
+  const named = name === "recover" ? await findNamed(given, record) : [];
+  const call = callFor(name, record, status, given.options, named);
   const { chainId } = record.intent;
-  actor.complain(`${describe(name, record, status)}\n`);
+  actor.complain(`${describe(name, record, status, named)}\n`);
   const plan = { action: name, address: record.address, state: status.state, chainId, ...call };
   if (given.options.isDryRun) return { ...plan, sent: false };
   const { rpcs, ...nodes } = nodesOf(given);
@@ -49,11 +50,67 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
 
+/** Returns the balances of the tokens that the options name, as a quorum of nodes shows them. */
+async function findNamed(given: OnChain, { address }: AddressRecord): Promise<TokenAmount[]> {
+  const { one, many } = given.options;
+  const { rpcs, ...nodes } = nodesOf(given);
+  const { quorum } = parseAgreement(rpcs, nodes);
+  const tokens = new Set(many.token);
+  const hash = one.transaction;
+  if (hash !== undefined) {
+    const paid = await askAgreed(rpcs, quorum, ["eth_getTransactionReceipt", [hash]], (receipt) =>
+      receipt === null ? undefined : tokensTo(address, receipt).join(" "),
+    );
+    if (!paid) throw new Error(`${hash} sends no token to ${address} on this chain`);
+    for (const token of paid.split(" ")) tokens.add(token);
+  }
+  return Promise.all(
+    [...tokens].map(async (token) => {
+      const data = encodeBalanceOf(address);
+      const asked =
+        token === zeroAddress
+          ? (["eth_getBalance", [address, "latest"]] as const)
+          : (["eth_call", [{ to: token, data }, "latest"]] as const);
+      const amount = await askAgreed(rpcs, quorum, asked, (answer) => String(BigInt(`${answer}`)));
+      return { token: token as Hex, amount };
+    }),
+  );
+}
+
+/** The tokens that a receipt shows as sent to `address`, in their order. */
+function tokensTo(address: Hex, receipt: unknown): Hex[] {
+  const { logs } = receipt as { logs: (TransferLog & { address: Hex })[] };
+  const sent = logs.filter((log) => {
+    const transfer = transferOf(log);
+    return transfer !== undefined && isSame(transfer.to, address);
+  });
+  return [...new Set(sent.map((log) => log.address.toLowerCase() as Hex))];
+}
+
+/** @throws {ProofError} `no_quorum` unless a quorum of nodes gives the same answer */
+async function askAgreed(
+  rpcs: Rpcs,
+  quorum: number,
+  [method, params]: readonly [string, readonly unknown[]],
+  read: (answer: unknown) => string | undefined,
+): Promise<string> {
+  const answers = await Promise.allSettled(
+    rpcs.map(async (rpc) => read(await toRpc(rpc)(method, params))),
+  );
+  const values = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const found = values.find(
+    (value) => value !== undefined && values.filter((each) => each === value).length >= quorum,
+  );
+  if (found !== undefined) return found;
+  throw new ProofError("no_quorum", `the nodes do not agree on an answer to ${method}`);
+}
+
 function callFor(
   name: Action,
   record: AddressRecord,
   { state, recoverable }: AddressStatus,
-  { one, many }: Options,
+  { one }: Options,
+  named: readonly TokenAmount[],
 ): Call {
   const { terms, factory: to } = record;
   const refuse = (why: string) => new Error(`${record.address} is ${state}: ${why}`);
@@ -70,19 +127,29 @@ function callFor(
     const rescue = { target: target as Hex, value: BigInt(value), data: data as Hex };
     return { to, data: toHex(rescueCalldata(terms, rescue)) };
   }
-  const found = many.token.length > 0 ? many.token : recoverable.map(({ token }) => token);
+  const empty = named.find(({ amount }) => amount === "0");
+  if (empty) throw refuse(`its balance of ${empty.token} is zero`);
+  const found = (named.length > 0 ? named : recoverable).map(({ token }) => token);
   if (found.length === 0 && state !== "expired") throw refuse("its balances are zero");
   const tokens = found.length > 0 ? found : [zeroAddress];
   return { to, data: toHex(recoverCalldata(terms, tokens as Hex[])) };
 }
 
 /** Describes for people what the command will do. */
-function describe(name: Action, { address, intent }: AddressRecord, status: AddressStatus): string {
+function describe(
+  name: Action,
+  { address, intent }: AddressRecord,
+  status: AddressStatus,
+  named: readonly TokenAmount[],
+): string {
   const lines = {
     execute: intent.calls.map(
       (call, index) => `${index}: ${call.target} ${call.function} ${JSON.stringify(call.args)}`,
     ),
-    recover: [`the balances go to ${intent.recovery}`],
+    recover: [
+      ...named.map(({ token, amount }) => `balance ${amount} of ${token}`),
+      `the balances go to ${intent.recovery}`,
+    ],
     rescue: [`only ${intent.recovery} can do this`],
   };
   const held = `${status.balance} of ${intent.token}`;

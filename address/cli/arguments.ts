@@ -4,7 +4,7 @@ export class Misuse extends Error {}
 
 const singles = [
   ...["factory", "address", "url", "reference", "tx", "quorum", "confirmations"],
-  ...["from", "keystore", "target", "value", "data"],
+  ...["from", "keystore", "target", "value", "data", "transaction"],
 ] as const;
 const lists = ["rpc", "token"] as const;
 const flags = ["dry-run"] as const;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { batchSelector, encodeExecution, factoryAddress, makeRecord, toHex } from "../index.ts";
 import { deriveReturns } from "../status/returns.ts";
-import { checkOf, credentials } from "../test/answers.ts";
+import { checkOf, credentials, sentOf } from "../test/answers.ts";
 import { runCommand as run } from "../test/command.ts";
 import { sample, shop, withCall } from "../test/samples.ts";
 import { serve } from "../test/serve.ts";
@@ -282,6 +282,36 @@ describe("executable-address", () => {
     assert.deepEqual([doubtful.status, doubtful.err], [1, line]);
     assert.deepEqual(JSON.parse(doubtful.out), honest);
     assert.equal((await run(args, JSON.stringify(record), env)).status, 0);
+    await server.close();
+  });
+
+  test("report prints the response, and refuses one about another address", async () => {
+    const { address } = record;
+    const answers = [sentOf(address), sentOf(shop)].map((answer) => JSON.stringify(answer));
+    const asked: string[] = [];
+    const server = await serve(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      asked.push(`${request.method} ${request.url} ${Buffer.concat(chunks)}`);
+      response.end(answers.shift());
+    });
+    const args = ["report", address, "--url", `${server.origin}/v1`];
+    const hash = `0x${"12".repeat(32)}`;
+    const right = await run([...args, "--transaction", hash]);
+    assert.deepEqual(JSON.parse(right.out), sentOf(address));
+    assert.deepEqual(asked, [`POST /v1/address/${address}/sent {"transactionHash":"${hash}"}`]);
+    const wrong = await run([...args, "--token", shop]);
+    assert.deepEqual([wrong.status, wrong.out], [1, ""]);
+    assert.match(wrong.err, /expected address 0x\w+, found 0x/);
+    for (const more of [
+      [],
+      ["--token", shop, "--token", shop],
+      ["--token", shop, "--transaction", hash],
+    ]) {
+      const misused = await run([...args, ...more]);
+      assert.equal(misused.status, 2);
+      assert.match(misused.err, /report needs one --token or --transaction/);
+    }
     await server.close();
   });
 

@@ -63,6 +63,8 @@ Service commands (need --url BASE, such as https://pay.example/v1)
   addresses QUERY       List the addresses of the account, one page at a time
                           QUERY is JSON, such as {"state":"executed"} or {}
   events CURSOR         List the events of the account after CURSOR (0 is the beginning)
+  report ADDRESS        Report something else that was sent, so that the service returns it
+                          --token T or --transaction HASH
 
 Chain commands (need --rpc NODE, which can be repeated; no service is used)
   prove SUBJECT         Create a receipt: the record, a proof of its outcome, and its payments
@@ -71,6 +73,7 @@ Chain commands (need --rpc NODE, which can be repeated; no service is used)
   execute SUBJECT       Run the calls
   recover SUBJECT       Send the balances to the recovery address
                           --token T      send other tokens
+                          --transaction H  send the tokens that this transaction paid
   rescue SUBJECT        Make any call from the address (only its recovery address can)
                           --target T --value WEI --data X
 
@@ -169,6 +172,17 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   events: async ({ input, client }) => ({
     value: await client().events({ cursor: input as string }),
   }),
+  async report({ input, client, options: { one, many } }) {
+    const address = partOf(input, "address") as Hex;
+    const [token, ...more] = many.token;
+    const transactionHash = one.transaction as Hex | undefined;
+    if (more.length > 0 || (token === undefined) === (transactionHash === undefined))
+      throw new Misuse("report needs one --token or --transaction");
+    const query = transactionHash ? { transactionHash } : { token: token as Hex };
+    const value = await client().reportSent(address, query);
+    if (!value) throw new UnprovenError(`the service has no intent for ${address}`);
+    return { value };
+  },
   async prove(given) {
     const value = await prove(given);
     return { value, notes: value.paymentsDisputed ? [disputedPayments] : [] };

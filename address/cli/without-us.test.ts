@@ -233,6 +233,27 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
+  test("recovers another token, by its contract or by the transaction that paid it", async () => {
+    for (const name of ["token", "transaction"]) {
+      const token = await world.newToken();
+      const { transactionHash } = await world.pay(records.done!.address, 77n, token);
+      const subject = [text("done"), "--from", payer];
+      const other = await run(["recover", ...subject, "--transaction", executed!, ...nodes(1)]);
+      assert.equal(other.status, 1);
+      assert.match(other.err, /sends no token to 0x\w+ on this chain|do not agree/);
+      const by = ["--token", token, "--transaction", transactionHash];
+      const args = [...subject, ...(name === "token" ? by.slice(0, 2) : by.slice(2))];
+      const dry = await run(["recover", ...args, "--dry-run", ...nodes(0)]);
+      assert.equal(dry.status, 0, dry.err);
+      assert.match(dry.err, new RegExp(`balance 77 of ${token}`, "i"));
+      const { status } = await good(["recover", ...args, ...nodes(1)]);
+      const last = status.recoveries.at(-1);
+      assert.deepEqual([last.token, last.amount], [token, "77"]);
+      const again = await run(["recover", ...args, ...nodes(2)]);
+      assert.equal(again.status, 1);
+      assert.match(again.err, /its balance of 0x\w+ is zero/);
+    }
+  });
   task("rescue, as the recovery address, what only a call can move", async () => {
     const { token, chainId } = records.two!.intent;
     await world.pay(records.two!.address, 50n);

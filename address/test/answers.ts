@@ -4,6 +4,7 @@ import type { Check } from "../client/check.ts";
 import type { AddressPage, EventPage, ServiceEvent } from "../client/lists.ts";
 import type { Simulation } from "../client/simulation.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
+import type { SentMoney } from "../status/sent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { buyer, sample, shop, usdc } from "./samples.ts";
 
@@ -43,6 +44,17 @@ export const statusOf = (address: Hex, state: AddressState): ServiceStatus => ({
     {
       ...{ token: usdc, amount: "7", symbol: "USDC.e", name: "Bridged USDC", decimals: 6 },
       ...{ looksLike: "USDC", transactionHash: hash, payer: null },
+    },
+  ],
+});
+
+export const sentOf = (address: Hex): SentMoney => ({
+  ...{ address, chainId: sample.chainId, block, recovery: sample.recovery },
+  ...{ problem: null, omitted: 0 },
+  tokens: [
+    {
+      ...{ token: usdc, amount: "7", symbol: "USDT", decimals: 6 },
+      ...{ fate: "queued", notBefore: null },
     },
   ],
 });
