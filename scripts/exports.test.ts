@@ -25,11 +25,11 @@ const exported: Record<string, string> = {
   "executable-address/proof/parts": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `
-    RpcError StatusError addEvents addressStates decodeFactoryEvent executedTopic
-    executionReverted findBlock findFirstBlock fromQuantity httpRpc invalidParameters
-    isNativeToken isOpenState isSame lowerHex noPast parseVaultEvents readStatus recoveredTopic
-    stateOf statusOf toQuantity topicOf transferOf transferTopic vaultEventFilter
-    withoutCoinParams`,
+    RpcError StatusError addEvents addressStates decodeFactoryEvent deriveReturns
+    executedTopic executionReverted findBlock findFirstBlock fromQuantity httpRpc
+    invalidParameters isNativeToken isOpenState isSame lowerHex mistakes noPast
+    parseVaultEvents policyIn readStatus recoveredTopic stateOf statusOf toQuantity topicOf
+    transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
     PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding
     drawIdenticon drawQr elementWords fill findChains findHazards findKept findKnownToken
@@ -53,13 +53,14 @@ const exported: Record<string, string> = {
     "parseReference referenceKeyPattern saltFor saltForOrder signatureFor verifyReference",
   "executable-address/shapes": `
     address addressPage addressProof addressRecord addressStatus among attempt balanceChange
-    blockReference call chain chainId chainList check count createdBy delivery deliveryPage depth
-    either endpoint endpointPage eventData eventPage eventType execution executorProgress finding
-    fits flag hash immutable integer intent list listedAddress matching newEndpoint newSecret note
-    object orNull outcomeProof path payment paymentNews proved provedExecution provedPayment
-    publicKey recovery removedEndpoint replayed sentMoney sentTest sentToken
-    serviceEvent serviceStatus simulation
-    state testEvent text time token tokenAmount transactionProof uint256`,
+    blockReference call chain chainId chainList check count createdBy delivery deliveryPage
+    depth either endpoint endpointPage eventData eventPage eventType execution
+    executorProgress finding fits flag hash immutable integer intent list listedAddress
+    matching mistakes moneyReturn newEndpoint newSecret note object orNull outcomeProof path
+    payment paymentNews paymentReturns proved provedExecution provedPayment publicKey
+    recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
+    sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent text
+    time token tokenAmount transactionProof uint256`,
   "executable-address-shop":
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",
 };
