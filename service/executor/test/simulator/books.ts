@@ -64,6 +64,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
     .where("state", "=", "settled")
     .execute();
   const sums = new Map<string, Sums>();
+  for (const wei of await findWrittenOff(db)) add(sums, "", wei, 0n, wei);
   for (const { id, transaction_hash: hash } of settled) {
     const found = minedAs.get(hash as Hex);
     if (!found) continue;
@@ -82,6 +83,19 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
     }
   }
   return sums;
+}
+
+/**
+ * Finds the highest costs that were charged for transactions of another sender which no endpoint
+ * showed for a minute. Nothing is charged for those that were found.
+ */
+async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
+  const rows = await db
+    .selectFrom("executor_purposes")
+    .select("paid")
+    .where("state", "=", "foreign")
+    .execute();
+  return rows.map(({ paid }) => BigInt(paid ?? 0)).filter((paid) => paid > 0n);
 }
 
 /** Divides the gas by the traces of nodes, or by the estimates and failures without traces. */
