@@ -1,50 +1,75 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Hex } from "executable-address";
-import { elsewhereOf, type PaidElsewhere } from "./elsewhere.ts";
+import { type Hex, zeroAddress } from "executable-address";
+import { elsewhereOf, type MovedElsewhere } from "./elsewhere.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const hash = (n: number): Hex => `0x${`${n}`.repeat(64)}`;
-const paid = (n: number, amount: string, chainId = 10): PaidElsewhere => ({
-  ...{ chainId, token, amount, transactionHash: hash(n) },
+/** A movement in block `n`, with a hash of its own. */
+const moved = (n: number, amount: string, chainId = 10): MovedElsewhere => ({
+  ...{ chainId, token, amount, blockNumber: n, transactionHash: hash(n) },
 });
-const nothing = { returned: [], emptyOn: new Set<number>() };
+const balance = (blockNumber: number, amount: string, of: Hex = token) => ({
+  ...{ chainId: 10, token: of, amount, blockNumber },
+});
+/** The entries as "chain amount state hash's digit". */
+const shown = (
+  paid: MovedElsewhere[],
+  balances: ReturnType<typeof balance>[] = [],
+  returned: MovedElsewhere[] = [],
+) =>
+  elsewhereOf({ paid, balances }, returned).map(
+    ({ chainId, amount, state, transactionHash }) =>
+      `${chainId} ${amount} ${state} ${transactionHash?.[2] ?? null}`,
+  );
 
 describe("money on other chains", () => {
   test("is empty if nothing was paid there", () => {
-    assert.deepEqual(elsewhereOf([], nothing), []);
+    assert.deepEqual(shown([]), []);
+    assert.deepEqual(shown([], [balance(9, "0")]), []);
   });
 
-  test("is summed per chain and token, with the newest transfer", () => {
-    const found = elsewhereOf([paid(1, "5"), paid(2, "7"), paid(3, "9", 137)], nothing);
-    assert.deepEqual(found, [
-      { ...paid(2, "12"), state: "held" },
-      { ...paid(3, "9", 137), state: "held" },
-    ]);
+  test("is summed per chain and token until the executor has read the balance", () => {
+    const found = shown([moved(1, "5"), moved(2, "7"), moved(3, "9", 137)]);
+    assert.deepEqual(found, ["10 12 held 2", "137 9 held 3"]);
   });
 
-  test("is reported as returned in the amounts that the factory measured", () => {
-    const returned = [{ ...paid(8, "5"), token: token.toLowerCase() as Hex }];
-    assert.deepEqual(elsewhereOf([paid(1, "5")], { ...nothing, returned }), [
-      { ...returned[0], state: "returned" },
-    ]);
-    assert.deepEqual(elsewhereOf([paid(1, "5"), paid(2, "1")], { ...nothing, returned }), [
-      { ...returned[0], state: "returned" },
-      { ...paid(2, "1"), state: "held" },
+  test("is returned in the amounts that the factory measured, and the rest stays", () => {
+    const back = { ...moved(3, "5"), token: token.toLowerCase() as Hex };
+    assert.deepEqual(shown([moved(1, "5")], [balance(2, "5")], [back]), ["10 5 returned 3"]);
+    assert.deepEqual(shown([moved(1, "5"), moved(4, "1")], [balance(2, "5")], [back]), [
+      "10 5 returned 3",
+      "10 1 held 4",
     ]);
   });
 
   test("can be returned in a higher amount than was seen to arrive", () => {
-    const returned = [paid(8, "500")];
-    assert.deepEqual(elsewhereOf([paid(1, "5")], { ...nothing, returned }), [
-      { ...returned[0], state: "returned" },
+    assert.deepEqual(shown([moved(1, "5")], [balance(4, "0")], [moved(3, "500")]), [
+      "10 500 returned 3",
     ]);
   });
 
-  test("counts as returned by somebody else if the executor finds nothing there", () => {
-    const emptyOn = new Set([10]);
-    assert.deepEqual(elsewhereOf([paid(1, "5")], { returned: [], emptyOn }), [
-      { ...paid(1, "5"), state: "returned", transactionHash: null },
+  test("was returned by somebody else if it is gone, also after later dust", () => {
+    const gone = [balance(3, "0")];
+    assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
+    const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];
+    const both = ["10 25000000 returned null", "10 2 held 5"];
+    assert.deepEqual(shown(dust, gone), both);
+    assert.deepEqual(shown(dust, [balance(6, "2")]), both);
+    assert.deepEqual(shown(dust, [balance(6, "0")]), ["10 25000002 returned null"]);
+  });
+
+  test("is the balance, even if no transfer is known", () => {
+    const dust = Array.from({ length: 32 }, (_, n) => moved(n, "1"));
+    assert.deepEqual(shown(dust, [balance(40, "25000032")])[0]?.slice(0, 16), "10 25000032 held");
+    assert.deepEqual(shown([], [balance(40, "9", zeroAddress)]), ["10 9 held null"]);
+  });
+
+  test("names the greatest transfer since the last return, not the newest", () => {
+    const paid = [moved(1, "70"), moved(3, "25"), moved(4, "1")];
+    assert.deepEqual(shown(paid, [balance(5, "26")], [moved(2, "70")]), [
+      "10 70 returned 2",
+      "10 26 held 3",
     ]);
   });
 });

@@ -1,88 +1,223 @@
-// Money at an address on other chains than its intent's. The loop of each chain finds it, and the
-// executor returns it. A status reads it from the database, so it needs no further call to a node.
+// Money at an address on other chains than its intent's. The loop of each chain sees it there, and
+// the executor reads the balances and returns them. A status reads both from the database, so it
+// costs no call.
+//
+// Anybody can send dust to an address, so nothing that a status says depends only on the number of
+// transfers or on the newest one. The amount that is there is the balance that the executor read,
+// and the transfers since then.
 
-import { formatAddress, type Hex, type Keccak, toHex } from "executable-address";
+import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
-import type { Kysely } from "kysely";
-import { statementRows } from "../flow/groups.ts";
+import type { Kysely, Transaction } from "kysely";
+import { groupsOf, statementRows } from "../flow/groups.ts";
 import { togetherBy } from "../flow/together.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** An address on a chain. */
 export type AddressOf = { address: Hex; chainId: number };
 
-/** A transfer to an address on another chain. `token` EIP-55, `amount` in base units. */
-export type PaidElsewhere = Omit<Elsewhere, "state"> & { transactionHash: Hex };
+/** An amount at an address on another chain. `token` EIP-55, `amount` in base units. */
+type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/**
- * The executor's results on other chains: the money that it returned, and the chains on which it
- * found no money in its last read.
- */
-export type ReturnsElsewhere = {
-  returned: readonly PaidElsewhere[];
-  emptyOn: ReadonlySet<number>;
+/** A transfer to the address there, or a recovery from it. */
+export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
+
+/** The transfers that arrived, and the balances at the blocks in which they were last read. */
+export type FoundElsewhere = {
+  paid: readonly MovedElsewhere[];
+  balances: readonly AmountElsewhere[];
 };
 
+/** Balances that the executor read at a block, by token in lower case. */
+export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
+
 /**
- * Finds the transfers to an address on other chains, oldest first on each chain: at most 32 of
- * listed tokens and 32 of look-alikes on each. Calls of one turn share a query.
+ * Saves balances at `blockNumber` on another chain than the intents', unless newer ones are saved.
+ * A token that never arrived and is not there has no row.
+ */
+export async function keepBalances(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  blockNumber: number,
+  read: readonly BalancesRead[],
+): Promise<void> {
+  for (const some of groupsOf(read, statementRows.costly)) {
+    const addresses = some.map(({ address }) => fromHex(address));
+    const known = await Promise.all(
+      (["payments", "balances"] as const).map((table) =>
+        transaction
+          .selectFrom(table)
+          .select(["address", "token"])
+          .distinct()
+          .where("address", "in", addresses)
+          .where("chain_id", "=", chainId)
+          .execute(),
+      ),
+    );
+    const came = new Set(
+      known.flat().map(({ address, token }) => `${toHex(address)} ${toHex(token)}`),
+    );
+    const rows = some.flatMap(({ address, balances }) =>
+      [...balances]
+        .filter(([token, amount]) => amount > 0n || came.has(`${address} ${token}`))
+        .map(([token, amount]) => ({
+          ...{ address: fromHex(address), chain_id: chainId, token: fromHex(token) },
+          ...{ amount: `${amount}`, block_number: blockNumber },
+        })),
+    );
+    for (const group of groupsOf(rows, statementRows.short)) {
+      await transaction
+        .insertInto("balances")
+        .values(group)
+        .onConflict((conflict) =>
+          conflict
+            .columns(["address", "chain_id", "token"])
+            .doUpdateSet((row) => ({
+              amount: row.ref("excluded.amount"),
+              block_number: row.ref("excluded.block_number"),
+            }))
+            .whereRef("balances.block_number", "<=", "excluded.block_number"),
+        )
+        .execute();
+    }
+  }
+}
+
+/** Deletes balances in replaced blocks above `number`. @returns the addresses that had them */
+export async function forgetBalancesAbove(
+  db: Kysely<Tables>,
+  chainId: number,
+  number: number,
+): Promise<Hex[]> {
+  const rows = await db
+    .deleteFrom("balances")
+    .where("chain_id", "=", chainId)
+    .where("block_number", ">", number)
+    .returning("address")
+    .execute();
+  return [...new Set(rows.map(({ address }) => toHex(address)))];
+}
+
+/**
+ * Finds the transfers to an address on other chains, oldest first on each chain, and the balances
+ * there. Calls of one turn share two queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
-): (request: AddressOf) => Promise<PaidElsewhere[]> {
-  return togetherBy<AddressOf, PaidElsewhere[]>(
+): (asked: AddressOf) => Promise<FoundElsewhere> {
+  const shown = (row: { chain_id: number; token: Uint8Array; amount: string }) => ({
+    chainId: Number(row.chain_id),
+    token: formatAddress(row.token, keccak),
+    amount: row.amount,
+  });
+  return togetherBy<AddressOf, FoundElsewhere>(
     ({ chainId }) => `${chainId}`,
-    async (requests) => {
-      const keys = [...new Set(requests.map(({ address }) => address.slice(2).toLowerCase()))];
-      const rows = await db
-        .selectFrom("payments")
-        .select(["address", "chain_id", "token", "amount", "transaction_hash"])
-        .where(
-          "address",
-          "in",
-          keys.map((key) => Buffer.from(key, "hex")),
-        )
-        .where("chain_id", "<>", requests[0]!.chainId)
-        .orderBy("address")
-        .orderBy("chain_id")
-        .orderBy("block_number")
-        .orderBy("log_index")
-        .execute();
-      const byAddress = Map.groupBy(rows, (row) => toHex(row.address));
-      return requests.map(({ address }) =>
-        (byAddress.get(address.toLowerCase() as Hex) ?? []).map((row) => ({
-          chainId: Number(row.chain_id),
-          token: formatAddress(row.token, keccak),
-          amount: row.amount,
-          transactionHash: toHex(row.transaction_hash),
-        })),
+    async (asked) => {
+      const keys = [...new Set(asked.map(({ address }) => address.toLowerCase() as Hex))].map(
+        (key) => Buffer.from(fromHex(key)),
       );
+      const [transfers, balances] = await Promise.all([
+        db
+          .selectFrom("payments")
+          .select(["address", "chain_id", "token", "amount", "transaction_hash", "block_number"])
+          .where("address", "in", keys)
+          .where("chain_id", "<>", asked[0]!.chainId)
+          .orderBy("address")
+          .orderBy("chain_id")
+          .orderBy("block_number")
+          .orderBy("log_index")
+          .execute(),
+        db
+          .selectFrom("balances")
+          .selectAll()
+          .where("address", "in", keys)
+          .where("chain_id", "<>", asked[0]!.chainId)
+          .orderBy("chain_id")
+          .execute(),
+      ]);
+      const paidTo = Map.groupBy(transfers, (row) => toHex(row.address));
+      const heldAt = Map.groupBy(balances, (row) => toHex(row.address));
+      return asked.map(({ address }) => {
+        const key = address.toLowerCase() as Hex;
+        return {
+          paid: (paidTo.get(key) ?? []).map((row) => ({
+            ...shown(row),
+            blockNumber: Number(row.block_number),
+            transactionHash: toHex(row.transaction_hash),
+          })),
+          balances: (heldAt.get(key) ?? []).map((row) => ({
+            ...shown(row),
+            blockNumber: Number(row.block_number),
+          })),
+        };
+      });
     },
     statementRows.costly,
   );
 }
 
 /**
- * Sums the transfers of each token and chain, less the returned amounts. If somebody else returned
- * money, no transaction is known.
+ * Returns what is there, what our executor returned, and what somebody else returned: the amount
+ * that arrived and that neither is there nor was returned by us.
+ *
+ * @param returned in the order of their blocks
  */
 export function elsewhereOf(
-  paid: readonly PaidElsewhere[],
-  { returned, emptyOn }: ReturnsElsewhere,
+  { paid, balances }: FoundElsewhere,
+  returned: readonly MovedElsewhere[],
 ): Elsewhere[] {
-  const keyOf = ({ chainId, token }: PaidElsewhere) => `${chainId} ${token.toLowerCase()}`;
-  const back = Map.groupBy(returned, keyOf);
-  const rest = [...Map.groupBy(paid, keyOf)].flatMap(([key, transfers]): Elsewhere[] => {
-    const sum = sumOf(transfers) - sumOf(back.get(key) ?? []);
-    if (sum <= 0n) return [];
-    const newest = transfers.at(-1)!;
-    const entry = { ...newest, amount: String(sum) };
-    if (!emptyOn.has(newest.chainId)) return [{ ...entry, state: "held" }];
-    return [{ ...entry, state: "returned", transactionHash: null }];
+  const keyOf = ({ chainId, token }: AmountElsewhere) => `${chainId} ${token.toLowerCase()}`;
+  const [came, back] = [Map.groupBy(paid, keyOf), Map.groupBy(returned, keyOf)];
+  const lastRead = new Map(balances.map((each) => [keyOf(each), each]));
+  const all = new Map([...returned, ...paid, ...balances].map((each) => [keyOf(each), each]));
+  const found = [...all].flatMap(([key, { chainId, token }]): Elsewhere[] => {
+    const [transfers, recoveries] = [came.get(key) ?? [], back.get(key) ?? []];
+    const held = heldOf(lastRead.get(key), transfers, recoveries);
+    const byOthers = sumOf(transfers) - sumOf(recoveries) - held;
+    const at = { chainId, token };
+    return [
+      ...recoveries.map(
+        ({ amount, transactionHash }): Elsewhere => ({
+          ...{ ...at, amount, state: "returned", transactionHash },
+        }),
+      ),
+      ...(byOthers > 0n
+        ? [{ ...at, amount: `${byOthers}`, state: "returned" as const, transactionHash: null }]
+        : []),
+      ...(held > 0n
+        ? [
+            {
+              ...{ ...at, amount: `${held}`, state: "held" as const },
+              transactionHash: greatestSince(transfers, recoveries.at(-1)?.blockNumber ?? -1),
+            },
+          ]
+        : []),
+    ];
   });
-  const done = returned.map((each): Elsewhere => ({ ...each, state: "returned" }));
-  return [...done, ...rest].toSorted((a, b) => a.chainId - b.chainId);
+  return found.toSorted((a, b) => a.chainId - b.chainId);
+}
+
+/** The balance that was last read, and the movements since; without one, all movements. */
+function heldOf(
+  read: AmountElsewhere | undefined,
+  transfers: readonly MovedElsewhere[],
+  recoveries: readonly MovedElsewhere[],
+): bigint {
+  const since = (each: MovedElsewhere) => each.blockNumber > (read?.blockNumber ?? -1);
+  const moved = sumOf(transfers.filter(since)) - sumOf(recoveries.filter(since));
+  const held = BigInt(read?.amount ?? 0) + moved;
+  return held > 0n ? held : 0n;
+}
+
+/** The newest of the greatest transfers after a block: dust cannot take its place. */
+function greatestSince(transfers: readonly MovedElsewhere[], blockNumber: number): Hex | null {
+  const later = transfers.filter((each) => each.blockNumber > blockNumber);
+  const greatest = later.reduce<MovedElsewhere | undefined>(
+    (most, each) => (most && BigInt(most.amount) > BigInt(each.amount) ? most : each),
+    undefined,
+  );
+  return greatest?.transactionHash ?? null;
 }
 
 const sumOf = (amounts: readonly { amount: string }[]) =>

@@ -111,6 +111,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       (await events(accountId)).filter(({ type }) => type !== "address.payment");
     const payments = async (accountId: string) =>
       (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
+    /** Returns the stored payments to an address. */
+    const kept = (address: Hex) =>
+      store.db
+        .selectFrom("payments")
+        .select(["log_index", "amount"])
+        .where("address", "=", fromHex(address))
+        .execute();
     /** Marks the addresses and saves the payments in logs, like the chain's loop. */
     const swept = async (addresses: Hex[], from = 0) => {
       const logs = await world.client.getLogs({
@@ -455,12 +462,35 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(found.filter(({ amount }) => amount === "1").length, paymentsMax);
         assert.deepEqual(found.map(({ isLast }) => isLast).indexOf(true), paymentsMax - 1);
         assert.equal(found.at(-1)?.amount, "1000");
-        const { length } = await store.db
-          .selectFrom("payments")
-          .select("log_index")
-          .where("address", "=", fromHex(record.address))
-          .execute();
-        assert.equal(length, paymentsMax + 1);
+        assert.equal((await kept(record.address)).length, paymentsMax + 1);
+      });
+
+      test("dust and other tokens hide no greater payment", async () => {
+        const record = await world.newRecord({ amount: "1000000000" });
+        const account = await create(record);
+        await world.pay(record.address, 1n);
+        const [dust] = await swept([record.address]);
+        const other: Hex = `0x${"7e".repeat(20)}`;
+        const some = (from: number, amounts: string[], token = dust!.token) =>
+          amounts.map((amount, at) => ({ ...dust!, token, amount, logIndex: from + at }));
+        const real = [
+          ...some(300, ["25000000"], other),
+          // A stranger would need two of this size to hide it.
+          ...some(400, ["600000", "25000000"]),
+        ];
+        const ones = Array.from({ length: 100 }, () => "1");
+        const rising = Array.from({ length: 40 }, (_, at) => `${2 ** (at % 20)}`);
+        const all = [...some(1, ones), ...some(101, rising), ...some(141, rising), ...real];
+        for (const part of [all, all]) {
+          await store.db.transaction().execute((tx) => keepPayments(tx, 31_337, part));
+        }
+        const amounts = (await kept(record.address)).map(({ amount }) => amount);
+        assert.equal(amounts.filter((amount) => amount === "25000000").length, 2);
+        assert.ok(amounts.includes("600000"));
+        assert.ok(amounts.length <= paymentsMax + 2 * 20 + 3, `${amounts.length} rows`);
+        await pass();
+        const told = (await payments(account)).map(({ amount }) => amount);
+        assert.equal(told.filter((amount) => amount === "25000000").length, 2);
       });
 
       test("reports at most 16 events without a payer for 20 rounds of coin", async () => {
@@ -551,9 +581,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .execute((transaction) => keepPayments(transaction, 31_337, flood));
         await swept([record.address, other.address]);
         await pass();
-        const kept = await kinds(account);
-        assert.equal(kept.filter(([, kind]) => kind === "wrong_token").length, paymentsMax);
-        assert.equal(kept.filter(([, kind]) => kind === "asked").length, 1);
+        const told = await kinds(account);
+        assert.equal(told.filter(([, kind]) => kind === "wrong_token").length, paymentsMax);
+        assert.equal(told.filter(([, kind]) => kind === "asked").length, 1);
         assert.deepEqual(await kinds(others), [["100", "asked", false]]);
       });
 

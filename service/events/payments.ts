@@ -1,8 +1,10 @@
 // Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anybody
-// can pay an address any number of times, so at most `paymentsMax` payments of each class have a
-// row, and with it an event. Look-alikes are a class, and so are small payments (another token, or
-// below a hundredth of the amount), so dust cannot displace a real payment. A payment on another
-// chain than the intent's also has a row, and counts as small there.
+// can pay an address any number of times, so only the first `paymentsMax` payments of each class
+// have a row, and with it an event. Look-alikes are a class, and so are small payments (another
+// token, or below a hundredth of the amount). A payment on another chain than the intent's counts
+// as small there. After that, a payment still has a row if fewer than two stored ones of its token
+// are of its size (in bits) or greater. To hide a payment, a stranger therefore has to send as much
+// of the same token, and the rows of a token are at most twice the bits of the greatest amount.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -14,6 +16,7 @@ import type { Tables } from "../store/tables.ts";
 /** Maximum number of rows of an address, for each class of payments. */
 export const paymentsMax = 32;
 const smallPart = 100n;
+const ofSizeMax = 2;
 
 /** A stored payment. Hashes are lowercase, `payer` and `token` EIP-55. */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean };
@@ -36,6 +39,7 @@ export async function keepPayments(
   const kept = await transaction
     .selectFrom("payments")
     .select(["address", "block_number", "log_index", "is_small", "is_lookalike"])
+    .select(["token", "amount"])
     .where("address", "in", addresses)
     .where("chain_id", "=", chainId)
     .execute();
@@ -44,7 +48,11 @@ export async function keepPayments(
     kept.map((row) => placeOf(toHex(row.address), row.block_number, row.log_index)),
   );
   const counts = new Map<string, number>();
-  for (const row of kept) add(counts, `${toHex(row.address)} ${classOf(row)}`);
+  const sizes = new Map<string, number[]>();
+  for (const row of kept) {
+    add(counts, `${toHex(row.address)} ${classOf(row)}`);
+    addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
+  }
   const rows = payments.flatMap((payment) => {
     const { address, blockNumber, logIndex, token, amount } = payment;
     const wanted = asked.get(address);
@@ -52,7 +60,9 @@ export async function keepPayments(
     const isAsked = wanted?.token === token;
     const is_small = isAsked && BigInt(amount) * smallPart >= BigInt(wanted.amount) ? 0 : 1;
     const size = { is_small, is_lookalike: payment.isLookalike ? 1 : 0 };
-    if (add(counts, `${address} ${classOf(size)}`) > paymentsMax) return [];
+    const isBeyond = add(counts, `${address} ${classOf(size)}`) > paymentsMax;
+    const isAmongGreatest = addSize(sizes, `${address} ${token}`, amount) <= ofSizeMax;
+    if (isBeyond && !isAmongGreatest) return [];
     return [{ ...rowOf(chainId, payment), ...size }];
   });
   if (rows.length === 0) return;
@@ -71,6 +81,15 @@ function add(counts: Map<string, number>, key: string): number {
   const count = (counts.get(key) ?? 0) + 1;
   counts.set(key, count);
   return count;
+}
+
+/** Notes an amount. @returns the number of noted amounts of its size or greater, including it */
+function addSize(sizes: Map<string, number[]>, key: string, amount: string): number {
+  const bits = BigInt(amount).toString(2).length;
+  const all = sizes.get(key) ?? [];
+  all.push(bits);
+  sizes.set(key, all);
+  return all.filter((each) => each >= bits).length;
 }
 
 const rowOf = (chainId: number, payment: Payment) => ({

@@ -64,6 +64,17 @@ declare module "../store/tables.ts" {
       transaction_hash: Bytes | null;
       payer: Bytes | null;
     };
+    /**
+     * Balances of addresses on other chains than their intents', as the executor last read them.
+     * `amount` is decimal, in base units; the zero address is the native coin.
+     */
+    balances: {
+      address: Bytes;
+      chain_id: number;
+      token: Bytes;
+      amount: string;
+      block_number: number;
+    };
     /** The default of each chain, from the file of chains. */
     event_chains: { chain_id: number; confirmations: number };
     /** The confirmations that an account chose. */
@@ -163,5 +174,17 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
         payer ${bytes}, primary key (address, chain_id, token))`,
     // A reorganization undoes the transfers above a block.
     sql`create index misdirected_block on misdirected (chain_id, block_number)`,
+  ];
+}
+
+/** Balances on other chains, as evidence of what is there. */
+export function balanceStatements(dialect: Dialect): TableStatement[] {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  return [
+    sql`create table balances (address ${bytes} not null, chain_id bigint not null,
+        token ${bytes} not null, amount text not null, block_number bigint not null,
+        primary key (address, chain_id, token))`,
+    // A reorganization takes back the balances above a block.
+    sql`create index balances_block on balances (chain_id, block_number)`,
   ];
 }

@@ -7,20 +7,14 @@ import type { AddressStatus, ExecutorProgress } from "executable-address/status"
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { NamedFate, NewNames } from "../chain/sent.ts";
-import type { AddressOf, ReturnsElsewhere } from "../events/elsewhere.ts";
+import type { AddressOf, MovedElsewhere } from "../events/elsewhere.ts";
 import { statementRows } from "../flow/groups.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { together, togetherBy } from "../flow/together.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import {
-  findEmptyElsewhere,
-  findJobs,
-  hintJobs,
-  notWorthItsGas,
-  underfunded,
-} from "./ledger/jobs.ts";
+import { findJobs, hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
 import { findLease, isPaused } from "./ledger/lease.ts";
 import { nameTokens } from "./ledger/named.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
@@ -59,32 +53,28 @@ export function openDesk(
   };
 }
 
-/** Finds what the executor returned from addresses on other chains than their intents'. */
+/** Finds what the executor returned from addresses on other chains, in the order of blocks. */
 function returnsFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
-): (request: AddressOf) => Promise<ReturnsElsewhere> {
-  return togetherBy<AddressOf, ReturnsElsewhere>(
+): (request: AddressOf) => Promise<MovedElsewhere[]> {
+  return togetherBy<AddressOf, MovedElsewhere[]>(
     ({ chainId }) => `${chainId}`,
     async (requests) => {
       const keys = requests.map(({ address }) => Buffer.from(toDigits(address), "hex"));
-      const { chainId } = requests[0]!;
-      const outcomes = await findRecoveredElsewhere(db, chainId, keys);
-      const jobs = await findEmptyElsewhere(db, chainId, keys);
-      const isOf = ({ address }: AddressOf) => {
-        const digits = toDigits(address);
-        return (row: { address: Uint8Array }) =>
-          Buffer.from(row.address).toString("hex") === digits;
-      };
-      return requests.map((each) => ({
-        returned: outcomes.filter(isOf(each)).map((row) => ({
+      const outcomes = await findRecoveredElsewhere(db, requests[0]!.chainId, keys);
+      const byAddress = Map.groupBy(outcomes, ({ address }) =>
+        Buffer.from(address).toString("hex"),
+      );
+      return requests.map(({ address }) =>
+        (byAddress.get(toDigits(address)) ?? []).map((row) => ({
           chainId: Number(row.chain_id),
           token: formatAddress(fromHex(row.token), keccak),
           amount: row.amount,
+          blockNumber: Number(row.block_number),
           transactionHash: row.transaction_hash as Hex,
         })),
-        emptyOn: new Set(jobs.filter(isOf(each)).map((row) => Number(row.chain_id))),
-      }));
+      );
     },
     statementRows.costly,
   );

@@ -7,7 +7,7 @@ import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { NamedFate, NewNames } from "../chain/sent.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
-import type { AddressOf, ReturnsElsewhere } from "../events/elsewhere.ts";
+import type { AddressOf, MovedElsewhere } from "../events/elsewhere.ts";
 import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
 import type { GasDay } from "./answers.ts";
@@ -63,7 +63,7 @@ type ExecutorDesk = {
   /** Returns whether an executor leads the chain and may send. */
   isActive(chainId: number): Promise<boolean>;
   /** Reads recoveries from an address on chains other than its intent's chain. */
-  findReturns(asked: AddressOf): Promise<ReturnsElsewhere>;
+  findReturns(asked: AddressOf): Promise<MovedElsewhere[]>;
   /**
    * Queues the return of tokens that no list has, and returns what happens to each, in their order.
    * Idempotent.

@@ -51,4 +51,5 @@ export const rooms: Rooms = {
   returns: { statements: executor.returnStatements },
   lookalikes: { statements: events.lookalikeStatements },
   named: { statements: executor.namedStatements },
+  balances: { statements: events.balanceStatements },
 };

@@ -76,6 +76,7 @@ export async function work(
   if (jobs.length > 0) {
     await assertFactory(pass);
     const { examined, corrupt } = await examine(pass, jobs);
+    await noteElsewhere(pass, examined);
     const purse = await richest.openPurse();
     const decided = examined.map((item) => ({ item, decision: decideOn(pass, purse, item) }));
     const executions = await readyToExecute(pass, purse, decided);
@@ -147,6 +148,15 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
     );
   }
   memory.factory.isThere = true;
+}
+
+/** Saves the balances of addresses of other chains' intents, for their statuses. */
+async function noteElsewhere({ parts, view, fence }: WorkPass, examined: readonly Examined[]) {
+  const { chainId } = parts.chain;
+  const read = examined.flatMap(({ job: { address }, wanted, vault: { balances } }) =>
+    wanted.chainId === chainId ? [] : [{ address, balances }],
+  );
+  if (read.length > 0) await parts.ledger.saveBalances(fence, view.head.number, read);
 }
 
 type Decided = { item: Examined; decision: Decision };

@@ -2,13 +2,14 @@
 // that moves the cursor, so that the cursor never passes a payment that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
+import { type BalancesRead, forgetBalancesAbove, keepBalances } from "../../events/elsewhere.ts";
 import { markObservedAbove } from "../../events/mark.ts";
 import { forgetTransfersAbove, keepMisdirected } from "../../events/misdirected.ts";
 import { forgetPaymentsAbove, keepPayments } from "../../events/payments.ts";
 import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Payment } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
-import { hintJobs, type JobHint, wakeJobs } from "./jobs.ts";
+import { hintJobs, type JobHint, makeDue, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /** The number of payments per commit. Creates wait for a commit, so it must be short. */
@@ -60,8 +61,25 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
     await forgetAnchorsAbove(transaction, fence.chainId, number);
     await forgetPaymentsAbove(transaction, fence.chainId, number);
     await forgetTransfersAbove(transaction, fence.chainId, number);
+    await makeDue(
+      transaction,
+      fence.chainId,
+      await forgetBalancesAbove(transaction, fence.chainId, number),
+    );
     await markObservedAbove(transaction, fence.chainId, number);
   });
+}
+
+/** Saves balances that were read at `blockNumber` on another chain than the intents'. */
+export function saveBalances(
+  db: Kysely<Tables>,
+  fence: Fence,
+  blockNumber: number,
+  read: readonly BalancesRead[],
+): Promise<void> {
+  return fenced(db, fence, (transaction) =>
+    keepBalances(transaction, fence.chainId, blockNumber, read),
+  );
 }
 
 /** Returns the `seq` of the last new record whose balance was read; 0 if there is none. */

@@ -100,22 +100,6 @@ export function findJobs(db: Kysely<Tables>, chainIds: number[], addresses: Uint
     .execute();
 }
 
-/** Finds addresses without money on other chains than `chainId` that an executor has run on. */
-export function findEmptyElsewhere(db: Kysely<Tables>, chainId: number, addresses: Uint8Array[]) {
-  const otherChains = db
-    .selectFrom("executor_leases")
-    .select("chain_id")
-    .where("chain_id", "<>", chainId);
-  return db
-    .selectFrom("executor_jobs")
-    .select(["address", "chain_id"])
-    .where("chain_id", "in", otherChains)
-    .where("address", "in", addresses)
-    .where("state", "=", "idle")
-    .where("due_at", "is", null)
-    .execute();
-}
-
 /**
  * Creates or wakes the jobs of addresses that received money. A job is not due before its last
  * failure's backoff ends. The accounts that created an address get an event.
@@ -166,6 +150,24 @@ export async function wakeJobs(
           }))
           .where("executor_jobs.state", "<>", "dropped"),
       )
+      .execute();
+  }
+}
+
+/** Makes idle and abandoned jobs due, because a reorganization replaced what they found. */
+export async function makeDue(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  addresses: readonly Hex[],
+): Promise<void> {
+  for (const some of groupsOf(addresses, statementRows.short)) {
+    const keys = some.map((address) => fromHex(address));
+    await transaction
+      .updateTable("executor_jobs")
+      .set({ due_at: 0 })
+      .where("chain_id", "=", chainId)
+      .where("address", "in", keys)
+      .where("state", "in", ["idle", "given_up"])
       .execute();
   }
 }

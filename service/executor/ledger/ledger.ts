@@ -38,6 +38,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     findAnchor: findAnchor.bind(null, db),
     findMisdirectedTokens: findTokensOf.bind(null, db),
     savePayments: detected.savePayments.bind(null, db),
+    saveBalances: detected.saveBalances.bind(null, db),
     forgetAbove: detected.forgetAbove.bind(null, db),
     findOldestCreation: findOldestCreation.bind(null, db),
     findNewestSeq: findNewestSeq.bind(null, db),

@@ -206,7 +206,7 @@ export function findRecoveredElsewhere(
     .selectFrom("executor_outcomes as outcome")
     .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
     .select(["outcome.address", "outcome.token", "outcome.amount"])
-    .select(["outcome.transaction_hash", "purpose.chain_id"])
+    .select(["outcome.transaction_hash", "outcome.block_number", "purpose.chain_id"])
     .where("outcome.kind", "=", "recovered")
     .where("outcome.address", "in", addresses)
     .where("purpose.chain_id", "<>", chainId)

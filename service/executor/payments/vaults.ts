@@ -22,7 +22,10 @@ import type { Pass } from "../pass.ts";
 /** The part of an intent that a decision needs. `token` is lower case, the expiry inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
-/** A vault at one block. Balances are in base units, by token; zero address: native coin. */
+/**
+ * A vault at one block. Balances are in base units, by token that answers; zero address: native
+ * coin.
+ */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
@@ -110,9 +113,9 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // Zero for a token that does not return a balance, because it can neither pay nor be returned.
+    // A token that does not answer is left out: it can neither pay nor be returned.
     mine.forEach(({ balance }, index) => {
-      balances.set(tokens[index]!, balance ?? 0n);
+      if (balance !== undefined) balances.set(tokens[index]!, balance);
     });
     return { hasCode: mine[0]!.codeBytes > 0, balances };
   });

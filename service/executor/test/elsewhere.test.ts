@@ -3,13 +3,15 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import type { Hex } from "executable-address";
+import { type Hex, zeroAddress } from "executable-address";
 import type { Elsewhere, ServiceStatus } from "executable-address/status";
+import { factoryAddress } from "executable-address-contracts";
+import { anvilChain } from "executable-address-contracts/anvil";
 import { pino } from "pino";
 import { parseChains } from "../../chain/chains.ts";
 import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { startApp } from "../../testing/app.ts";
-import { startWorld } from "../../testing/chain/world.ts";
+import { recoverData, startWorld } from "../../testing/chain/world.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore } from "../../testing/executor/executor.ts";
 import { openDesk } from "../desk.ts";
@@ -42,13 +44,15 @@ const api = await startApp({
     close: () => {},
   },
 });
-const running = startCore(store, chains);
+let running = startCore(store, chains);
 after(async () => {
   await running.stop();
   await api.app.close();
   await own.stop();
 });
 
+/** An account of the node that has coin and nothing to do with the service. */
+const stranger: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 const there = chains[1]!.chainId;
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
   (await api.app.inject(`/v1/address/${address}/status`)).json();
@@ -121,5 +125,55 @@ describe("money on another chain", () => {
       .where("address", "=", Buffer.from(one.address.slice(2), "hex"))
       .execute();
     assert.ok(rows.length <= 32, `${rows.length} rows`);
+  });
+
+  test("that somebody else returned stays returned, whatever dust comes later", async () => {
+    const record = await openRecord();
+    const { address } = record;
+    await running.stop();
+    // A stranger returns it before this service's executor acts, after 40 transfers of dust.
+    await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
+    await world.pay([{ to: address, amount: 25_000_000n }]);
+    await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);
+    await world.client.sendTransaction({
+      ...{ account: stranger, chain: anvilChain, to: factoryAddress },
+      data: recoverData(record, [world.token]),
+    });
+    await until("it is back", async () => (await world.balanceOf(address)) === 0n);
+    running = startCore(store, chains);
+    const sums = async () => {
+      const { elsewhere } = await statusOf(address);
+      const of = (state: string, isOurs: boolean) =>
+        elsewhere
+          .filter((each) => each.state === state && (each.transactionHash !== null) === isOurs)
+          .reduce((sum, { amount }) => sum + Number(amount), 0);
+      return { held: of("held", true), ours: of("returned", true), others: of("returned", false) };
+    };
+    await until("the executor has looked", async () => (await sums()).others > 0);
+    const { held, others } = await sums();
+    assert.equal(held, 0);
+    assert.ok(others >= 25_000_000 && others <= 25_000_040, `${others}`);
+    await world.pay([{ to: address, amount: 1n }]);
+    await until("the dust is back too", async () => (await sums()).ours > 0);
+    assert.deepEqual(await sums(), { held: 0, ours: 1, others });
+  });
+
+  test("native coin there is held until it is returned with a token", async () => {
+    const { address, intent } = await openRecord();
+    const before = await world.client.getBalance({ address: intent.recovery });
+    await running.stop();
+    await world.client.setBalance({ address, value: 5n });
+    await world.pay([{ to: address, amount: 30n }]);
+    running = startCore(store, chains);
+    await until("both are back", async () => returned(await statusOf(address)).length === 2);
+    const { elsewhere } = await statusOf(address);
+    assert.deepEqual(
+      elsewhere.map(({ token, amount, state }) => [token, amount, state]).sort(),
+      [
+        [zeroAddress, "5", "returned"],
+        [world.token, "30", "returned"],
+      ].sort(),
+    );
+    assert.equal((await world.client.getBalance({ address: intent.recovery })) - before, 5n);
   });
 });

@@ -89,11 +89,12 @@ export function openStatuses(parts: Parts): Statuses {
     const explorer = chains.find(status.chainId)?.explorer ?? null;
     return { ...status, executor, settledAt, explorer, ...others, elsewhere };
   };
-  /** Reads payments to the address on other chains. */
+  /** Reads money at the address on other chains. */
   const readElsewhere = async ({ address, chainId }: AddressStatus): Promise<Elsewhere[]> => {
     if (chains.known.length === 1) return [];
-    const paid = await findElsewhere({ address, chainId });
-    return paid.length === 0 ? [] : elsewhereOf(paid, await desk.findReturns({ address, chainId }));
+    const found = await findElsewhere({ address, chainId });
+    if (found.paid.length + found.balances.length === 0) return [];
+    return elsewhereOf(found, await desk.findReturns({ address, chainId }));
   };
   /** Reads the balances of other tokens: listed ones, and look-alikes that arrived. */
   const readOthers = async (
