@@ -5,6 +5,7 @@
 // created is refused at the start.
 
 import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
 import { saveFunctions } from "./save-functions.ts";
@@ -36,20 +37,55 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
         "start with an empty one",
     );
   }
-  for (const { name, statements } of migrations) {
+  for (const migration of migrations) {
+    for (let tries = 1; !(await apply(db, dialect, migration)); tries++) {
+      if (tries === lockTriesMax) {
+        throw new Error(
+          `the migration ${migration.name} found its tables locked ${tries} times: ` +
+            "end the transactions that use them for long, and start again",
+        );
+      }
+      await sleep(pauseMs);
+    }
+  }
+}
+
+/**
+ * A statement that waits for a lock makes all later statements on its table wait too. A running
+ * service waits for at most 3 s, so a migration waits for less, and tries again after a pause.
+ */
+const lockMsMax = 1_000;
+const pauseMs = 2_000;
+const lockTriesMax = 100;
+
+type Migration = { name: string; statements: TableStatement[] };
+
+/** Runs a migration that has not run. @returns false if it waited too long for a lock */
+async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }: Migration) {
+  const limitLockWait = (db: Kysely<Tables>, ms: number) =>
+    dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
+  try {
     await db.transaction().execute(async (transaction) => {
       // Another server's migration may take longer than a request may wait for a lock.
-      if (dialect === "postgres") await sql`set local lock_timeout = 0`.execute(transaction);
+      await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
         .values({ name, applied_at: Date.now() })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
       if (!inserted.numInsertedOrUpdatedRows) return;
+      await limitLockWait(transaction, lockMsMax);
       for (const statement of statements) await statement.execute(transaction);
     });
+    return true;
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: string } };
+    if (cause?.code === lockNotAvailable) return false;
+    throw error;
   }
 }
+
+const lockNotAvailable = "55P03";
 
 /** Digests a file's statements in both dialects, so that an edited file has another name. */
 function digestStatements(

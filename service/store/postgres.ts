@@ -136,7 +136,7 @@ function openKysely(pool: pg.Pool): Kysely<Tables> {
 
 type PoolOptions = {
   connectionsMax: number;
-  /** The time for a statement, and for a transaction to wait for its next statement. */
+  /** The time for a statement. */
   msMax?: number;
 };
 
@@ -150,7 +150,7 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     // Without notices below a warning, any notice on a write says that it may not be durable.
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
-      `-c idle_in_transaction_session_timeout=${msMax}`,
+      `-c idle_in_transaction_session_timeout=${statementMsMax}`,
     // All integers are milliseconds or counts below 2^53.
     types: {
       getTypeParser: ((oid: number, format?: "text") =>

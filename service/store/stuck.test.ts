@@ -181,6 +181,35 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
     assert.deepEqual(await stopped.findTerms(newRow(1).address), newRow(1).terms);
   });
 
+  test("a migration that waits for a lock does not stop a running service", async (t) => {
+    const databaseUrl = await postgres.newDatabase();
+    const running = await openPostgres(databaseUrl, {});
+    const isLocked = Promise.withResolvers<void>();
+    let isOver = false;
+    const long = running.db.transaction().execute(async (db) => {
+      await sql`lock table records in access share mode`.execute(db);
+      isLocked.resolve();
+      while (!isOver) {
+        await sql`select 1`.execute(db);
+        await sleep(100);
+      }
+    });
+    await isLocked.promise;
+    const rooms = { more: { statements: () => [sql`alter table records add column more text`] } };
+    const opening = openPostgres(databaseUrl, rooms);
+    let saved = 0;
+    for (const until = Date.now() + 8_000; Date.now() < until; saved++) {
+      await running.saveRecord(newRow(saved));
+    }
+    assert.ok(saved > 1, `${saved} creates`);
+    isOver = true;
+    const opened = await opening;
+    t.after(() => Promise.all([running.close(), opened.close()]));
+    await long;
+    const applied = await opened.db.selectFrom("migrations").select("name").execute();
+    assert.equal(applied.filter(({ name }) => name.startsWith("more-")).length, 1);
+  });
+
   test("a migration may take longer than a statement, and a second server waits", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     // The limit of other statements is 10 s.
