@@ -159,8 +159,8 @@ export const paymentNews = object({
   /** True if the payment arrived after the execution or the expiration time. */
   isLate: flag,
   /**
-   * True if later payments of this kind or size will have no event. The status includes them in its
-   * sums.
+   * True if later payments of this kind or size will have no event, unless they are among the
+   * greatest of their token. The status includes them in its sums.
    */
   isLast: flag,
 });

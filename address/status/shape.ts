@@ -158,8 +158,9 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * The newest transfer to the address or, if the money was returned, the recovery. Null if the
-   * receipt of the recovery is not final yet, or if someone else sent the recovery.
+   * The greatest transfer that is not more than `amount` or, if the money was returned, the
+   * recovery. Null if no log shows the transfer, if the receipt of the recovery is not final yet,
+   * or if someone else sent the recovery.
    */
   transactionHash: orNull(hash),
 });
@@ -194,7 +195,7 @@ export const serviceStatus = object({
    * if the chain could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),
-  /** Listed tokens and look-alikes that arrived at the address on other chains. */
+  /** Listed tokens, look-alikes, and native coins at the address on other chains. */
   elsewhere: list(elsewhere),
 });
 export type ServiceStatus = TypeOf<typeof serviceStatus>;

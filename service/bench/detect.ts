@@ -105,6 +105,7 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
     store: {
       matchAddresses: ledger.matchAddresses,
       findCreated: ledger.findCreated,
+      findAskedTokens: (seq) => ledger.findAskedTokens(chainId, 0, seq),
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       keep: (anchor, payments, isGap) =>

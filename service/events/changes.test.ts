@@ -49,7 +49,7 @@ const paidBy = (payments: KeptPayment[], change: Partial<Paid> = {}): Paid => ({
 
 const payment = (n: number, amount: string): KeptPayment => ({
   ...{ ...place(n), logIndex: n, payer: `0x${"c".repeat(40)}`, token, amount },
-  ...{ isSmall: false, isLookalike: false },
+  ...{ isSmall: false, isLookalike: false, claim: 0 },
 });
 
 /** Returns the types of the events, while payments without logs are not reported yet. */

@@ -33,7 +33,7 @@ export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
  * Saves balances at `blockNumber` on another chain than the intents', unless newer ones are saved.
- * A token that never arrived and is not there has no row.
+ * A token has no row if it never arrived and its balance is zero.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -133,6 +133,7 @@ export function elsewhereFinder(
           .selectAll()
           .where("address", "in", keys)
           .where("chain_id", "<>", asked[0]!.chainId)
+          .orderBy("address")
           .orderBy("chain_id")
           .execute(),
       ]);
@@ -158,8 +159,8 @@ export function elsewhereFinder(
 }
 
 /**
- * Returns what is there, what our executor returned, and what somebody else returned: the amount
- * that arrived and that neither is there nor was returned by us.
+ * Returns the amounts at the address, the recoveries by our executor, and the amounts that somebody
+ * else returned: they arrived, are gone, and were not returned by us.
  *
  * @param returned in the order of their blocks
  */
@@ -189,7 +190,12 @@ export function elsewhereOf(
         ? [
             {
               ...{ ...at, amount: `${held}`, state: "held" as const },
-              transactionHash: greatestSince(transfers, recoveries.at(-1)?.blockNumber ?? -1),
+              transactionHash: greatestOf(
+                transfers.filter(
+                  ({ amount, blockNumber }) =>
+                    BigInt(amount) <= held && blockNumber > (recoveries.at(-1)?.blockNumber ?? -1),
+                ),
+              ),
             },
           ]
         : []),
@@ -210,10 +216,9 @@ function heldOf(
   return held > 0n ? held : 0n;
 }
 
-/** The newest of the greatest transfers after a block: dust cannot take its place. */
-function greatestSince(transfers: readonly MovedElsewhere[], blockNumber: number): Hex | null {
-  const later = transfers.filter((each) => each.blockNumber > blockNumber);
-  const greatest = later.reduce<MovedElsewhere | undefined>(
+/** The newest of the greatest transfers, so that dust cannot take its place. */
+function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
+  const greatest = transfers.reduce<MovedElsewhere | undefined>(
     (most, each) => (most && BigInt(most.amount) > BigInt(each.amount) ? most : each),
     undefined,
   );

@@ -36,7 +36,8 @@ export const nothingReported: ReportedPayments = {
 const growthsMax = 16;
 
 /** Short, because an address can have 64 keys: 48 bits of the block's hash, and the log index. */
-const keyOf = ({ blockHash, logIndex }: KeptPayment) => `${blockHash.slice(2, 14)}.${logIndex}`;
+const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
+  `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
 
 /** Returns whether a reported payment is no longer in the chain. */
 export function isTakenBack({ told }: ReportedPayments, { payments }: Paid): boolean {
@@ -75,7 +76,8 @@ export function newPayments(
   let sum = found.token;
   const count = { lookalike: 0, small: 0, other: 0 };
   const news = seen.flatMap((payment): PaymentNews[] => {
-    const { isSmall, isLookalike, ...place } = payment;
+    const { isSmall, isLookalike: isListedSo, claim: _, ...place } = payment;
+    const isLookalike = isListedSo && !isSame(payment.token, status.token);
     const kind = isLookalike
       ? "wrong_token"
       : paymentKind(status, payment.token, payment.amount, sum);
@@ -199,7 +201,7 @@ export function listPayments(
   return {
     payments: all
       .filter((payment) => chosen.has(payment))
-      .map(({ isSmall: _, isLookalike: __, ...payment }) => payment),
+      .map(({ isSmall: _, isLookalike: __, claim: ___, ...payment }) => payment),
     paymentsOmitted: all.length - chosen.size,
   };
 }

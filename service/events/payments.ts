@@ -18,59 +18,81 @@ export const paymentsMax = 32;
 const smallPart = 100n;
 const ofSizeMax = 2;
 
-/** A stored payment. Hashes are lowercase, `payer` and `token` EIP-55. */
-export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean };
+/**
+ * A stored payment. Hashes are lowercase, `payer` and `token` EIP-55. `claim` is 0, or a number if
+ * endpoints showed several transfers at the same index. At most one of these is real.
+ */
+export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
+
+/** `log_index` of a row is the log's index, and this times the claim. */
+const claimFactor = 2 ** 32;
 
 /**
  * Stores payments to addresses on this chain, up to the limit of each address. It is idempotent.
  *
  * @param payments at most a few hundred
+ * @returns the payments in look-alikes that their address does not ask for
  */
 export async function keepPayments(
   transaction: Transaction<Tables>,
   chainId: number,
   payments: readonly Payment[],
-): Promise<void> {
+): Promise<Payment[]> {
   const addresses = [...new Set(payments.map(({ address }) => address))].map((each) =>
     fromHex(each),
   );
-  if (addresses.length === 0) return;
+  if (addresses.length === 0) return [];
   const asked = await findRequested(transaction, chainId, addresses);
   const kept = await transaction
     .selectFrom("payments")
-    .select(["address", "block_number", "log_index", "is_small", "is_lookalike"])
-    .select(["token", "amount"])
+    .selectAll()
     .where("address", "in", addresses)
     .where("chain_id", "=", chainId)
     .execute();
-  const placeOf = (address: Hex, block: number, log: number) => `${address} ${block} ${log}`;
-  const places = new Set(
-    kept.map((row) => placeOf(toHex(row.address), row.block_number, row.log_index)),
-  );
+  const claims = Map.groupBy(kept.map(contentOf), ({ place }) => place);
   const counts = new Map<string, number>();
   const sizes = new Map<string, number[]>();
   for (const row of kept) {
     add(counts, `${toHex(row.address)} ${classOf(row)}`);
     addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
   }
+  // An operator can list a token as a look-alike while open addresses ask for it.
+  const isAskedFor = ({ address, token }: Payment) => asked.get(address)?.token === token;
+  const misdirected = payments.filter((each) => each.isLookalike && !isAskedFor(each));
   const rows = payments.flatMap((payment) => {
-    const { address, blockNumber, logIndex, token, amount } = payment;
+    const { address, token, amount } = payment;
     const wanted = asked.get(address);
-    if (places.has(placeOf(address, blockNumber, logIndex))) return [];
-    const isAsked = wanted?.token === token;
-    const is_small = isAsked && BigInt(amount) * smallPart >= BigInt(wanted.amount) ? 0 : 1;
-    const size = { is_small, is_lookalike: payment.isLookalike ? 1 : 0 };
+    const row = rowOf(chainId, payment);
+    const claim = contentOf(row);
+    const others = claims.get(claim.place) ?? [];
+    if (others.some(({ content }) => content === claim.content)) return [];
+    const is_small =
+      isAskedFor(payment) && BigInt(amount) * smallPart >= BigInt(wanted!.amount) ? 0 : 1;
+    const size = { is_small, is_lookalike: misdirected.includes(payment) ? 1 : 0 };
     const isBeyond = add(counts, `${address} ${classOf(size)}`) > paymentsMax;
     const isAmongGreatest = addSize(sizes, `${address} ${token}`, amount) <= ofSizeMax;
     if (isBeyond && !isAmongGreatest) return [];
-    return [{ ...rowOf(chainId, payment), ...size }];
+    claims.set(claim.place, [...others, claim]);
+    return [{ ...row, ...size, log_index: row.log_index + claimFactor * others.length }];
   });
-  if (rows.length === 0) return;
+  if (rows.length === 0) return misdirected;
   await transaction
     .insertInto("payments")
     .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  return misdirected;
+}
+
+type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike">;
+
+/** The place and the content of a log, in text. */
+function contentOf(row: Row) {
+  const { address, token, payer, transaction_hash, amount } = row;
+  return {
+    place: `${toHex(address)} ${row.block_number} ${Number(row.log_index) % claimFactor}`,
+    content: `${[token, payer, transaction_hash].map((each) => toHex(each)).join(" ")} ${amount}`,
+  };
 }
 
 type Size = Pick<Selectable<Tables["payments"]>, "is_small" | "is_lookalike">;
@@ -145,7 +167,8 @@ export async function readPayments(
 
 const keptOf = (row: Selectable<Tables["payments"]>, keccak: Keccak): KeptPayment => ({
   transactionHash: toHex(row.transaction_hash),
-  logIndex: Number(row.log_index),
+  logIndex: Number(row.log_index) % claimFactor,
+  claim: Math.floor(Number(row.log_index) / claimFactor),
   blockNumber: Number(row.block_number),
   blockHash: toHex(row.block_hash),
   payer: formatAddress(row.payer, keccak),

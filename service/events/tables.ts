@@ -177,7 +177,7 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** Balances on other chains, as evidence of what is there. */
+/** Balances on other chains, as the executor read them. */
 export function balanceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [

@@ -65,14 +65,15 @@ const unanswered = "answers, but not this, or not in time";
  * omit them for a while.
  */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
-  const { memory, chain } = turn;
+  const { memory } = turn;
+  const { wanted, lookalikes } = tokensOf(turn);
   const tokens = chooseTokens(asker, turn);
   const answer = await askTokens(asker, turn, range, tokens);
   const isRefused = answer.kind === "refused" && !answer.isLimited;
-  if (!isRefused || tokens.length === chain.tokens.length) return answer;
-  const listed = await askTokens(asker, turn, range, chain.tokens);
+  if (!isRefused || tokens.length === wanted.length) return answer;
+  const listed = await askTokens(asker, turn, range, wanted);
   if (listed.kind !== "shown") return listed;
-  const others = await askTokens(asker, turn, range, [...chain.lookalikes.keys()]);
+  const others = await askTokens(asker, turn, range, lookalikes);
   if (others.kind === "shown" && others.end.hash === listed.end.hash) {
     return { ...listed, transfers: [...listed.transfers, ...others.transfers] };
   }
@@ -81,13 +82,23 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
 }
 
 /** Returns the tokens to ask the endpoint for in this turn. */
-const chooseTokens = (
-  { record }: Asker,
-  { chain, memory }: Pick<Turn, "chain" | "memory">,
-): readonly Hex[] =>
-  memory.turn < record.logs.lookalikesFromTurn
-    ? chain.tokens
-    : [...chain.tokens, ...chain.lookalikes.keys()];
+function chooseTokens({ record }: Asker, turn: Pick<Turn, "chain" | "memory">): readonly Hex[] {
+  const { wanted, lookalikes } = tokensOf(turn);
+  const isResting = turn.memory.turn < record.logs.lookalikesFromTurn;
+  return isResting ? wanted : [...wanted, ...lookalikes];
+}
+
+/**
+ * Returns the listed tokens with the tokens of open addresses, and the look-alikes that no open
+ * address asks for.
+ */
+function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
+  const { tokens } = memory.delisted;
+  return {
+    wanted: tokens.length === 0 ? chain.tokens : [...chain.tokens, ...tokens],
+    lookalikes: [...chain.lookalikes.keys()].filter((token) => !tokens.includes(token)),
+  };
+}
 
 /**
  * If an endpoint refuses one form of the query and accepts the other, the refused form is not used
@@ -144,7 +155,7 @@ function askIn(
     if (!list || "error" in list) {
       return refusalOf(list?.error ?? { code: 0, message: "" }, range);
     }
-    const { count, transfers } = transfersIn(list.result, turn.chain, range);
+    const { count, transfers } = transfersIn(list.result, turn, range);
     noteLogs(turn.memory, form, range, count);
     return { kind: "shown", end: { number: to, hash }, transfers, isHeavy: false };
   });
@@ -183,7 +194,9 @@ export async function transfersSince(
   try {
     const all = answers.map((answer) => (Array.isArray(answer) ? answer.map(resultOf) : []));
     if (blockOf(all[0]![1]).hash !== anchor.hash) return undefined;
-    return all.flatMap(([logs]) => transfersIn(logs, chain, range).transfers);
+    return all.flatMap(
+      ([logs]) => transfersIn(logs, { chain, memory: of.memory }, range).transfers,
+    );
   } catch {
     return undefined;
   }
@@ -205,7 +218,7 @@ async function askBlock(
     const answer = await ask(asker, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
-      const { transfers } = transfersIn(found, turn.chain, range);
+      const { transfers } = transfersIn(found, turn, range);
       if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return absent;
       return { kind: "shown", end: { number, hash: block.hash }, transfers, isHeavy: true };
     });
@@ -253,16 +266,22 @@ function logsIn(result: unknown): unknown[] {
 
 /**
  * Returns the payments among `logs`, and the number of transfers. Logs of another shape are not
- * payments, nor are transfers of a look-alike that would not be returned.
+ * payments, nor are transfers of a look-alike that would not be returned, unless an open address
+ * asks for it.
  */
-function transfersIn(logs: unknown, chain: Turn["chain"], { from, to }: Range) {
+function transfersIn(
+  logs: unknown,
+  { chain, memory }: Pick<Turn, "chain" | "memory">,
+  { from, to }: Range,
+) {
   if (!Array.isArray(logs)) throw unlike("a list of logs", logs);
   let count = 0;
   const transfers = (logs as Record<string, unknown>[]).flatMap((entry): Payment[] => {
     const log = parseLog(entry);
     const transfer = transferOf(log);
-    const isLookalike = !chain.tokens.includes(log.address);
-    const least = isLookalike ? chain.lookalikes.get(log.address) : 1n;
+    const isLookalike = chain.lookalikes.has(log.address);
+    const isWanted = [...chain.tokens, ...memory.delisted.tokens].includes(log.address);
+    const least = isWanted ? 1n : chain.lookalikes.get(log.address);
     if (!transfer || least === undefined) return [];
     count++;
     const blockNumber = Number(quantity(entry.blockNumber));
@@ -304,6 +323,26 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
   for (const { seq, address } of await store.findCreated(recipients.seq, room)) {
     recipients.seq = seq;
     recipients.list.push(address);
+  }
+}
+
+/** The tokens that are no longer listed and still requested, because a query has a limit. */
+const delistedMax = 32;
+
+/**
+ * Finds the tokens of open addresses that the operator no longer lists, or lists as look-alikes.
+ * The first turn reads all records before it reads a block, and later turns the new ones.
+ */
+export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
+  const { delisted } = memory;
+  for (let isEnd = false; !isEnd; ) {
+    const found = await store.findAskedTokens(delisted.seq);
+    for (const token of found.tokens) {
+      const isKnown = chain.tokens.includes(token) || delisted.tokens.includes(token);
+      if (!isKnown && delisted.tokens.length < delistedMax) delisted.tokens.push(token);
+    }
+    delisted.seq = found.seq;
+    isEnd = found.isEnd;
   }
 }
 

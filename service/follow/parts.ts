@@ -3,6 +3,7 @@
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
+import type { AskedTokens } from "../store/find-records.ts";
 
 /** A block by number and hash. */
 export type Anchor = { number: number; hash: Hex };
@@ -56,6 +57,11 @@ type FollowStore = {
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
   /** Returns up to `limit` records after `seq`; 0 is before all. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
+  /**
+   * Returns the tokens, lowercase, that open records of the chain after `seq` ask for, and the last
+   * `seq` that it read. `isEnd`: there are no others.
+   */
+  findAskedTokens(seq: number): Promise<AskedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
   /** Returns the newest anchor, or the newest one below `before`. */
@@ -108,6 +114,11 @@ export type FollowMemory = {
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /** The addresses of the records up to `seq`, or only the first ones if there are too many. */
   recipients: { seq: number; list: Hex[] };
+  /**
+   * The tokens that open addresses among the records up to `seq` ask for and that the operator no
+   * longer lists. Their transfers are requested like those of listed tokens.
+   */
+  delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */
   logsPerBlock: number;
 };
@@ -122,5 +133,6 @@ export const openFollowMemory = (): FollowMemory => ({
   links: new Map(),
   kept: new Map(),
   recipients: { seq: 0, list: [] },
+  delisted: { seq: 0, tokens: [] },
   logsPerBlock: 0.25,
 });

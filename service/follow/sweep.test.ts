@@ -58,6 +58,7 @@ function turnOf(
     store: {
       matchAddresses: async () => [],
       findCreated: async () => [],
+      findAskedTokens: async (seq) => ({ tokens: [], seq, isEnd: true }),
       findOldestCreation: async () => 0,
       findAnchor: async (before = 1000) => (before > 10 ? anchor : undefined),
       keep: async (...args) => void kept.push(args),
@@ -83,9 +84,10 @@ describe("sweep", () => {
 
   test("throws ChainUnavailable if two endpoints show different last blocks", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
+    const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
-      message: `endpoints differ, as in a reorg: block 99 is ${hashOf(99)} and ${hashOf(7)}`,
+      message: `${cause}: block 99 is ${hashOf(99)} and ${hashOf(7)}`,
     });
   });
 

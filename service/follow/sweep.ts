@@ -22,7 +22,7 @@ import {
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Asker } from "../chain/rpc/view.ts";
 import { findPosition, noteLinks, type Position, stands } from "./anchors.ts";
-import { askRange, type LogsAnswer, noteRecipients } from "./logs.ts";
+import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 
 /** An anchor that only one endpoint showed is saved only this far behind the head. */
@@ -47,6 +47,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
   await noteLinks(turn);
   await noteRecipients(turn);
+  await noteDelisted(turn);
   const { aheadBlocks, ...position } = await findPosition(turn, target);
   const { cursor } = position;
   memory.turn++;
@@ -373,8 +374,9 @@ async function saveTransfers(
   for (const [address, blockNumber] of newest) report({ kind: "detected", address, blockNumber });
 }
 
-/** Includes the recipient: a log with the index of another must not hide the other. */
-const toKey = ({ logIndex, address }: Payment) => `${logIndex} ${address}`;
+/** Includes the transfer: a false log with the index of another must not hide the other. */
+const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
+  `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;
 
 function forgetOldLogs({ memory, tuning }: Turn, target: number): void {
   const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;

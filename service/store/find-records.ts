@@ -172,6 +172,30 @@ export const unexpired = (chainId: number, seq: number, end: number, expiredSeco
     where seq > ${seq} and seq <= ${end} and chain_id = ${chainId}
       and expires_at > ${expiredSeconds}`;
 
+export type AskedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
+
+/** Finds the tokens that some of the chain's open records after `seq` ask for, lowercase. */
+export async function findAskedTokens(
+  db: Kysely<Tables>,
+  chainId: number,
+  expiredSeconds: number,
+  seq: number,
+): Promise<AskedTokens> {
+  const newest = await findNewestSeq(db);
+  const end = Math.min(newest, seq + statementRows.walked);
+  const rows = await db
+    .selectFrom("records")
+    .select("token")
+    .distinct()
+    .where("seq", ">", seq)
+    .where("seq", "<=", end)
+    .where("chain_id", "=", chainId)
+    .where("expires_at", ">", expiredSeconds)
+    .execute();
+  const tokens = rows.map(({ token }) => toHex(token));
+  return { tokens, seq: Math.max(seq, end), isEnd: end >= newest };
+}
+
 /** Returns the time at which the first record was created, in Unix seconds, if there is one. */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);

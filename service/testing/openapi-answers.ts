@@ -127,7 +127,7 @@ export async function writeEvent(world: World, type: EventType): Promise<string>
     ...{ transactionHash: block.hash, logIndex: 3, blockNumber: 1, payer: address },
     ...{ blockHash: block.hash, token: intent.token as Hex, amount: "100" },
   };
-  const paid = { ...kept, isSmall: false, isLookalike: false };
+  const paid = { ...kept, isSmall: false, isLookalike: false, claim: 0 };
   const payment = { ...kept, kind: "asked", isLate: false, isLast: false } as const;
   const change: Change = type === "address.payment" ? { type, payment } : { type };
   const named = { reference: null, claimedReference: null, createdBy: "api_key" } as const;

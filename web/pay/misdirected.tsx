@@ -5,14 +5,12 @@ import type { Elsewhere, ServiceStatus, TokenAmount } from "executable-address/s
 import {
   findWrongTokens,
   isOver,
-  isSame,
   type Standing,
   shortAddress,
   type WrongTokenNews,
 } from "executable-address-element/page";
 import { useAbout } from "../shown/about.tsx";
 import { ShortParty } from "../shown/address-text.tsx";
-import { sayAmount } from "../shown/reading.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
 import { Notice } from "../ui/notice.tsx";
@@ -80,13 +78,12 @@ function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
  * Shows the money that arrived at the address on other chains, and whether it was returned there.
  */
 function OtherChains({ found }: { found: readonly Elsewhere[] }) {
-  const { intent, chains, chainName } = useAbout();
+  const { intent, chains, chainName, sayHeld } = useAbout();
   const { say } = useSpeech();
-  return found.map(({ chainId, token, amount, state, transactionHash }) => {
-    const there = chains.find((each) => each.chainId === chainId);
-    const known = there?.tokens.find(({ address }) => isSame(address, token));
-    const units = sayAmount(amount, known, say);
-    const held = known ? units : `${units} ${say("ofToken", { address: token })}`;
+  return found.map((each) => {
+    const { chainId, token, state, transactionHash } = each;
+    const there = chains.find((listed) => listed.chainId === chainId);
+    const held = sayHeld(each);
     const chain = there?.name ?? say("chainNumber", { id: chainId });
     return (
       <div className="ask-all" key={`${chainId} ${token} ${state} ${transactionHash}`}>

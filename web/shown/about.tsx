@@ -30,11 +30,14 @@ export function useAbout() {
   const { intent } = record;
   const chain = chains.find(({ chainId }) => chainId === intent.chainId);
   const token = findToken(intent, chains, intent.token);
-  const coin: Token = {
-    symbol: facts.walletChain?.coin ?? coins[intent.chainId] ?? say("nativeCoin"),
+  const coinOf = (chainId: number): Token => ({
+    symbol:
+      (chainId === intent.chainId && facts.walletChain?.coin) ||
+      (coins[chainId] ?? say("nativeCoin")),
     address: nativeCoin,
     decimals: coinDecimals,
-  };
+  });
+  const coin = coinOf(intent.chainId);
   return {
     ...about,
     intent: intent as Intent,
@@ -43,9 +46,15 @@ export function useAbout() {
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
     /** Formats an amount of the intent's token, or of another token. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
-    /** Formats a token amount of a status. For a token that is not listed, includes its address. */
-    sayHeld: ({ token, amount }: TokenAmount) => {
-      const known = isSame(token, nativeCoin) ? coin : findToken(intent, chains, token);
+    /**
+     * Formats a token amount of a status, by default on the intent's chain. For a token that is not
+     * listed, includes its address.
+     */
+    sayHeld: ({ token, amount, chainId }: TokenAmount & { chainId?: number }) => {
+      const place = { ...intent, chainId: chainId ?? intent.chainId };
+      const known = isSame(token, nativeCoin)
+        ? coinOf(place.chainId)
+        : findToken(place, chains, token);
       const said = sayAmount(amount, known, say);
       return known ? said : `${said} ${say("ofToken", { address: token })}`;
     },

@@ -143,6 +143,27 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(token),
   ],
   [
+    "open, its own token is listed as a look-alike: execute",
+    { wanted: { token: similar }, vault: holding([similar, 100n]) },
+    execute,
+  ],
+  [
+    "over, its own token is listed as a look-alike and failed twice: recover it",
+    {
+      ...{ wanted: { token: similar }, vault: { ...over, ...holding([similar, 1n]) } },
+      history: { recoveryFailures: 2 },
+    },
+    recover(similar),
+  ],
+  [
+    "over, on another chain than the intent's, its token is a look-alike: as such",
+    {
+      ...{ wanted: { token: similar }, chain: { chainId: 2 }, vault: holding([similar, 1n]) },
+      history: { recoveryFailures: 2 },
+    },
+    giveUp("recovery_keeps_failing"),
+  ],
+  [
     "open, a look-alike alone: wait until expiry",
     { vault: holding([similar, 500n]) },
     wait("underfunded", expiry + 1),

@@ -82,7 +82,8 @@ function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Dec
   return heldBack(chain.timeSeconds, history, fees, afterExpiry) ?? { action: "execute" };
 }
 
-function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
+function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): Decision {
+  const policy = trust(facts.policy, wanted.chainId === chain.chainId ? wanted.token : undefined);
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
   // A contract that fails on purpose must not use up the attempts of listed tokens.
@@ -101,6 +102,13 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
     return wait("recoveries_of_today_spent", midnightAfter(chain.timeSeconds));
   }
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
+}
+
+/** Returns the policy without a look-alike that the intent itself asks for. */
+function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
+  if (!token || !policy.lookalikes.has(token)) return policy;
+  const lookalikes = new Map([...policy.lookalikes].filter(([each]) => each !== token));
+  return { ...policy, lookalikes };
 }
 
 /**

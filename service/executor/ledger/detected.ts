@@ -33,8 +33,7 @@ export async function savePayments(
   const keep = async (transaction: Transaction<Tables>, some: readonly Payment[]) => {
     const touched = new Map(some.map((payment) => [payment.address, payment]));
     await wakeJobs(transaction, chainId, [...touched.values()], dueSeconds);
-    await keepPayments(transaction, chainId, some);
-    const misdirected = some.filter(({ isLookalike }) => isLookalike);
+    const misdirected = await keepPayments(transaction, chainId, some);
     await keepMisdirected(transaction, chainId, misdirected);
   };
   let at = 0;

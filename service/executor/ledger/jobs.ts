@@ -154,7 +154,7 @@ export async function wakeJobs(
   }
 }
 
-/** Makes idle and abandoned jobs due, because a reorganization replaced what they found. */
+/** Makes idle and abandoned jobs due, because a reorganization replaced their blocks. */
 export async function makeDue(
   transaction: Transaction<Tables>,
   chainId: number,

@@ -9,6 +9,7 @@ import { isBlockAwaited, passClosed } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import type { Dialect } from "../../store/dialect.ts";
 import {
+  findAskedTokens,
   findCreated,
   findNewestSeq,
   findOldestCreation,
@@ -40,6 +41,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     savePayments: detected.savePayments.bind(null, db),
     saveBalances: detected.saveBalances.bind(null, db),
     forgetAbove: detected.forgetAbove.bind(null, db),
+    findAskedTokens: findAskedTokens.bind(null, db),
     findOldestCreation: findOldestCreation.bind(null, db),
     findNewestSeq: findNewestSeq.bind(null, db),
     readLookedUntil: detected.readLookedUntil.bind(null, db),

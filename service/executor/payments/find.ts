@@ -43,6 +43,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
     store: {
       matchAddresses: ledger.matchAddresses,
       findCreated: ledger.findCreated,
+      findAskedTokens: (seq) => ledger.findAskedTokens(chainId, dueSeconds, seq),
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       async keep(anchor, payments, isGap) {
@@ -217,7 +218,8 @@ function recordLooks(
 
 /**
  * Saves the position, below all records that have to be read again, because a restart continues
- * there. After a gap nothing is saved, so that a restart reads all records.
+ * there. It never moves back, because a walk over open addresses begins below it. After a gap
+ * nothing is saved, so that a restart reads all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -226,7 +228,7 @@ async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<voi
   let seq = looks.seq!;
   for (const record of looks.again.values()) seq = Math.min(seq, record.seq - 1);
   if (seq > looks.kept.seq) await parts.ledger.saveLook(fence, [], seq);
-  looks.kept = { seq, atMs: now };
+  looks.kept = { seq: Math.max(seq, looks.kept.seq), atMs: now };
 }
 
 /** Reads the vaults and the amounts of their intents. Corrupt records are omitted. */

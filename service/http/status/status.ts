@@ -75,7 +75,7 @@ export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
   const readSettledAt = openSettledAt(chains);
   const findElsewhere = elsewhereFinder(store.db, keccak);
-  const findMisdirected = misdirectedFinder(store.db, keccak);
+  const readOthers = openOthers(parts);
   const complete = async (
     status: AddressStatus,
     progress: Promise<ServiceStatus["executor"]> | null,
@@ -96,31 +96,6 @@ export function openStatuses(parts: Parts): Statuses {
     if (found.paid.length + found.balances.length === 0) return [];
     return elsewhereOf(found, await desk.findReturns({ address, chainId }));
   };
-  /** Reads the balances of other tokens: listed ones, and look-alikes that arrived. */
-  const readOthers = async (
-    status: AddressStatus,
-  ): Promise<Pick<ServiceStatus, "strays" | "wrongTokens">> => {
-    const { chainId, address } = status;
-    const { lookalikes = [] } = chains.find(chainId) ?? {};
-    const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
-    const seen = lookalikes.flatMap((lookalike) => {
-      const transfer = came.find(
-        (each) => each.chainId === chainId && isSame(each.token, lookalike.address),
-      );
-      return transfer ? [{ lookalike, transfer }] : [];
-    });
-    const tokens = seen.map(({ lookalike }) => lookalike.address);
-    const found = await statusReader(chainId).readStrays(status, tokens);
-    if (!found) return { strays: null, wrongTokens: null };
-    const amountOf = (token: Hex) => found.find((each) => isSame(each.token, token))?.amount;
-    return {
-      strays: found.filter(({ token }) => !tokens.some((each) => isSame(each, token))),
-      wrongTokens: seen.flatMap(({ lookalike, transfer }) => {
-        const amount = amountOf(lookalike.address);
-        return amount === undefined ? [] : [showWrongToken(lookalike, transfer, amount)];
-      }),
-    };
-  };
 
   return {
     async readSubject(text) {
@@ -140,6 +115,35 @@ export function openStatuses(parts: Parts): Statuses {
       // The executor knows its current state, not its state at that block.
       return complete(status, null);
     },
+  };
+}
+
+/** Reads the balances of other tokens: listed ones, and look-alikes that arrived. */
+function openOthers({ store, chains, keccak, statusReader }: Parts) {
+  const findMisdirected = misdirectedFinder(store.db, keccak);
+  return async (status: AddressStatus): Promise<Pick<ServiceStatus, "strays" | "wrongTokens">> => {
+    const { chainId, address } = status;
+    const { lookalikes = [] } = chains.find(chainId) ?? {};
+    const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
+    const seen = lookalikes.flatMap((lookalike) => {
+      // An operator can list a token as a look-alike while open addresses ask for it.
+      if (isSame(lookalike.address, status.token)) return [];
+      const transfer = came.find(
+        (each) => each.chainId === chainId && isSame(each.token, lookalike.address),
+      );
+      return transfer ? [{ lookalike, transfer }] : [];
+    });
+    const tokens = seen.map(({ lookalike }) => lookalike.address);
+    const found = await statusReader(chainId).readStrays(status, tokens);
+    if (!found) return { strays: null, wrongTokens: null };
+    const amountOf = (token: Hex) => found.find((each) => isSame(each.token, token))?.amount;
+    return {
+      strays: found.filter(({ token }) => !tokens.some((each) => isSame(each, token))),
+      wrongTokens: seen.flatMap(({ lookalike, transfer }) => {
+        const amount = amountOf(lookalike.address);
+        return amount === undefined ? [] : [showWrongToken(lookalike, transfer, amount)];
+      }),
+    };
   };
 }
 

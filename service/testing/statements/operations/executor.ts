@@ -65,6 +65,15 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
     "executor: jobs that are due, largest": () => ledger.findDueJobs(chains.large, 10 ** 9, 250),
     "executor: very many transfers to strangers": () => ledger.matchAddresses(strangers),
     "executor: very many paid": () => ledger.savePayments(fence, found(20, sightings), 1),
+    "executor: balances on another chain": () => {
+      const balances = new Map<Hex, bigint>([[`0x${"11".repeat(20)}`, 1n]]);
+      const read = many.slice(0, 250).map((address) => ({ address, balances }));
+      return ledger.saveBalances(fence, 200, read);
+    },
+    "executor: tokens that open addresses ask for": async () => {
+      await ledger.findAskedTokens(chains.large, 1, 0);
+      await ledger.findAskedTokens(chainId, 1, 0);
+    },
     "executor: sweeps": async () => {
       await ledger.findAnchor(chainId);
       await ledger.forgetAbove(fence, 199);

@@ -1,0 +1,91 @@
+// An operator removes a token from the file of chains, or lists it as a look-alike, while open
+// addresses ask for it. On a real chain, these addresses are executed and recovered as before.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import type { ServiceStatus } from "executable-address/status";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { startApp } from "../../testing/app.ts";
+import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
+import { prepare, startCore } from "../../testing/executor/executor.ts";
+
+const { world, store } = await prepare({ tickMs: 150 });
+const [asked, other] = world.chains()[0]!.tokens;
+const lookalike = {
+  ...{ symbol: "OLD", name: "Former token", address: asked!.address, decimals: 6 },
+  ...{ looksLike: other!.symbol, recoverMin: "1000000000000" },
+};
+const tokens = [{ symbol: other!.symbol, address: other!.address, decimals: other!.decimals }];
+
+for (const [name, lookalikes] of [
+  ["moved to the look-alikes", [lookalike]],
+  ["removed", []],
+] as const) {
+  describe(`a token that the operator has ${name}`, async () => {
+    const chains = world.chains([world.rpcUrl], { tokens, lookalikes });
+    const rpc = openChainRpc(chains[0]!.rpcUrls);
+    const api = await startApp({
+      store,
+      chains: {
+        known: chains,
+        listed: () => chains,
+        find: (id) => chains.find((each) => each.chainId === id),
+        isListed: (id) => id === chains[0]!.chainId,
+        rpcOf: () => rpc,
+        close: () => {},
+      },
+    });
+    after(() => api.app.close());
+    const statusOf = async (address: Hex): Promise<ServiceStatus> =>
+      (await api.app.inject(`/v1/address/${address}/status`)).json();
+    const kept = (address: Hex) =>
+      store.db
+        .selectFrom("payments")
+        .select(["amount", "is_lookalike"])
+        .where("address", "=", Buffer.from(address.slice(2), "hex"))
+        .orderBy("block_number")
+        .execute();
+    const openRecord = async (secondsLeft?: number) => {
+      const record = await world.newRecord(secondsLeft === undefined ? {} : { secondsLeft });
+      await saveRecords(store, [record]);
+      return record;
+    };
+
+    test("is found in parts and executed at an address that asks for it", async () => {
+      const { address, intent } = await openRecord();
+      const stranger = await world.newRecord();
+      const { stop } = startCore(store, chains);
+      try {
+        const before = await world.balanceOf(shop);
+        await world.pay([{ to: address, amount: 1n }]);
+        await until("a part is found", async () => (await kept(address)).length === 1);
+        const { state, balance, wrongTokens } = await statusOf(address);
+        assert.deepEqual([state, balance, wrongTokens], ["partially_funded", "1", []]);
+        await world.pay([{ to: address, amount: BigInt(intent.amount) - 1n }]);
+        await until("it is executed", async () => (await statusOf(address)).state === "executed");
+        assert.ok((await world.balanceOf(shop)) > before);
+        assert.deepEqual(await kept(address), [
+          { amount: "1", is_lookalike: 0 },
+          { amount: `${BigInt(intent.amount) - 1n}`, is_lookalike: 0 },
+        ]);
+        assert.equal((await kept(stranger.address)).length, 0);
+      } finally {
+        await stop();
+      }
+    });
+
+    test("is returned after the expiry", async () => {
+      const { address, intent } = await openRecord(20);
+      const { stop } = startCore(store, chains);
+      try {
+        await world.pay([{ to: address, amount: 7n }]);
+        await until("it is found", async () => (await kept(address)).length === 1);
+        await world.client.increaseTime({ seconds: 30 });
+        await until("it is back", async () => (await world.balanceOf(intent.recovery)) === 7n);
+      } finally {
+        await stop();
+      }
+    });
+  });
+}
