@@ -222,6 +222,67 @@ describe("what happens if something goes wrong", () => {
   });
 });
 
+describe("something else that a payer sent", () => {
+  const result = () => page.locator("#sent-result");
+  const foreign: Hex = `0x${"6".repeat(40)}`;
+  const lookUp = async (text: string) => {
+    await page.locator("#sent-input").fill(text);
+    await page.getByRole("button", { name: "Look up" }).click();
+  };
+  const open = async () => {
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.locator("#returns > summary").click();
+    await page.getByText("I sent something else").click();
+  };
+
+  test("is looked up by its contract or transaction", async () => {
+    await open();
+    await lookUp("0x12");
+    await result().getByText("Enter a token contract").waitFor();
+    await lookUp(shopAddress);
+    await result().getByText("This address has none now.").waitFor();
+    await lookUp(`0x${"12".repeat(32)}`);
+    await result().getByText("This transaction isn’t on Local.").waitFor();
+    await mint(service, partly.address, 1n);
+    await page.goto(`${site}/a/${partly.address}`);
+    await page.locator("#returns > summary").click();
+    await page.getByText("I sent something else").click();
+    await lookUp(token.address);
+    await result().getByText("This counts as a payment.").waitFor();
+  });
+
+  test("has its name in quotes and next to its contract, and the record's address", async () => {
+    const { address, intent } = honest;
+    const { chainId, expirationTimestamp } = intent;
+    const lie = {
+      ...{ address, chainId, recovery: shopAddress, problem: null, omitted: 2 },
+      block: { number: 1, hash: `0x${"12".repeat(32)}`, timestamp: 1 },
+      tokens: [
+        {
+          ...{ token: foreign, amount: "25000000", symbol: `${token.symbol}\u202e`, decimals: 6 },
+          ...{ fate: "queued", notBefore: expirationTimestamp + 1 },
+        },
+      ],
+    };
+    await page.route("**/sent", (route) => route.fulfill({ json: lie }));
+    await open();
+    await lookUp(foreign);
+    await result().getByText(`25 “${token.symbol}U+202E”`).waitFor();
+    const text = (await result().textContent())!;
+    assert.ok(text.includes(foreign), text);
+    assert.ok(text.includes(shortAddress(intent.recovery)), text);
+    assert.ok(!text.includes(shortAddress(shopAddress)), "the server chooses no address");
+    await assertSoundInAll(page, "sent");
+    await page.unroute("**/sent");
+    for (const other of [{ ...lie, address: shopAddress }, { tokens: [] }]) {
+      await page.route("**/sent", (route) => route.fulfill({ json: other }));
+      await lookUp(foreign);
+      await result().getByText("The server couldn’t look this up.").waitFor();
+      await page.unroute("**/sent");
+    }
+  });
+});
+
 describe("the link, the QR code, and the text of the page all pay the address itself", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page

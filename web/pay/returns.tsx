@@ -15,6 +15,7 @@ import { useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
 import { type SayIn, sayWith } from "../ui/words/languages.ts";
 import type { Catalogues, Words } from "../ui/words/ui-words.ts";
+import { Sent } from "./sent.tsx";
 import en from "./words/en.json" with { type: "json" };
 
 type Key = keyof typeof en;
@@ -55,6 +56,7 @@ export function Returns() {
         <p className="mt-3 text-soft">{say("small", { amount: sayAmount(executor.amountMin) })}</p>
       )}
       <p className="mt-3 text-soft">{say("contract")}</p>
+      <Sent say={say} />
     </>
   );
 }
