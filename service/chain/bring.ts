@@ -117,10 +117,20 @@ export async function bringThrough(
       ) as Periphery,
     };
   } catch (error) {
-    // Viem's long message names the URL, which may contain a key.
-    if (error instanceof BaseError) throw new Error(error.shortMessage.split("\n")[0]);
-    throw error;
+    throw plainError(error);
   }
+}
+
+/** A request was not sent, or its transaction not mined, for a reason that names no secret. */
+export class StepError extends Error {
+  override name = "StepError";
+}
+
+/** Returns the error to show for any error of viem, whose own message may contain a key's URL. */
+export function plainError(error: unknown): unknown {
+  if (!(error instanceof BaseError)) return error;
+  const step = error.walk((each) => each instanceof StepError);
+  return step ?? new Error(error.shortMessage.split("\n")[0]);
 }
 
 async function assertFactory(reader: Client): Promise<void> {

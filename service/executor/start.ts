@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import type { ExecutorEvent } from "./events.ts";
 import { countEvents, openEventLog } from "./events.ts";
 import { openLedger } from "./ledger/ledger.ts";
+import { feePolicyOf } from "./money/fees.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type Parts } from "./pass.ts";
 import { run } from "./run.ts";
@@ -48,10 +49,6 @@ export type Executor = {
 const rpcTimeoutMs = 4000;
 /** The longest wait between passes while a socket announces new blocks. */
 const quietMsMax = 10_000;
-/** The highest fee of a chain without a setting: 500 gwei. */
-const perGasMaxDefault = 500_000_000_000n;
-/** 3 gwei, or twice the base fee if that is more. */
-const priorityMaxDefault = 3_000_000_000n;
 
 export type ExecutorParts = {
   store: Pick<Store, "db" | "dialect">;
@@ -155,11 +152,7 @@ function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
       recoveriesPerDayMax: 3,
     },
     sendFallbackBlocks: chain.sendFallbackBlocks,
-    fees: {
-      perGasMax: chain.maxFeePerGas ? BigInt(chain.maxFeePerGas) : perGasMaxDefault,
-      priorityMin: 1n,
-      priorityMax: BigInt(chain.maxPriorityFeePerGas ?? priorityMaxDefault),
-    },
+    fees: feePolicyOf(chain),
     budgets: {
       perDayMax: BigInt(config.executorGasPerDayMax),
       perAccountMax: BigInt(config.executorGasPerAccountMax),

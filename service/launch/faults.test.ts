@@ -3,47 +3,18 @@
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Hex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { parseGwei, parseTransaction } from "viem";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
-import type { LaunchState } from "./journal.ts";
-import { launch } from "./launch.ts";
-import type { LaunchOptions } from "./parts.ts";
+import { countSent, journalOf, journalPath, runLaunch } from "../testing/launch/run.ts";
 
 async function startChain(t: TestContext): Promise<BareChain> {
   const chain = await startBareChain();
   t.after(chain.stop);
   return chain;
 }
-
-/** Runs a launch, and pays its address when it is shown. */
-function run(chain: BareChain, change: Partial<LaunchOptions> = {}) {
-  const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
-  const lines: string[] = [];
-  let isPaid = false;
-  const say = (line: string) => {
-    lines.push(line);
-    const address = /\n {2}(0x[0-9a-fA-F]{40})\n/.exec(line)?.[1];
-    if (address && !isPaid) {
-      isPaid = true;
-      chain.pay(address as Hex);
-    }
-  };
-  const done = launch(
-    { ...options, isDryRun: false, isResume: false, ...change },
-    { config: chain.config, say, pollMs: 20 },
-  );
-  return { done, lines };
-}
-
-const journalPath = ({ config }: BareChain) => join(config.dataDirectory, "launch-84532.json");
-const journalOf = (chain: BareChain): LaunchState =>
-  JSON.parse(readFileSync(journalPath(chain), "utf8"));
-const countSent = ({ client, wallet }: BareChain) =>
-  client.getTransactionCount({ address: wallet });
 
 describe("launch refuses", () => {
   test("a gas price above maxFeePerGas, before anything is spent", async (t) => {
@@ -52,7 +23,7 @@ describe("launch refuses", () => {
     const [listed] = JSON.parse(readFileSync(file, "utf8"));
     writeFileSync(file, JSON.stringify([{ ...listed, maxFeePerGas: `${parseGwei("0.5")}` }]));
     await assert.rejects(
-      run(chain).done,
+      runLaunch(chain).done,
       /gas costs .* gwei now, which is above the chain's maxFeePerGas of 0\.5 gwei/,
     );
     assert.equal(await countSent(chain), 0);
@@ -61,12 +32,12 @@ describe("launch refuses", () => {
 
   test("another key than in the interrupted launch, and names both wallets", async (t) => {
     const chain = await startChain(t);
-    await run(chain).done;
+    await runLaunch(chain).done;
     const state = journalOf(chain);
     const other = "0x00000000000000000000000000000000000000aA";
     writeFileSync(journalPath(chain), JSON.stringify({ ...state, wallet: other }));
     await assert.rejects(
-      run(chain).done,
+      runLaunch(chain).done,
       new RegExp(`by the wallet ${other}, but the key belongs to ${chain.wallet}`),
     );
   });
@@ -75,10 +46,10 @@ describe("launch refuses", () => {
 describe("--resume --dry-run", () => {
   test("prints the progress of a launch and sends nothing", async (t) => {
     const chain = await startChain(t);
-    await run(chain).done;
+    await runLaunch(chain).done;
     const sent = await countSent(chain);
     const journal = readFileSync(journalPath(chain), "utf8");
-    const { done, lines } = run(chain, { isResume: true, isDryRun: true });
+    const { done, lines } = runLaunch(chain, { isResume: true, isDryRun: true });
     const planned = await done;
     assert.ok("cost" in planned);
     assert.deepEqual(planned.cost.steps, [], "nothing is left");
@@ -91,7 +62,7 @@ describe("--resume --dry-run", () => {
 describe("launch ends in one execution", () => {
   /** The launch has executed, and each transaction was sent once. */
   async function assertLaunched(chain: BareChain) {
-    const launched = await run(chain).done;
+    const launched = await runLaunch(chain).done;
     assert.ok("outcome" in launched);
     assert.equal(launched.outcome, "executed");
     const { sent } = journalOf(chain);
@@ -109,6 +80,24 @@ describe("launch ends in one execution", () => {
     assert.ok(requests >= 20, `${requests}`);
   });
 
+  test("although an endpoint fails for a while before the payment", async (t) => {
+    const chain = await startChain(t);
+    const { pay } = chain;
+    let failures = 0;
+    chain.pay = async (address) => {
+      chain.watch(async (_, forward, index) => {
+        if (index === 0 || ++failures > 60) return forward();
+        return { error: { code: -32000, message: "header not found" } };
+      });
+      await pay(address);
+    };
+    const { done, lines } = runLaunch(chain);
+    await done;
+    assert.ok(failures > 60, `${failures}`);
+    assert.equal(lines.filter((line) => line.startsWith("Trying again for a minute: ")).length, 1);
+    assert.equal(await countSent(chain), 8);
+  });
+
   for (const [what, counted] of [
     ["the first send", 1],
     ["the third send", 3],
@@ -121,7 +110,7 @@ describe("launch ends in one execution", () => {
         if (method !== "eth_sendRawTransaction" || ++sends !== counted) return answer;
         return { error: { code: -32000, message: "the connection to the backend was lost" } };
       });
-      await run(chain).done.catch(() => {});
+      await runLaunch(chain).done.catch(() => {});
       await assertLaunched(chain);
     });
   }
@@ -140,13 +129,13 @@ describe("of two endpoints, one that shows other block hashes", () => {
     });
     const isExecution = async (raw: unknown) =>
       `${parseTransaction(raw as Hex).to}`.toLowerCase() === factoryAddress.toLowerCase();
-    await assert.rejects(run(chain).done);
+    await assert.rejects(runLaunch(chain).done);
     assert.ok(isLying, "the calls ran before the lie");
     assert.equal(journalOf(chain).receipt, undefined);
     const sent = await countSent(chain);
 
     isLying = false;
-    const proved = await run(chain).done;
+    const proved = await runLaunch(chain).done;
     assert.ok("receipt" in proved && existsSync(proved.receipt));
     assert.equal(await countSent(chain), sent, "nothing is sent again");
   });

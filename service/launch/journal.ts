@@ -1,22 +1,16 @@
 // Records the steps of a launch, so that an interrupted launch can be repeated. Each signed
 // transaction is stored before it is sent, and the intent before its address is shown.
-//
-// No transaction takes effect twice: each uses the nonce after the newest mined one, and the next
-// is signed only after it was mined. Two pending transactions therefore share a nonce, and at most
-// one can be mined. A mined transaction with the same recipient, value, and calldata is never
-// signed again, even if an endpoint lags and does not show its effect yet.
 
 import type { Hex, Intent } from "executable-address";
-import { toQuantity } from "executable-address/status";
-import { deterministicDeployer } from "executable-address-contracts";
-import { keccak256, parseTransaction } from "viem/utils";
-import type { ChainRpc } from "../chain/rpc/chain-rpc.ts";
-import { CallRefused, quantity } from "../chain/rpc/json-rpc.ts";
+import { deterministicDeployer, factoryAddress, periphery } from "executable-address-contracts";
+import { create2Address } from "executable-address-contracts/deploy";
+import { parseTransaction, sliceHex } from "viem/utils";
+import { quantity } from "../chain/rpc/json-rpc.ts";
 import { dataFeePaid } from "../executor/money/fees.ts";
 import { readNote, writeNote } from "../records/mirror.ts";
 
 /** `raw` is signed. `wei` is the cost including the value, decimal. */
-type Sent = {
+export type Sent = {
   hash: Hex;
   raw: Hex;
   nonce: number;
@@ -63,121 +57,66 @@ export async function openJournal(
   return journal;
 }
 
-/** Wraps `request` so that each transaction of the journal's wallet is stored before it is sent. */
-export function journaled(
-  request: ChainRpc["request"],
+/** Stores what `change` makes of a transaction: null removes it. */
+export async function changeSent(
   journal: Journal,
-  say: (line: string) => void,
-): ChainRpc["request"] {
-  const { wallet } = journal.state;
-  return async (method, params) => {
-    if (method === "eth_getTransactionCount" && isText(params[0], wallet)) {
-      const mined = Number(quantity(await request(method, [wallet, "latest"])));
-      return toQuantity(Math.max(mined, nonceAfterMined(journal.state)));
-    }
-    if (method === "eth_sendRawTransaction") await store(journal, params[0] as Hex, say);
-    const result = await request(method, params);
-    if (method === "eth_getTransactionReceipt" && result) {
-      await noteReceipt(journal, result as Record<string, unknown>);
-    }
-    return result;
-  };
+  hash: Hex,
+  change: (sent: Sent) => Sent | null,
+): Promise<void> {
+  const sent = journal.state.sent.flatMap((each) =>
+    each.hash === hash ? (change(each) ?? []) : [each],
+  );
+  await journal.save({ sent });
 }
 
-const isText = (value: unknown, text: string) =>
-  typeof value === "string" && value.toLowerCase() === text.toLowerCase();
-
-/** An endpoint that lags counts fewer transactions than were mined. */
-const nonceAfterMined = ({ sent }: LaunchState) =>
-  sent.reduce((next, { nonce, mined }) => (mined ? Math.max(next, nonce + 1) : next), 0);
-
-async function store(journal: Journal, raw: Hex, say: (line: string) => void): Promise<void> {
-  const hash = keccak256(raw);
-  const { sent } = journal.state;
-  if (raw === deterministicDeployer.transaction || sent.some((each) => each.hash === hash)) return;
-  const { nonce = 0 } = parseTransaction(raw);
-  const same = sent.find(({ mined, raw: old }) => mined?.succeeded && hasSameEffect(old, raw));
-  if (same) {
-    throw new Error(
-      `${same.hash} already did this, but the endpoint does not show it yet: try again later`,
-    );
-  }
-  // Of the pending transactions, only one can be mined, because they have the same nonce.
-  await journal.save({ sent: [...sent, { hash, raw, nonce, mined: null }] });
-  say(`sending ${hash}`);
-}
-
-function hasSameEffect(one: Hex, other: Hex): boolean {
-  const [a, b] = [parseTransaction(one), parseTransaction(other)];
-  return a.to === b.to && a.data === b.data && (a.value ?? 0n) === (b.value ?? 0n);
-}
-
-async function noteReceipt(journal: Journal, receipt: Record<string, unknown>): Promise<void> {
-  const { sent } = journal.state;
-  const mined = sent.find(({ hash }) => hash === receipt.transactionHash);
-  if (!mined) return;
-  const { value = 0n } = parseTransaction(mined.raw);
-  const succeeded = quantity(receipt.status) === 1n;
-  const fee = quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice);
-  const wei = fee + dataFeePaid(receipt) + (succeeded ? value : 0n);
-  const block = Number(quantity(receipt.blockNumber));
-  const noted = { ...mined, mined: { block, succeeded, wei: `${wei}` } };
-  await journal.save({ sent: sent.map((each) => (each === mined ? noted : each)) });
+/** Stores the block, the outcome, and the cost of a transaction from its receipt. */
+export async function noteReceipt(
+  journal: Journal,
+  hash: Hex,
+  receipt: Record<string, unknown>,
+): Promise<void> {
+  await changeSent(journal, hash, (sent) => {
+    const { value = 0n } = parseTransaction(sent.raw);
+    const succeeded = quantity(receipt.status) === 1n;
+    const fee = quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice);
+    const wei = fee + dataFeePaid(receipt) + (succeeded ? value : 0n);
+    const block = Number(quantity(receipt.blockNumber));
+    return { ...sent, mined: { block, succeeded, wei: `${wei}` } };
+  });
 }
 
 /** Computes what the mined transactions cost so far, in wei. */
 export const spentWei = ({ sent }: LaunchState): bigint =>
   sent.reduce((sum, { mined }) => sum + BigInt(mined?.wei ?? 0), 0n);
 
-const settleSecondsMax = 180;
+/** Returns whether a transaction with this calldata was mined and succeeded. */
+export const hasSucceeded = ({ sent }: LaunchState, data: Hex): boolean =>
+  sent.some(({ raw, mined }) => mined?.succeeded && parseTransaction(raw).data === data);
 
-/**
- * Finds the outcome of each stored transaction, including transactions that a reorganization may
- * have undone, and resends those that are not mined.
- *
- * @param request that of {@link journaled}
- * @throws if one is neither mined nor refused in time
- */
-export async function settleSent(
-  request: ChainRpc["request"],
-  journal: Journal,
-  pollMs: number,
-): Promise<void> {
-  for (const { hash } of [...journal.state.sent].sort((a, b) => a.nonce - b.nonce)) {
-    await settle(request, journal, hash, pollMs);
-  }
+/** Returns whether two signed transactions do the same, apart from nonce and fee. */
+export function hasSameEffect(one: Hex, other: Hex): boolean {
+  const [a, b] = [parseTransaction(one), parseTransaction(other)];
+  return a.to === b.to && a.data === b.data && (a.value ?? 0n) === (b.value ?? 0n);
 }
 
-async function settle(
-  request: ChainRpc["request"],
-  journal: Journal,
-  hash: Hex,
-  pollMs: number,
-): Promise<void> {
-  const { raw, nonce } = journal.state.sent.find((each) => each.hash === hash)!;
-  const forget = () =>
-    journal.save({ sent: journal.state.sent.filter((each) => each.hash !== hash) });
-  for (let waitedMs = 0; waitedMs <= settleSecondsMax * 1000; waitedMs += pollMs) {
-    if (await request("eth_getTransactionReceipt", [hash])) return;
-    const { wallet } = journal.state;
-    const next = Number(quantity(await request("eth_getTransactionCount", [wallet, "latest"])));
-    const isKnown = await request("eth_getTransactionByHash", [hash]);
-    if (!isKnown && next <= nonce) {
-      const refusal = await request("eth_sendRawTransaction", [raw]).catch((error) => error);
-      const isTaken =
-        !(refusal instanceof CallRefused) || /known|import|exists/i.test(refusal.message);
-      // The next signed transaction has the same nonce, so only one of the two can be mined.
-      if (!isTaken) return forget();
-    } else if (!isKnown && waitedMs > 0 && journal.state.sent.some(replacesIt(nonce, hash))) {
-      return forget();
-    }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
-  }
-  throw new Error(
-    `${hash} was not mined within ${settleSecondsMax} s. Run the same command again later. If ` +
-      `another program used nonce ${nonce} of this key, it will never be mined: move the journal`,
-  );
+/** The contract that a transaction to the deterministic deployer creates. */
+function createdBy(raw: Hex): Hex | undefined {
+  const { to, data } = parseTransaction(raw);
+  if (to?.toLowerCase() !== deterministicDeployer.address.toLowerCase() || !data) return undefined;
+  return create2Address(sliceHex(data, 32), sliceHex(data, 0, 32));
 }
 
-const replacesIt = (nonce: number, hash: Hex) => (each: Sent) =>
-  each.nonce === nonce && each.hash !== hash && each.mined !== null;
+/** Where there is code after a transaction that had its effect; undefined for a transfer. */
+export const codeAfter = (raw: Hex): Hex | undefined => {
+  const { to, data } = parseTransaction(raw);
+  return data ? (createdBy(raw) ?? to ?? undefined) : undefined;
+};
+
+/** Names a transaction for the operator, for example "0x12… (factory, nonce 3)". */
+export function describeSent({ hash, raw, nonce }: Sent): string {
+  const created = createdBy(raw);
+  const contracts = { factory: { address: factoryAddress }, ...periphery };
+  const [name] = Object.entries(contracts).find(([, { address }]) => address === created) ?? [];
+  const step = name ?? (codeAfter(raw) ? "execution" : "the deployer's funding");
+  return `${hash} (${step}, nonce ${nonce})`;
+}

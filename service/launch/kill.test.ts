@@ -1,42 +1,53 @@
 // Tests a launch whose process is killed at each step and restarted with the same command. npm test
-// kills it once before a send and after each send; npm run test:long before and after each.
+// kills it before or after each send; npm run test:long before and after each.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { test } from "node:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import Database from "better-sqlite3";
 import { makeRecord } from "executable-address";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
-import type { LaunchState } from "./journal.ts";
+import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
 const isLong = process.env.TESTS === "long";
 const gone = { error: { code: -32000, message: "the process is gone" } };
 const admin = resolve(import.meta.dirname, "../admin.ts");
 
-function start({ env, keyFile }: BareChain): ChildProcess {
+async function startChain(t: TestContext): Promise<BareChain> {
+  const chain = await startBareChain();
+  t.after(chain.stop);
+  return chain;
+}
+
+function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): ChildProcess {
   const args = ["launch", "--chain", "base-sepolia", "--key-file", keyFile];
   return spawn(process.execPath, [admin, ...args], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...env, ...more },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
 
 /**
- * Starts the command, and kills it at its first send: before the node sees the transaction, or
- * after that and before the answer arrives. Returns false if the command ended without a send.
+ * Starts the command, and kills it at a send: before the node sees the transaction, or after that
+ * and before the answer arrives. Returns false if the command ended without such a send.
+ *
+ * @param through sends before that one
  */
-async function killAtSend(chain: BareChain, isAfter: boolean): Promise<boolean> {
+async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);
   let isKilled = false;
+  let sends = 0;
   const kill = () => {
     isKilled = true;
     child.kill("SIGKILL");
   };
   chain.watch(async (call, forward) => {
     if (isKilled) return gone;
-    if (call.method !== "eth_sendRawTransaction") return forward();
+    if (call.method !== "eth_sendRawTransaction" || ++sends <= through) return forward();
     if (!isAfter) {
       kill();
       return gone;
@@ -48,51 +59,108 @@ async function killAtSend(chain: BareChain, isAfter: boolean): Promise<boolean> 
   let said = "";
   child.stderr!.on("data", (chunk) => {
     said += chunk;
+    if (said.includes("Waiting for the payment")) child.kill("SIGKILL");
   });
   child.stdout!.resume();
   await once(child, "exit");
-  if (!isKilled) assert.equal(child.exitCode, 0, said);
+  if (!isKilled && child.signalCode === null) assert.equal(child.exitCode, 0, said);
   return isKilled;
 }
 
-const journalOf = ({ config }: BareChain): LaunchState | undefined => {
-  const file = join(config.dataDirectory, "launch-84532.json");
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-};
-
-test("sends nothing twice if it is killed before and after each send", async (t) => {
-  const chain = await startBareChain();
-  t.after(chain.stop);
-  let isPaid = false;
+test("sends nothing twice if it is killed before or after each send", async (t) => {
+  const chain = await startChain(t);
   let kills = 0;
-  for (let isAfter = false; ; isAfter = !isLong || !isAfter) {
-    const { sent = [], intent, saved } = journalOf(chain) ?? {};
-    // Everything except the execution was sent: the next run creates the address and waits for its
-    // payment.
-    const waits = sent.length === 7 && !isPaid;
-    if (waits && !saved) await killWhenWaiting(chain);
-    else if (waits && intent) {
-      await chain.pay(makeRecord(intent).address);
-      isPaid = true;
-    } else if (await killAtSend(chain, isAfter)) kills++;
-    else break;
+  let isPaid = false;
+  let isUnsent = false;
+  for (let isAfter = false; ; isAfter = !isAfter) {
+    // The short form kills at each send once, and lets the one through that was not sent.
+    const isKilled = await killAtSend(chain, isAfter, isUnsent && !isLong ? 1 : 0);
+    isUnsent = isKilled && !isAfter;
+    if (isKilled) kills++;
+    else if (isPaid) break;
+    const { intent, saved } = journalOf(chain);
+    if (!saved || isPaid) continue;
+    await chain.pay(makeRecord(intent!).address);
+    isPaid = true;
   }
   t.diagnostic(`killed ${kills} times`);
-  assert.ok(kills >= (isLong ? 14 : 8), `${kills}`);
+  assert.ok(kills >= (isLong ? 14 : 7), `${kills}`);
   // Deployer's funding, factory, five contracts beside it, execution.
-  assert.equal(await chain.client.getTransactionCount({ address: chain.wallet }), 8);
-  const { sent, receipt } = journalOf(chain)!;
+  assert.equal(await countSent(chain), 8);
+  const { sent, receipt } = journalOf(chain);
   assert.equal(sent.filter(({ mined }) => mined?.succeeded).length, 8);
-  assert.ok(existsSync(receipt!));
+  assert.equal(
+    JSON.parse(readFileSync(receipt!, "utf8")).record.address,
+    journalOf(chain).saved!.address,
+  );
 });
 
-/** Starts the command, and kills it while it waits for the payment. */
-async function killWhenWaiting(chain: BareChain): Promise<void> {
-  chain.watch((_, forward) => forward());
-  const child = start(chain);
-  child.stdout!.resume();
-  child.stderr!.on("data", (chunk) => {
-    if (String(chunk).includes("Waiting for the payment")) child.kill("SIGKILL");
+describe("a launch that is killed while it", () => {
+  /** Starts the command, which kills itself at the point that kill-at.ts describes. */
+  async function killAt(chain: BareChain, point: string): Promise<void> {
+    const { href } = pathToFileURL(resolve(import.meta.dirname, "../testing/launch/kill-at.ts"));
+    const child = start(chain, { NODE_OPTIONS: `--import ${href}`, KILL_AT: point });
+    let said = "";
+    child.stderr!.on("data", (chunk) => {
+      said += chunk;
+      if (said.includes("Waiting for the payment")) child.kill("SIGTERM");
+    });
+    child.stdout!.resume();
+    await once(child, "exit");
+    assert.equal(child.signalCode, "SIGKILL", `${point}: ${said}`);
+  }
+
+  /** The short form skips points whose neighbors leave the same state. */
+  const chosen = (points: readonly (readonly [isAlways: boolean, point: string])[]) =>
+    points.filter(([isAlways]) => isAlways || isLong).map(([, point]) => point);
+
+  test("creates the account and the address makes one of each", async (t) => {
+    const chain = await startChain(t);
+    const file = `${chain.config.dataDirectory}/service.db`;
+    const points = chosen([
+      [false, "before rename with intent"],
+      [true, "after rename with intent"],
+      [false, "before insert into accounts"],
+      [true, "after insert into accounts"],
+      [false, "after insert into client_ids"],
+      [true, "before insert into records"],
+      [false, "after insert into records"],
+      [true, "before rename with saved"],
+    ]);
+    const addresses = new Set<string>();
+    for (const point of points) {
+      await killAt(chain, point);
+      const { intent } = journalOf(chain);
+      if (intent) addresses.add(makeRecord(intent).address);
+    }
+    assert.equal(addresses.size, 1);
+    await runLaunch(chain).done;
+    const database = new Database(file, { readonly: true });
+    const count = (table: string) =>
+      database.prepare(`select count(*) from ${table}`).pluck().get();
+    for (const table of ["accounts", "client_ids", "records"]) assert.equal(count(table), 1, table);
+    database.close();
+    assert.equal(addresses.has(journalOf(chain).saved!.address), true);
+    assert.equal(await countSent(chain), 8);
   });
-  await once(child, "exit");
-}
+
+  test("proves the outcome ends with the same proof", async (t) => {
+    const chain = await startChain(t);
+    await runLaunch(chain).done;
+    const first = await runLaunch(chain).done;
+    assert.ok("receipt" in first);
+    const receipt = readFileSync(first.receipt, "utf8");
+    const points = chosen([
+      [true, "before write of launch-84532-receipt.json"],
+      [false, "after write of launch-84532-receipt.json"],
+      [true, "before rename with receipt"],
+      [false, "after rename with receipt"],
+    ]);
+    for (const point of points) {
+      await killAt(chain, point);
+      assert.deepEqual(await runLaunch(chain).done, first, point);
+      assert.equal(readFileSync(first.receipt, "utf8"), receipt, point);
+    }
+    assert.equal(await countSent(chain), 8);
+  });
+});

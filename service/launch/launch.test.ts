@@ -10,41 +10,18 @@ import { deterministicDeployer } from "executable-address-contracts";
 import { anvilKeys } from "executable-address-contracts/anvil";
 import { parseEther } from "viem";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
-import { launch } from "./launch.ts";
+import { countSent, runLaunch } from "../testing/launch/run.ts";
 import type { LaunchOptions } from "./parts.ts";
 
 async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareChain> {
-  const chain = await startBareChain(hardfork);
+  const chain = await startBareChain({ hardfork });
   t.after(chain.stop);
   return chain;
 }
 
-/** Runs a launch in this process, and pays when it waits for the payment. */
-function run(chain: BareChain, change: Partial<LaunchOptions> = {}) {
-  const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
-  const lines: string[] = [];
-  let isPaid = false;
-  const say = (line: string) => {
-    lines.push(line);
-    const address = /\n {2}(0x[0-9a-fA-F]{40})\n/.exec(line)?.[1];
-    if (address && !isPaid) {
-      isPaid = true;
-      chain.pay(address as `0x${string}`);
-    }
-  };
-  const done = launch(
-    { ...options, isDryRun: false, isResume: false, ...change },
-    { config: chain.config, say, pollMs: 20 },
-  );
-  return { done, lines };
-}
-
-const countSent = ({ client, wallet }: BareChain) =>
-  client.getTransactionCount({ address: wallet });
-
 /** Runs it, expects a refusal, and checks that it sent nothing and created no file. */
 async function assertRefused(chain: BareChain, message: RegExp, change?: Partial<LaunchOptions>) {
-  await assert.rejects(run(chain, change).done, message);
+  await assert.rejects(runLaunch(chain, change).done, message);
   assert.equal(await countSent(chain), 0);
   assert.equal(existsSync(chain.config.dataDirectory), false);
 }
@@ -106,13 +83,13 @@ describe("launch", () => {
   test("ends in a proved payment; the dry run is within 10 % of its cost", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
-    const dry = run(chain, { isDryRun: true });
+    const dry = runLaunch(chain, { isDryRun: true });
     const planned = await dry.done;
     assert.equal(await countSent(chain), 0);
     assert.equal(existsSync(chain.config.dataDirectory), false);
     assert.match(dry.lines.join("\n"), /eth_getProof +yes +yes\nsimulation overrides +yes +yes/);
 
-    const { done, lines } = run(chain);
+    const { done, lines } = runLaunch(chain);
     const launched = await done;
     const spent = before - (await chain.client.getBalance({ address: chain.wallet }));
     assert.ok("cost" in planned && "receipt" in launched);
@@ -139,13 +116,14 @@ describe("launch", () => {
     assert.equal(payments.length, 1);
     const said = lines.join("\n");
     assert.match(said, /Proven with 2 of 2 endpoints/);
+    assert.match(said, new RegExp(`Send 0\\.01 USDC on .*, token ${chain.token}, to\\n`, "i"));
     assert.match(said, /https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}/);
     const journal = readFileSync(join(chain.config.dataDirectory, "launch-84532.json"), "utf8");
     for (const text of [said, JSON.stringify(launched), journal]) {
       assert.ok(!text.includes(anvilKeys[0].slice(2)));
     }
 
-    const again = run(chain, { isResume: true });
+    const again = runLaunch(chain, { isResume: true });
     assert.deepEqual(
       await again.done.then((result) => "outcome" in result && result.outcome),
       "executed",

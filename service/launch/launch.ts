@@ -21,13 +21,13 @@ import { renderUnicodeCompact } from "uqr";
 import { estimateGas, sendTransaction, waitForTransactionReceipt } from "viem/actions";
 import { formatEther } from "viem/utils";
 import { createAccount, findAccount } from "../accounts/account.ts";
-import { bringThrough, openReader, openSender, transportOf } from "../chain/bring.ts";
+import { bringThrough, openReader, openSender, plainError, transportOf } from "../chain/bring.ts";
 import { gasMargin } from "../chain/execution-gas.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStore } from "../roles/open-store.ts";
 import { InUseError, lockDirectory } from "../store/sqlite/server-lock.ts";
 import type { Store } from "../store/store.ts";
-import { settleSent, spentWei } from "./journal.ts";
+import { hasSucceeded, spentWei } from "./journal.ts";
 import {
   findChain,
   journalFile,
@@ -47,6 +47,7 @@ import {
   requireBalance,
   requireEndpoints,
 } from "./preflight.ts";
+import { inspectSent, settleSent } from "./sending.ts";
 
 /** @throws an error whose message is one sentence that describes the required change */
 export async function launch(options: LaunchOptions, outside: Outside) {
@@ -63,7 +64,7 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   const state = journal.state.intent ? (await readState(run, record)).state : "unfunded";
   const cost = await estimate(run, record, state === "executed");
   say(`Cost of the remaining steps for the wallet ${run.wallet}:\n${estimateLines(cost)}`);
-  if (options.isResume) printProgress(run, cost, state);
+  if (options.isResume) await printProgress(run, cost, state);
   if (options.isDryRun) return { chainId: chain.chainId, wallet: run.wallet, endpoints, cost };
   if (state === "expired" || state === "recovered") {
     throw new Error(
@@ -80,12 +81,7 @@ async function carryOut(run: Launch) {
   const { journal, chain, say, wallet } = run;
   const store = await openStore(run.config, false);
   try {
-    await settleSent(run.request, journal, run.pollMs);
-    const rpc = { ...openChainRpc(chain.rpcUrls.slice(0, 1)), request: run.request };
-    const transport = transportOf(run.request);
-    const brought = await bringThrough(openReader(run.request), rpc, (chainId) =>
-      openSender(chainId, transport, run.key),
-    );
+    const brought = await bringContracts(run);
     say("The deployer, the factory, and the periphery are deployed, and their code was verified.");
     if (!journal.state.intent) await journal.save({ intent: await newIntent(run) });
     const record = makeRecord(journal.state.intent!);
@@ -101,6 +97,16 @@ async function carryOut(run: Launch) {
   } finally {
     await store.close();
   }
+}
+
+/** Repeats no step whose transaction is mined, unless a reorganization removed it. */
+async function bringContracts(run: Launch) {
+  const { chain, request, key } = run;
+  await settleSent(run.sending);
+  const rpc = { ...openChainRpc(chain.rpcUrls.slice(0, 1)), request };
+  return bringThrough(openReader(request), rpc, (chainId) =>
+    openSender(chainId, transportOf(request), key),
+  );
 }
 
 const nextSteps = ({ journal }: Launch) =>
@@ -122,15 +128,17 @@ const estimate = (run: Launch, record: AddressRecord, isExecuted: boolean): Prom
     isExecuted,
   );
 
-function printProgress({ journal, say }: Launch, { steps }: CostEstimate, state: string): void {
-  const { sent, intent, receipt } = journal.state;
+async function printProgress(run: Launch, { steps }: CostEstimate, state: string): Promise<void> {
+  const { state: found, unmined } = await inspectSent(run.sending);
+  const { sent, intent, receipt } = found;
   const missing = steps.filter(({ name }) => name !== "execution").map(({ name }) => name);
   const mined = sent.filter((each) => each.mined).length;
-  const spent = formatEther(spentWei(journal.state));
-  say(
+  const spent = formatEther(spentWei(found));
+  run.say(
     [
       "State of the launch:",
       `  transactions  ${sent.length} sent, ${mined} mined, ${spent} spent`,
+      ...unmined.map((line) => `                ${line}`),
       `  contracts     ${missing.length === 0 ? "all deployed" : `missing: ${missing.join(", ")}`}`,
       `  address       ${intent ? `${makeRecord(intent).address}, ${state}` : "not created yet"}`,
       `  receipt       ${receipt ?? "not created yet"}`,
@@ -182,7 +190,8 @@ function showAddress({ chain, config, say }: Launch, record: AddressRecord): voi
   say(renderUnicodeCompact(address));
   say(
     [
-      `Send ${formatUnits(intent.amount, token.decimals)} ${token.symbol} on ${chain.name} to`,
+      `Send ${formatUnits(intent.amount, token.decimals)} ${token.symbol} on ${chain.name}, ` +
+        `token ${token.address}, to`,
       `  ${address}`,
       `by ${until}. It is forwarded to ${intent.recovery}.`,
       `  payment page (of the running service)   ${config.publicUrl}/a/${address}`,
@@ -193,6 +202,9 @@ function showAddress({ chain, config, say }: Launch, record: AddressRecord): voi
     ].join("\n"),
   );
 }
+
+/** A minute. Endpoints have different heads for a moment, or one does not answer. */
+const attemptsMax = 30;
 
 /**
  * Waits until the address is paid, and executes it unless somebody else does.
@@ -206,17 +218,26 @@ async function executePaid(
 ) {
   const { say, pollMs } = run;
   let shown: string | undefined;
-  for (;;) {
-    const status = await readState();
+  let failures = 0;
+  let lags = 0;
+  for (; ; await sleep(pollMs)) {
+    const status = await readState().catch((error) => {
+      if (!(error instanceof ProofError) || ++failures === attemptsMax) throw error;
+      if (failures === 1) say(`Trying again for a minute: ${error.message}`);
+    });
+    if (!status) continue;
+    failures = 0;
     if (status.state === "executed") break;
-    if (status.state === "funded") await execute(run, record, readState);
-    else if (status.state !== "unfunded" && status.state !== "partially_funded") {
+    if (status.state === "funded") {
+      const isExecuted = hasSucceeded(run.journal.state, toHex(encodeExecution(record.intent)));
+      if (!isExecuted || lags === attemptsMax) await execute(run, record, readState);
+      else if (++lags === 1) say("Executed. Waiting until the other endpoints show it.");
+    } else if (status.state !== "unfunded" && status.state !== "partially_funded") {
       throw new Error(`${record.address} is ${status.state}: it can no longer be executed`);
     } else if (shown !== status.balance) {
       shown = status.balance;
       say(`Waiting for the payment: ${status.balance} of ${record.intent.amount} base units.`);
     }
-    await sleep(pollMs);
   }
   return { address: record.address };
 }
@@ -227,8 +248,17 @@ async function execute(
   readState: () => Promise<AddressStatus>,
 ): Promise<void> {
   const { chain, key, request, wallet } = run;
+  // Without the factory, the execution would succeed and do nothing.
+  await bringContracts(run);
+  const data = toHex(encodeExecution(intent));
+  if (hasSucceeded(run.journal.state, data)) {
+    throw new Error(
+      `the execution is mined, but ${run.quorum} endpoints do not show it: run the command again ` +
+        "later, or name other endpoints with --rpc",
+    );
+  }
   const sender = openSender(chain.chainId, transportOf(request), key);
-  const call = { to: factoryAddress, data: toHex(encodeExecution(intent)) };
+  const call = { to: factoryAddress, data };
   try {
     const estimate = await estimateGas(sender, { account: wallet, ...call, prepare: false });
     const gas = BigInt(Math.ceil(Number(estimate) * gasMargin));
@@ -237,12 +267,9 @@ async function execute(
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
     // An executor may have executed the address earlier.
-    if ((await readState()).state !== "executed") throw error;
+    if ((await readState()).state !== "executed") throw plainError(error);
   }
 }
-
-/** For a moment, endpoints have different heads. */
-const proofAttemptsMax = 30;
 
 /**
  * Proves the outcome at blocks on which a quorum of endpoints agrees, verifies the proof, and
@@ -276,7 +303,7 @@ async function proveOutcome(run: Launch, record: AddressRecord) {
       const transactionHash = hash;
       return { outcome: proved.outcome, transactionHash, payments: paid, block, receipt: file };
     } catch (error) {
-      if (!(error instanceof ProofError) || attempt === proofAttemptsMax) throw error;
+      if (!(error instanceof ProofError) || attempt === attemptsMax) throw error;
     }
     await sleep(pollMs);
   }

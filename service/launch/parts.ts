@@ -12,7 +12,9 @@ import { type Chain, readChains } from "../chain/chains.ts";
 import { libraryRpc } from "../chain/proof.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import type { Config } from "../config.ts";
-import { type Journal, journaled, openJournal } from "./journal.ts";
+import { feePolicyOf } from "../executor/money/fees.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import { journaled, type Sending } from "./sending.ts";
 
 export type LaunchOptions = {
   /** As `base-sepolia`, or the chain's ID. */
@@ -33,7 +35,8 @@ export type Launch = {
   wallet: Hex;
   key: Hex;
   journal: Journal;
-  /** Asks the first endpoint, and stores sent transactions. */
+  sending: Sending;
+  /** Asks the first endpoint. Stores each transaction, and waits until it is mined. */
   request: ReturnType<typeof journaled>;
   /** All endpoints. Reads of the address need the same answer from `quorum` endpoints. */
   rpcs: readonly Rpc[];
@@ -87,10 +90,14 @@ export async function openLaunch(
   }
   const journal = await openJournal(file, { chainId: chain.chainId, wallet });
   const clients = chain.rpcUrls.map((url) => openChainRpc([url]));
-  const request = journaled(clients[0]!.request, journal, say);
+  const { request } = clients[0]!;
+  const sending = { key, journal, request, fees: feePolicyOf(chain), pollMs, say };
   const quorum = Math.max(2, Math.floor(clients.length / 2) + 1);
   const rpcs = clients.map(libraryRpc);
-  return { chain, config, wallet, key, journal, request, rpcs, quorum, pollMs, say };
+  return {
+    ...{ chain, config, wallet, key, journal, sending, rpcs, quorum, pollMs, say },
+    request: journaled(sending),
+  };
 }
 
 /** Makes the intent of the first payment: 0.01 of the chain's USDC, forwarded to the wallet. */

@@ -6,6 +6,7 @@
 // Fjord: https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
+import type { Chain } from "../../chain/chains.ts";
 import { encodeViewCall } from "../../chain/rpc/chain-rpc.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { middle, upperMiddle } from "../../chain/rpc/view.ts";
@@ -18,6 +19,20 @@ export type Fee = { maxFee: bigint; priorityFee: bigint };
  * `priorityMax` or twice the base fee, whichever is higher, regardless of the endpoints' answers.
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
+
+/** The highest fee of a chain without a setting: 500 gwei. */
+const perGasMaxDefault = 500_000_000_000n;
+/** 3 gwei, or twice the base fee if that is more. */
+const priorityMaxDefault = 3_000_000_000n;
+
+export const feePolicyOf = ({
+  maxFeePerGas,
+  maxPriorityFeePerGas,
+}: Pick<Chain, "maxFeePerGas" | "maxPriorityFeePerGas">): FeePolicy => ({
+  perGasMax: maxFeePerGas ? BigInt(maxFeePerGas) : perGasMaxDefault,
+  priorityMin: 1n,
+  priorityMax: BigInt(maxPriorityFeePerGas ?? priorityMaxDefault),
+});
 
 /** Requests the median priority fee of each of the last ten blocks. */
 export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", "latest", [50]] };

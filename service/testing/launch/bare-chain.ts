@@ -1,5 +1,5 @@
-// A chain with the ID of Base Sepolia on this machine, with only a token, and two endpoints that a
-// test can observe and change; for tests of launches.
+// A chain with the ID of Base Sepolia on this machine, with only a token, and endpoints that a test
+// can observe and change; for tests of launches.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -7,12 +7,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "executable-address";
+import { toQuantity } from "executable-address/status";
 import { demoToken } from "executable-address-contracts";
 import { anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
 import { createTestClient, http, publicActions, walletActions } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
-import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
+import { type Answer, type Call, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { readConfig } from "../../config.ts";
 
 /** Sees each call before the node does, and can answer instead. @param index of the endpoint */
@@ -30,12 +31,26 @@ export type BareChain = Awaited<ReturnType<typeof startBareChain>>;
 const sixDecimals: Hex = "0x0000000000000000000000000000000000610006";
 const returnsSix: Hex = "0x600660005260206000f3";
 
-/** A token, and none of our contracts. @param hardfork "shanghai" is before Cancun */
-export async function startBareChain(hardfork: "prague" | "shanghai" = "prague") {
+const bare = [
+  ...["--disable-default-create2-deployer", "--block-base-fee-per-gas", baseFee],
+  ...["--chain-id", `${chainId}`],
+];
+
+type Shape = {
+  /** "shanghai" is before Cancun. */
+  hardfork?: "prague" | "shanghai" | undefined;
+  /** The node of each endpoint: the chain's own, or a second one that executes its blocks again. */
+  nodes?: readonly ("own" | "second")[];
+};
+
+/** A token, and none of our contracts. */
+export async function startBareChain({ hardfork = "prague", nodes = ["own", "own"] }: Shape = {}) {
   const isBeforeCancun = hardfork === "shanghai";
-  const args = ["--hardfork", hardfork];
-  const bare = ["--disable-default-create2-deployer", "--block-base-fee-per-gas", baseFee];
-  const anvil = await startAnvil({ args: [...bare, "--chain-id", `${chainId}`, ...args] });
+  const isAlone = !nodes.includes("second");
+  const start = ["--timestamp", `${Math.floor(Date.now() / 1000)}`];
+  const args = [...bare, "--hardfork", hardfork, ...start];
+  const anvil = await startAnvil({ args });
+  const second = isAlone ? undefined : await startFollower(anvil.rpcUrl, args);
   const client = createTestClient({
     account: privateKeyToAccount(anvilKeys[1]),
     chain: { ...anvilChain, id: chainId },
@@ -65,8 +80,13 @@ export async function startBareChain(hardfork: "prague" | "shanghai" = "prague")
   if (!isBeforeCancun) await write("mint", client.account.address, 1_000_000n);
   let watch: Watch = (_, forward) => forward();
   const endpoints = await Promise.all(
-    [0, 1].map((index) =>
-      startEndpoint(anvil.rpcUrl, (call, forward) => watch(call, forward, index)),
+    nodes.map((node, index) =>
+      node === "own"
+        ? startEndpoint(anvil.rpcUrl, (call, forward) => watch(call, forward, index))
+        : startEndpoint(second!.rpcUrl, async (call, forward) => {
+            await second!.follow();
+            return watch(call, forward, index);
+          }),
     ),
   );
   const directory = mkdtempSync(join(tmpdir(), "launch-"));
@@ -85,6 +105,7 @@ export async function startBareChain(hardfork: "prague" | "shanghai" = "prague")
   const env = { DATA_DIR: join(directory, "data"), CHAINS_FILE: files.chains };
   return {
     ...{ client, token, wallet: wallet.address, env, directory, keyFile: files.key, rpcUrls },
+    second,
     config: readConfig(env),
     /** Pays 0.01 to `address`, like a customer's wallet. */
     pay: (address: Hex) => write("transfer", address, 10_000n),
@@ -93,11 +114,66 @@ export async function startBareChain(hardfork: "prague" | "shanghai" = "prague")
     },
     async stop() {
       for (const { close } of endpoints) close();
+      await second?.stop();
       await anvil.stop();
       rmSync(directory, { recursive: true });
     },
   };
 }
+
+/** At each request, a node executes new blocks, does nothing, or mines empty blocks instead. */
+type Following = "follows" | "stands still" | "forks";
+
+/**
+ * A node that executes the blocks of another one again, so that the two have the same hashes but
+ * nothing in common.
+ */
+async function startFollower(leaderUrl: string, args: string[]) {
+  const node = await startAnvil({ args: [...args, "--no-mining"] });
+  const [leader, follower] = [leaderUrl, node.rpcUrl].map((url) => {
+    const endpoint = httpEndpoint("node", url, { timeoutMs: 10_000 });
+    return async (method: string, ...params: unknown[]) =>
+      resultOf((await endpoint.ask([{ method, params }]))[0]);
+  }) as [Ask, Ask];
+  let following: Following = "follows";
+  const blockAt = async (ask: Ask, number: number) =>
+    (await ask("eth_getBlockByNumber", toQuantity(number), false)) as Replayed | null;
+  async function advance() {
+    if (following === "stands still") return;
+    const head = Number(await leader("eth_blockNumber"));
+    let own = Number(await follower("eth_blockNumber"));
+    while (following === "follows") {
+      const [theirs, ours] = await Promise.all([leader, follower].map((ask) => blockAt(ask, own)));
+      if (theirs?.hash === ours!.hash) break;
+      await follower("anvil_rollback", 1);
+      own--;
+    }
+    while (own < head) {
+      const block = (await blockAt(leader, ++own))!;
+      for (const hash of following === "follows" ? block.transactions : []) {
+        await follower("eth_sendRawTransaction", await leader("eth_getRawTransactionByHash", hash));
+      }
+      await follower("anvil_setNextBlockBaseFeePerGas", block.baseFeePerGas);
+      await follower("evm_setNextBlockTimestamp", block.timestamp);
+      await follower("evm_mine");
+    }
+  }
+  let turn = Promise.resolve();
+  return {
+    rpcUrl: node.rpcUrl,
+    stop: node.stop,
+    become: (next: Following) => {
+      following = next;
+    },
+    follow: () => {
+      turn = turn.then(advance);
+      return turn;
+    },
+  };
+}
+
+type Ask = (method: string, ...params: unknown[]) => Promise<unknown>;
+type Replayed = { hash: Hex; transactions: Hex[]; baseFeePerGas: Hex; timestamp: Hex };
 
 async function startEndpoint(
   rpcUrl: string,

@@ -1,0 +1,116 @@
+// A launch whose transactions a reorganization removes, during the launch or after it.
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { makeRecord } from "executable-address";
+import { deterministicDeployer, factoryAddress } from "executable-address-contracts";
+import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
+import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
+
+/** A chain before a launch, and how to check that the launch paid for each step once. */
+async function startChain(t: TestContext) {
+  const chain = await startBareChain();
+  t.after(chain.stop);
+  const { client, wallet } = chain;
+  const before = await client.getBalance({ address: wallet });
+  const start = Number(await client.getBlockNumber());
+  return {
+    chain,
+    /** Replaces the blocks after the launch's first `number` by one block with `raws`. */
+    async undo(number: number, raws: string[] = []) {
+      const head = Number(await client.getBlockNumber());
+      const pairs = raws.map((raw) => [raw, 0]);
+      await client.request({
+        method: "anvil_reorg" as never,
+        params: [head - start - number, pairs] as never,
+      });
+    },
+    async assertPaidOnce(transactions = 8) {
+      const launched = await runLaunch(chain).done;
+      assert.ok("outcome" in launched);
+      assert.equal(launched.outcome, "executed");
+      const { sent } = journalOf(chain);
+      assert.equal(sent.filter(({ mined }) => mined?.succeeded).length, sent.length);
+      assert.equal(await countSent(chain), transactions);
+      const balance = await client.getBalance({ address: wallet });
+      assert.equal(
+        sent.reduce((sum, { mined }) => sum + BigInt(mined!.wei), 0n),
+        before - balance,
+      );
+      return launched;
+    },
+  };
+}
+
+const addressOf = (chain: BareChain) => makeRecord(journalOf(chain).intent!).address;
+
+const isLong = process.env.TESTS === "long";
+
+describe("launch, repeated after a reorganization,", () => {
+  // Blocks: 1 funding, 2 deployer, 3 factory, 4 to 8 periphery, 9 payment, 10 execution.
+  const cases = [
+    ["the execution", 9],
+    ["the payment and the execution", 8],
+    ["everything after the factory", 3],
+    ["the factory and everything after it", 2],
+    ["the deployer and everything after it", 1],
+    ["everything", 0],
+  ] as const;
+  for (const [what, left] of isLong
+    ? cases
+    : cases.filter(([, left]) => left !== 3 && left !== 1)) {
+    test(`repeats the missing steps, and no others, after it removed ${what}`, async (t) => {
+      const { chain, undo, assertPaidOnce } = await startChain(t);
+      const first = await runLaunch(chain).done;
+      const sent = journalOf(chain).sent.map(({ hash }) => hash);
+      const address = addressOf(chain);
+      await undo(left);
+      const { done, lines } = runLaunch(chain, { isResume: true, isDryRun: true });
+      await done;
+      const removed = lines.join("\n").match(/ was removed by a reorganization/g) ?? [];
+      const mined = 8 - removed.length;
+      assert.match(lines.join("\n"), new RegExp(`transactions  8 sent, ${mined} mined`));
+      assert.equal(mined, [0, 1, 1, 2, 3, 4, 5, 6, 7, 7, 8][left]);
+      const again = await assertPaidOnce();
+      assert.equal(addressOf(chain), address, "the same address");
+      assert.deepEqual(
+        journalOf(chain).sent.map(({ hash }) => hash),
+        sent,
+        "the same transactions",
+      );
+      assert.ok("transactionHash" in first && "transactionHash" in again);
+      assert.equal(again.transactionHash, first.transactionHash);
+    });
+  }
+
+  test("deploys the factory if its transaction was mined again before the deployer", async (t) => {
+    const { chain, undo } = await startChain(t);
+    await runLaunch(chain).done;
+    const raws = journalOf(chain).sent.map(({ raw }) => raw);
+    // A node puts removed transactions back into its mempool: these two, but not the deployer.
+    await undo(0, raws.slice(0, 2));
+    assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
+    const launched = await runLaunch(chain).done;
+    assert.ok("outcome" in launched);
+    assert.equal(launched.outcome, "executed");
+    assert.equal(await countSent(chain), 9, "the factory's first transaction did nothing");
+  });
+});
+
+describe("launch, while it waits for its payment,", () => {
+  test("deploys again what a reorganization removes, before it executes", async (t) => {
+    const { chain, undo, assertPaidOnce } = await startChain(t);
+    let isUndone = false;
+    const { pay } = chain;
+    chain.pay = async (address) => {
+      if (!isUndone) await undo(0);
+      isUndone = true;
+      await pay(address);
+    };
+    const { done } = runLaunch(chain);
+    await done;
+    assert.ok(isUndone);
+    assert.ok(await chain.client.getCode({ address: deterministicDeployer.address }));
+    await assertPaidOnce();
+  });
+});

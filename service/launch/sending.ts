@@ -1,0 +1,439 @@
+// Sends the transactions of a launch, and waits until they are mined. Sends a transaction again if
+// an endpoint forgot it, and raises a fee that is too low.
+//
+// No transaction takes effect twice: each uses the nonce after the newest mined one, and the next
+// is signed only after it was mined. Two pending transactions therefore share a nonce, and at most
+// one can be mined. A mined transaction with the same recipient, value, and calldata is not signed
+// again, even if an endpoint lags and does not show its effect yet.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Hex } from "executable-address";
+import { toQuantity } from "executable-address/status";
+import { deterministicDeployer } from "executable-address-contracts";
+import { privateKeyToAccount } from "viem/accounts";
+import { formatGwei, keccak256, parseTransaction } from "viem/utils";
+import { StepError } from "../chain/bring.ts";
+import type { ChainRpc } from "../chain/rpc/chain-rpc.ts";
+import {
+  type Block,
+  blockCall,
+  blockOf,
+  CallRefused,
+  ChainUnavailable,
+  quantity,
+} from "../chain/rpc/json-rpc.ts";
+import { classifyError } from "../chain/rpc/node-errors.ts";
+import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
+import {
+  changeSent,
+  codeAfter,
+  describeSent,
+  hasSameEffect,
+  type Journal,
+  noteReceipt,
+  type Sent,
+} from "./journal.ts";
+
+export type Sending = {
+  key: Hex;
+  journal: Journal;
+  /** Asks the endpoint that transactions are sent to. */
+  request: ChainRpc["request"];
+  fees: FeePolicy;
+  pollMs: number;
+  say: (line: string) => void;
+};
+
+/** Another transaction of the same key was mined in the place of one of the launch. */
+class NonceTaken extends StepError {}
+
+/** The endpoint refuses a transaction, so it is in no mempool that the launch knows. */
+class SendRefused extends CallRefused {}
+class NotSent extends StepError {}
+
+/**
+ * Returns `request`, changed for the launch's wallet: a transaction is stored before it is sent,
+ * and the response to the send, which is the hash of the mined transaction, waits for its receipt.
+ */
+export function journaled(sending: Sending): ChainRpc["request"] {
+  const { request, journal } = sending;
+  return async (method, params) => {
+    if (method === "eth_getTransactionCount" && isText(params[0], journal.state.wallet)) {
+      const { sent } = journal.state;
+      // An endpoint that lags behind counts fewer transactions than were mined.
+      const known = sent.reduce(
+        (next, each) => (each.mined ? Math.max(next, each.nonce + 1) : next),
+        0,
+      );
+      return toQuantity(Math.max(await readNonce(sending), known));
+    }
+    return method === "eth_sendRawTransaction"
+      ? send(sending, params[0] as Hex)
+      : request(method, params);
+  };
+}
+
+const isText = (value: unknown, text: string) =>
+  typeof value === "string" && value.toLowerCase() === text.toLowerCase();
+
+const readNonce = async ({ request, journal }: Sending, block: number | "latest" = "latest") => {
+  const at = block === "latest" ? block : toQuantity(block);
+  return Number(quantity(await request("eth_getTransactionCount", [journal.state.wallet, at])));
+};
+
+const readReceipt = async ({ request }: Sending, hash: Hex) =>
+  (await request("eth_getTransactionReceipt", [hash])) as Record<string, unknown> | null;
+
+const isKnown = async ({ request }: Sending, hash: Hex) =>
+  (await request("eth_getTransactionByHash", [hash])) !== null;
+
+const withNonce = ({ journal }: Sending, nonce: number) =>
+  journal.state.sent.filter((each) => each.nonce === nonce);
+
+async function send(sending: Sending, raw: Hex): Promise<Hex> {
+  const { journal, say } = sending;
+  // Nobody has its key, so it has no nonce of the wallet and no other fee.
+  if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
+  const { nonce = 0 } = parseTransaction(raw);
+  const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
+  for (const each of same) if (each.mined?.succeeded) await assertGone(sending, each);
+  const stored = same.findLast((each) => !each.mined && each.nonce === nonce);
+  const sent = stored ?? (await storeNew(sending, raw));
+  say(`sending ${describeSent(sent)}`);
+  return awaitMined(sending, sent);
+}
+
+/** Stores a transaction, signed again if its fee exceeds the chain's maximum. */
+async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
+  const { journal, fees } = sending;
+  const { nonce = 0, type } = parseTransaction(raw);
+  const { maxFee, priorityFee } = feeOf(raw);
+  const perGasMax = fees.perGasMax;
+  if (type === "eip1559" && maxFee > perGasMax) {
+    const priority = priorityFee < perGasMax ? priorityFee : perGasMax;
+    return signStored(sending, raw, { maxFee: perGasMax, priorityFee: priority });
+  }
+  const sent = { hash: keccak256(raw), raw, nonce, mined: null };
+  await journal.save({ sent: [...journal.state.sent, sent] });
+  return sent;
+}
+
+/** @throws unless the mined transaction is known to have had no effect */
+async function assertGone(sending: Sending, sent: Sent): Promise<void> {
+  const receipt = await readReceipt(sending, sent.hash);
+  const address = codeAfter(sent.raw);
+  if (receipt && address) {
+    // A reorganization can put a deployment before the deployer's own: it succeeds without effect.
+    const at = { blockHash: receipt.blockHash };
+    const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
+    if (code === "0x") return;
+  }
+  throw new StepError(
+    `${describeSent(sent)} already did this, but the endpoint does not show ` +
+      `${receipt ? "its effect" : "its receipt"}: run the command again in a minute`,
+  );
+}
+
+async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
+  const hash = keccak256(raw);
+  const name = `${hash} (the deployer's keyless transaction)`;
+  sending.say(`sending ${name}`);
+  return wait(sending, name, async () => {
+    if (await readReceipt(sending, hash)) return hash;
+    if (!(await isKnown(sending, hash))) await sending.request("eth_sendRawTransaction", [raw]);
+    return undefined;
+  });
+}
+
+/** Polls before the first line and between lines: 20 s and a minute. */
+const quietPolls = 10;
+const pollsPerLine = 30;
+/** An hour. */
+const pollsMax = 1_800;
+/** An endpoint's refusals of one transaction in a row. */
+const refusalsMax = 3;
+
+/**
+ * Attempts until the result is defined. Reports every minute why that takes time.
+ *
+ * @throws after an hour, or if the endpoint refuses a call several times in a row
+ */
+async function wait<Result>(
+  sending: Sending,
+  name: string,
+  attempt: (head: Block, poll: number) => Promise<Result | undefined>,
+): Promise<Result> {
+  const { request, say, pollMs } = sending;
+  let first: Block | undefined;
+  let refusals = 0;
+  for (let poll = 0; poll < pollsMax; poll++) {
+    let why: string;
+    try {
+      const { method, params } = blockCall("latest");
+      const head = blockOf(await request(method, params));
+      first ??= head;
+      const result = await attempt(head, poll);
+      if (result !== undefined) return result;
+      refusals = 0;
+      why =
+        head.number === first.number
+          ? `the chain has no block after ${head.number}`
+          : `blocks ${first.number + 1} to ${head.number} were mined without it`;
+    } catch (error) {
+      const isRefused = error instanceof CallRefused;
+      if (!isRefused && !(error instanceof ChainUnavailable)) throw error;
+      why = `the endpoint ${isRefused ? "refuses it" : "does not answer"}: ${error.message}`;
+      if (isRefused && ++refusals === refusalsMax) {
+        throw new (error instanceof SendRefused ? NotSent : StepError)(`${name}: ${why}`);
+      }
+    }
+    if (poll >= quietPolls && (poll - quietPolls) % pollsPerLine === 0) {
+      say(`waiting for ${name}: ${why}. You can stop the command and run it again later`);
+    }
+    // A chain that mines a block for each transaction shows the receipt immediately.
+    await sleep(Math.min(pollMs, 100 * 2 ** poll));
+  }
+  throw new StepError(`${name} was not mined within an hour: run the same command again later`);
+}
+
+/** Blocks without the transaction after which its fee is raised, and its signatures at most. */
+const patienceBlocks = 10;
+const signaturesMax = 10;
+/** The highest fee, as a multiple of the first: an endpoint can lie about the base fee. */
+const raiseFactorMax = 10n;
+/** Polls until an endpoint shows the receipt of a transaction that it counts: 10 s, 3 minutes. */
+const lagPolls = 5;
+const lagPollsMax = 90;
+
+/**
+ * Sends a stored transaction until one of its nonce is mined, and returns the hash of that.
+ *
+ * @throws {NonceTaken} if that is not one of the launch
+ */
+async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
+  let signedAt: number | undefined;
+  let takenPolls = 0;
+  let isBoundSaid = false;
+  let isTooLow = false;
+  const { say, journal } = sending;
+  const name = describeSent(withNonce(sending, nonce).at(-1)!);
+  return wait(sending, name, async (head) => {
+    const mined = await settle(sending, nonce);
+    if (mined && hasSameEffect(mined.raw, wanted)) return mined.hash;
+    if (mined) throw new NonceTaken(`${describeSent(mined)} was mined: run the command again`);
+    if ((await readNonce(sending)) > nonce) {
+      if (++takenPolls > lagPolls) await assertNotTaken(sending, nonce, head.number);
+      if (takenPolls <= lagPollsMax) return undefined;
+      throw new StepError(
+        `nonce ${nonce} is used, but the endpoint shows no transaction that used it: run the ` +
+          "command again later, or name another endpoint first with --rpc",
+      );
+    }
+    takenPolls = 0;
+    signedAt ??= head.number;
+    const newest = withNonce(sending, nonce).at(-1)!;
+    const { type } = parseTransaction(newest.raw);
+    const isLow =
+      isTooLow ||
+      feeOf(newest.raw).maxFee < head.baseFee ||
+      head.number >= signedAt + patienceBlocks;
+    const raised = type === "eip1559" && isLow ? await raise(sending, newest, head) : newest;
+    if (typeof raised === "string") {
+      if (!isBoundSaid) say(`${name} ${raised}`);
+      isBoundSaid = true;
+    } else if (raised !== newest) signedAt = head.number;
+    const sent = typeof raised === "string" ? newest : raised;
+    if (sent !== newest || !(await isKnown(sending, sent.hash))) {
+      isTooLow = !(await broadcast(sending, sent));
+    }
+    return undefined;
+  }).catch(async (error) => {
+    // The next transaction has its nonce, so at most one of the two is mined.
+    const refused = withNonce(sending, nonce).at(-1);
+    if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
+    throw error;
+  });
+}
+
+/** Notes which transaction of a nonce was mined, and forgets the others. */
+async function settle(sending: Sending, nonce: number): Promise<Sent | undefined> {
+  const { journal } = sending;
+  for (const { hash } of withNonce(sending, nonce)) {
+    const receipt = await readReceipt(sending, hash);
+    if (!receipt) continue;
+    await noteReceipt(journal, hash, receipt);
+    const sent = journal.state.sent.filter((each) => each.nonce !== nonce || each.hash === hash);
+    if (sent.length < journal.state.sent.length) await journal.save({ sent });
+    return sent.find((each) => each.hash === hash);
+  }
+  return undefined;
+}
+
+/** Returns false if the endpoint demands a higher fee. @throws {SendRefused} otherwise */
+async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> {
+  try {
+    await request("eth_sendRawTransaction", [raw]);
+    return true;
+  } catch (error) {
+    if (!(error instanceof CallRefused)) throw error;
+    const { code, message, data } = error;
+    const kind = classifyError("eth_sendRawTransaction", { code, message, data });
+    if (kind === "fee_too_low" || kind === "replacement_underpriced") return false;
+    if (kind === "already_known" || kind === "nonce_used") return true;
+    throw new SendRefused({ code, message, data });
+  }
+}
+
+/** Signs a transaction again with a higher fee. Returns why not, if that exceeds a bound. */
+async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
+  const { journal, request, fees, say } = sending;
+  const own = withNonce(sending, sent.nonce);
+  const { gas = 0n, value = 0n } = parseTransaction(sent.raw);
+  const [first, old] = [feeOf(own[0]!.raw), feeOf(sent.raw)];
+  const highest = first.maxFee * raiseFactorMax;
+  const policy = { ...fees, perGasMax: highest < fees.perGasMax ? highest : fees.perGasMax };
+  const asked = quantity(await request("eth_maxPriorityFeePerGas", []).catch(() => "0x0"));
+  const fee = bumpFee(old, suggestFee(baseFee, asked, policy).fee, baseFee, policy);
+  const gwei = (wei: bigint) => `${formatGwei(wei)} gwei`;
+  if (!fee || own.length >= signaturesMax) {
+    return (
+      `offers ${gwei(old.maxFee)} per gas, the base fee is ${gwei(baseFee)}, and the highest ` +
+      `allowed fee is ${gwei(policy.perGasMax)}: it waits until the base fee falls`
+    );
+  }
+  const has = quantity(await request("eth_getBalance", [journal.state.wallet, "latest"]));
+  const needs = gas * fee.maxFee + value;
+  if (has < needs) {
+    return `needs ${needs} wei at ${gwei(fee.maxFee)} per gas, but the wallet has ${has} wei`;
+  }
+  const raised = await signStored(sending, sent.raw, fee);
+  say(
+    `raised the fee from ${gwei(old.maxFee)} to ${gwei(fee.maxFee)}: ${describeSent(raised)} ` +
+      `replaces ${sent.hash}`,
+  );
+  return raised;
+}
+
+function feeOf(raw: Hex): Fee {
+  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(raw);
+  return { maxFee: maxFeePerGas, priorityFee: maxPriorityFeePerGas };
+}
+
+/** Signs a transaction with another fee, and stores that one too. */
+async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promise<Sent> {
+  const { chainId, nonce = 0, to, data, gas, value } = parseTransaction(raw);
+  const signed = await privateKeyToAccount(key).signTransaction({
+    ...{ type: "eip1559", chainId: chainId!, nonce, gas, value, to, data },
+    ...{ maxFeePerGas: fee.maxFee, maxPriorityFeePerGas: fee.priorityFee },
+  });
+  const sent = { hash: keccak256(signed), raw: signed, nonce, mined: null };
+  await journal.save({ sent: [...journal.state.sent, sent] });
+  return sent;
+}
+
+/** @throws {NonceTaken} if a block shows another transaction of the wallet with this nonce */
+async function assertNotTaken(sending: Sending, nonce: number, head: number): Promise<void> {
+  const { journal } = sending;
+  const taker = await findTaker(sending, nonce, head);
+  const own = withNonce(sending, nonce);
+  if (!taker || own.some(({ hash }) => hash === taker.hash)) return;
+  for (const { hash } of own) await changeSent(journal, hash, () => null);
+  throw new NonceTaken(
+    `another program used nonce ${nonce} of the wallet ${journal.state.wallet} for ${taker.hash} ` +
+      `in block ${taker.block}, so ${describeSent(own.at(-1)!)} can never be mined and cost ` +
+      "nothing. Stop that program and run the same command again: it repeats the step with the " +
+      "next nonce, if the step is still missing",
+  );
+}
+
+/**
+ * Finds the transaction of the wallet that used `nonce`, backward from block `head`: an endpoint
+ * may have the state of new blocks only.
+ */
+async function findTaker(sending: Sending, nonce: number, head: number) {
+  try {
+    const isUsedAt = async (block: number) => (await readNonce(sending, block)) > nonce;
+    let [low, high] = [head, head];
+    for (let step = 1; await isUsedAt(low); step *= 2) {
+      if (low === 0) return undefined;
+      high = low;
+      low = Math.max(0, low - step);
+    }
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if (await isUsedAt(middle)) high = middle;
+      else low = middle;
+    }
+    const shown = await sending.request("eth_getBlockByNumber", [toQuantity(high), true]);
+    const { transactions } = shown as { transactions: { hash: Hex; from: Hex; nonce: Hex }[] };
+    const found = transactions.find(
+      ({ from, nonce: used }) =>
+        isText(from, sending.journal.state.wallet) && Number(quantity(used)) === nonce,
+    );
+    return found && { hash: found.hash, block: high };
+  } catch (error) {
+    if (!(error instanceof CallRefused)) throw error;
+    return undefined;
+  }
+}
+
+const removed =
+  "was removed by a reorganization, or the endpoint lags behind: it is sent again if it is needed";
+
+/**
+ * Checks the receipt of each stored transaction, also of one that a reorganization removed, and
+ * waits for each that is in a mempool. The others are sent by the step that needs them.
+ */
+export async function settleSent(sending: Sending): Promise<void> {
+  const { journal, say } = sending;
+  let isBehindGap = false;
+  for (const nonce of nonces(sending)) {
+    if (await settle(sending, nonce)) continue;
+    const own = withNonce(sending, nonce);
+    for (const each of own.filter(({ mined }) => mined)) {
+      say(`${describeSent(each)} ${removed}`);
+      await changeSent(journal, each.hash, (sent) => ({ ...sent, mined: null }));
+    }
+    const isTaken = (await readNonce(sending)) > nonce;
+    const known = await Promise.all(own.map(({ hash }) => isKnown(sending, hash)));
+    // One behind a nonce that no transaction has cannot be mined yet.
+    isBehindGap ||= !isTaken && !known.includes(true);
+    if (isBehindGap) continue;
+    await awaitMined(sending, own.at(-1)!).catch((error) => {
+      if (!(error instanceof NonceTaken)) throw error;
+      say(error.message);
+    });
+  }
+}
+
+const nonces = ({ journal }: Sending) =>
+  [...new Set(journal.state.sent.map(({ nonce }) => nonce))].sort((a, b) => a - b);
+
+/** Checks each stored transaction, and lists the unmined ones with the reason. Saves nothing. */
+export async function inspectSent(sending: Sending) {
+  const journal: Journal = {
+    state: sending.journal.state,
+    async save(change) {
+      journal.state = { ...journal.state, ...change };
+    },
+  };
+  const read = { ...sending, journal };
+  const unmined: string[] = [];
+  for (const nonce of nonces(sending)) {
+    if (await settle(read, nonce)) continue;
+    const own = withNonce(read, nonce);
+    const isUsed = (await readNonce(read)) > nonce;
+    const known = await Promise.all(own.map(({ hash }) => isKnown(read, hash)));
+    const fate = isUsed
+      ? "can never be mined: another transaction of this key has used its nonce"
+      : known.includes(true)
+        ? "waits in the mempool of the endpoint"
+        : own.some(({ mined }) => mined)
+          ? removed
+          : "is signed, but the endpoint does not have it: it is sent again if it is needed";
+    unmined.push(`${describeSent(own.at(-1)!)} ${fate}`);
+    for (const { hash } of own)
+      await changeSent(journal, hash, (sent) => ({ ...sent, mined: null }));
+  }
+  return { state: journal.state, unmined };
+}

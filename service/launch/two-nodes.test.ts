@@ -1,0 +1,166 @@
+// A launch against two nodes that execute every block themselves. The second falls behind, has
+// another chain, or lies about the outcome.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, type TestContext, test } from "node:test";
+import { type Hex, toHex } from "executable-address";
+import { verifyReceipt } from "executable-address/proof";
+import { factoryAddress } from "executable-address-contracts";
+import { createPublicClient, http, parseTransaction } from "viem";
+import { type BareChain, startBareChain, type Watch } from "../testing/launch/bare-chain.ts";
+import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
+
+async function startChain(t: TestContext, nodes: ("own" | "second")[]): Promise<BareChain> {
+  const chain = await startBareChain({ nodes });
+  t.after(chain.stop);
+  return chain;
+}
+
+const isExecution = ({ method, params }: Parameters<Watch>[0]) =>
+  method === "eth_sendRawTransaction" &&
+  `${parseTransaction(params[0] as Hex).to}` === factoryAddress.toLowerCase();
+
+/** Calls `then` after the execution is mined on the first node, before anything else is asked. */
+function afterExecution(chain: BareChain, then: () => void, later: Watch): void {
+  let isExecuted = false;
+  chain.watch(async (call, forward, index) => {
+    if (isExecuted) return later(call, forward, index);
+    const answer = await forward();
+    if (isExecution(call)) {
+      isExecuted = true;
+      then();
+    }
+    return answer;
+  });
+}
+
+const receiptFile = ({ config }: BareChain) => `${config.dataDirectory}/launch-84532-receipt.json`;
+
+/** The launch fails without a receipt, and sends nothing more once the second node is honest. */
+async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest: () => void) {
+  await assert.rejects(runLaunch(chain).done, { message });
+  assert.equal(journalOf(chain).receipt, undefined);
+  assert.equal(existsSync(receiptFile(chain)), false);
+  becomeHonest();
+  const proved = await runLaunch(chain).done;
+  assert.ok("outcome" in proved);
+  assert.equal(proved.outcome, "executed");
+  assert.equal(await countSent(chain), 8);
+}
+
+describe("launch, with two nodes,", () => {
+  test("proves the outcome by a block that both have executed", async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    const run = runLaunch(chain);
+    const proved = await run.done;
+    assert.ok("outcome" in proved);
+    const [hash, number] = [proved.block.hash, BigInt(proved.block.number)];
+    const second = createPublicClient({ transport: http(chain.second!.rpcUrl) });
+    assert.equal((await second.getBlock({ blockNumber: number })).hash, hash);
+    assert.match(run.lines.join("\n"), new RegExp(`Proven with 2 of 2 endpoints .* ${hash}`));
+    const code = await second.getCode({ address: proved.address });
+    assert.ok(code, "the second node has executed the calls");
+  });
+
+  test("waits for the second node if that falls behind", async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    const second = chain.second!;
+    let requests = 0;
+    afterExecution(
+      chain,
+      () => second.become("stands still"),
+      (_, forward, index) => {
+        if (index === 1 && ++requests === 40) second.become("follows");
+        return forward();
+      },
+    );
+    const { done, lines } = runLaunch(chain);
+    const proved = await done;
+    assert.ok("outcome" in proved && proved.outcome === "executed");
+    assert.ok(requests > 40, `${requests}`);
+    assert.ok(lines.includes("Executed. Waiting until the other endpoints show it."));
+    assert.equal(await countSent(chain), 8);
+  });
+
+  test("makes no receipt if the second node stops, and repeats no execution", async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    const second = chain.second!;
+    afterExecution(
+      chain,
+      () => second.become("stands still"),
+      (_, forward) => forward(),
+    );
+    await assertProvedLater(chain, /the execution is mined, but 2 endpoints do not show it/, () =>
+      second.become("follows"),
+    );
+  });
+
+  test("makes no receipt if the second node has another chain without the execution", async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    const second = chain.second!;
+    afterExecution(
+      chain,
+      () => second.become("forks"),
+      (_, forward) => forward(),
+    );
+    await assertProvedLater(chain, /expected 2 of 2 endpoints to agree on a block/, () =>
+      second.become("follows"),
+    );
+  });
+});
+
+describe("launch, with a node that lies about the outcome and has the true block hashes,", () => {
+  let isLying = false;
+  const lie: Watch = async (call, forward, index) => {
+    const answer = await forward();
+    if (!isLying || index !== 1 || !("result" in answer) || !answer.result) return answer;
+    const { result } = answer;
+    switch (call.method) {
+      case "eth_getCode":
+        return { result: "0x" };
+      case "eth_getLogs":
+        return { result: [] };
+      case "eth_getTransactionReceipt":
+        return { result: { ...result, status: "0x0", logs: [] } };
+      case "eth_getProof":
+        return { result: { ...result, codeHash: toHex(new Uint8Array(32)), accountProof: [] } };
+      default:
+        return answer;
+    }
+  };
+
+  test("makes no receipt if that is one of two", async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    afterExecution(
+      chain,
+      () => {
+        isLying = true;
+      },
+      lie,
+    );
+    await assertProvedLater(chain, /expected 2 of 2 endpoints to return the same status/, () => {
+      isLying = false;
+    });
+  });
+
+  test("proves the truth if that is one of three", async (t) => {
+    const chain = await startChain(t, ["own", "second", "own"]);
+    afterExecution(
+      chain,
+      () => {
+        isLying = true;
+      },
+      lie,
+    );
+    const run = runLaunch(chain);
+    const proved = await run.done;
+    assert.ok("outcome" in proved && proved.outcome === "executed");
+    assert.match(run.lines.join("\n"), /Proven with 2 of 3 endpoints/);
+    const receipt = JSON.parse(readFileSync(proved.receipt, "utf8"));
+    const verified = verifyReceipt(receipt, "its own");
+    for (const { hash } of verified.blocks) await chain.client.getBlock({ blockHash: hash });
+    assert.equal(verified.outcome, "executed");
+    assert.equal(verified.payments.length, 1);
+  });
+});

@@ -1,0 +1,227 @@
+// A launch on a chain that stops mining or becomes more expensive, and with a key that another
+// program uses.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Hex } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import { anvilKeys } from "executable-address-contracts/anvil";
+import { parseGwei, parseTransaction } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
+import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
+
+/** A chain that mines blocks only on request. */
+async function startStopped(t: TestContext): Promise<BareChain> {
+  const chain = await startBareChain();
+  t.after(chain.stop);
+  await chain.client.setAutomine(false);
+  return chain;
+}
+
+async function mineOn({ client }: BareChain): Promise<void> {
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+}
+
+/** Resolves at the next send of a transaction that is `wanted`. */
+const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
+  new Promise<Hex>((resolve) =>
+    chain.watch((call, forward) => {
+      const raw = call.params[0] as Hex;
+      if (call.method === "eth_sendRawTransaction" && wanted(raw)) resolve(raw);
+      return forward();
+    }),
+  );
+
+/** All transactions of the journal are mined, and are the wallet's, with `others` of others. */
+async function assertExecuted(
+  chain: BareChain,
+  done: ReturnType<typeof runLaunch>["done"],
+  others = 0,
+) {
+  const launched = await done;
+  assert.ok("outcome" in launched);
+  assert.equal(launched.outcome, "executed");
+  const { sent } = journalOf(chain);
+  assert.equal(sent.filter(({ mined }) => mined?.succeeded).length, 8);
+  assert.equal(sent.length, 8);
+  assert.equal(await countSent(chain), 8 + others);
+}
+
+/** Sends and mines another program's transaction from the launch's key. */
+async function sendAside({ client, wallet }: BareChain, nonce: number): Promise<Hex> {
+  const fee = parseGwei("50");
+  const hash = await client.sendTransaction({
+    ...{ account: privateKeyToAccount(anvilKeys[0]), to: wallet, nonce, gas: 21_000n },
+    ...{ maxFeePerGas: fee, maxPriorityFeePerGas: fee },
+  });
+  await client.mine({ blocks: 1 });
+  return hash;
+}
+
+function setMaxFee({ env }: BareChain, gwei: string): void {
+  const [listed] = JSON.parse(readFileSync(env.CHAINS_FILE, "utf8"));
+  writeFileSync(
+    env.CHAINS_FILE,
+    JSON.stringify([{ ...listed, maxFeePerGas: `${parseGwei(gwei)}` }]),
+  );
+}
+
+describe("launch, if the chain stops mining,", () => {
+  test("says so, waits, and sends again what the endpoint has forgotten", async (t) => {
+    const chain = await startStopped(t);
+    const run = runLaunch(chain);
+    const [, hash] = /^sending (0x\w+)/.exec(await run.says(/^sending /))!;
+    const line = await run.says(/^waiting for /);
+    assert.match(
+      line,
+      /0x\w+ \(the deployer's funding, nonce 0\): the chain has no block after 2\./,
+    );
+    const sent = nextSend(chain, () => true);
+    await chain.client.dropTransaction({ hash: hash as Hex });
+    assert.equal(await sent, journalOf(chain).sent[0]!.raw, "the same bytes");
+    await mineOn(chain);
+    await assertExecuted(chain, run.done);
+  });
+
+  test("is stopped by Ctrl-C, and --resume explains what became of each transaction", async (t) => {
+    const chain = await startStopped(t);
+    const admin = resolve(import.meta.dirname, "../admin.ts");
+    const args = [admin, "launch", "--chain", "base-sepolia", "--key-file", chain.keyFile];
+    const child = spawn(process.execPath, args, { env: { ...process.env, ...chain.env } });
+    child.stdout.resume();
+    child.stderr.resume();
+    chain.watch(async ({ method }, forward) => {
+      const answer = await forward();
+      if (method === "eth_sendRawTransaction") child.kill("SIGINT");
+      return answer;
+    });
+    await once(child, "exit");
+    chain.watch((_, forward) => forward());
+    assert.equal(child.signalCode, "SIGINT");
+    const resumed = async () => {
+      const { done, lines } = runLaunch(chain, { isResume: true, isDryRun: true });
+      await done;
+      return lines.join("\n");
+    };
+    const what = "1 sent, 0 mined, 0 spent\n +0x\\w+ \\(the deployer's funding, nonce 0\\)";
+    assert.match(await resumed(), new RegExp(`${what} waits in the mempool of the endpoint`));
+    const { hash } = journalOf(chain).sent[0]!;
+    await chain.client.dropTransaction({ hash });
+    assert.match(await resumed(), new RegExp(`${what} is signed, but the endpoint does not have`));
+    const other = await sendAside(chain, 0);
+    assert.match(await resumed(), new RegExp(`${what} can never be mined: .* nonce`));
+
+    await mineOn(chain);
+    const run = runLaunch(chain, { isResume: true });
+    assert.match(await run.says(/^another program used nonce 0 /), new RegExp(other));
+    await assertExecuted(chain, run.done, 1);
+  });
+});
+
+describe("launch, if the base fee rises above its offer,", () => {
+  test("raises the fee", async (t) => {
+    const chain = await startStopped(t);
+    const run = runLaunch(chain);
+    await run.says(/^sending /);
+    await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
+    await chain.client.mine({ blocks: 1 });
+    const line = await run.says(/^raised the fee from /);
+    assert.match(line, /from 1\.\d+ gwei to [89]\.?\d* gwei: 0x\w+ \(.*, nonce 0\) replaces 0x/);
+    assert.equal(await countSent(chain), 0);
+    await mineOn(chain);
+    await assertExecuted(chain, run.done);
+  });
+
+  test("waits instead if that exceeds maxFeePerGas, and names it", async (t) => {
+    const chain = await startStopped(t);
+    setMaxFee(chain, "1.000000008");
+    const run = runLaunch(chain);
+    await run.says(/^sending /);
+    await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
+    await chain.client.mine({ blocks: 1 });
+    await run.says(
+      /the base fee is 4 gwei, and the highest allowed fee is 1\.000000008 gwei: it w/,
+    );
+    const { sent } = journalOf(chain);
+    assert.equal(sent.length, 1);
+    assert.equal(parseTransaction(sent[0]!.raw).maxFeePerGas, parseGwei("1.000000008"));
+    await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 7n });
+    await mineOn(chain);
+    await assertExecuted(chain, run.done);
+  });
+
+  test("waits instead if the wallet cannot pay, and names the cost", async (t) => {
+    const chain = await startStopped(t);
+    const run = runLaunch(chain);
+    await run.says(/^sending /);
+    const { client, wallet: address } = chain;
+    const before = await client.getBalance({ address });
+    await client.setBalance({ address, value: 10_100_000_000_000_000n });
+    await client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
+    await client.mine({ blocks: 1 });
+    await run.says(
+      / needs \d+ wei at [89]\S* gwei per gas, but the wallet has 10100000000000000 wei/,
+    );
+    await client.setBalance({ address, value: before });
+    await run.says(/^raised the fee from /);
+    await mineOn(chain);
+    await assertExecuted(chain, run.done);
+  });
+});
+
+describe("launch, if another program uses its key,", () => {
+  const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
+
+  test("names its transaction, and repeats the first step only when run again", async (t) => {
+    const chain = await startStopped(t);
+    const run = runLaunch(chain);
+    const [, own] = /^sending (0x\w+)/.exec(await run.says(/^sending /))!;
+    const other = await sendAside(chain, 0);
+    const { number } = await chain.client.getBlock();
+    await assert.rejects(run.done, {
+      message: new RegExp(
+        `another program used nonce 0 of the wallet ${chain.wallet} for ${other} in block ` +
+          `${number}, so ${own} .* can never be mined`,
+      ),
+    });
+    assert.equal(await countSent(chain), 1);
+    await mineOn(chain);
+    await assertExecuted(chain, runLaunch(chain).done, 1);
+  });
+
+  test("does the same at the execution", async (t) => {
+    const chain = await startBareChain();
+    t.after(chain.stop);
+    let isStopped = false;
+    chain.watch(async ({ method, params }, forward) => {
+      if (method === "eth_sendRawTransaction" && isExecution(params[0] as Hex) && !isStopped) {
+        isStopped = true;
+        await chain.client.setAutomine(false);
+      }
+      return forward();
+    });
+    const run = runLaunch(chain);
+    await run.says(/^waiting for 0x\w+ \(execution, nonce 7\)/);
+    const other = await sendAside(chain, 7);
+    await assert.rejects(run.done, { message: new RegExp(`nonce 7 .* for ${other}`) });
+    await mineOn(chain);
+    await assertExecuted(chain, runLaunch(chain).done, 1);
+  });
+
+  test("takes the next nonce if it is used while the launch waits for the payment", async (t) => {
+    const chain = await startBareChain();
+    t.after(chain.stop);
+    const { pay } = chain;
+    chain.pay = async (address) => {
+      await sendAside(chain, 7);
+      await pay(address);
+    };
+    await assertExecuted(chain, runLaunch(chain).done, 1);
+  });
+});

@@ -1,0 +1,45 @@
+// Loaded with --import into a launch: kills the process at the point that KILL_AT names, such as
+// "before insert into records" or "after rename with saved". A statement counts in
+// every thread.
+
+import fs from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { basename } from "node:path";
+import Database from "better-sqlite3";
+
+const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
+
+/** Ends the process if `done` is the wanted operation. Nothing runs after SIGKILL. */
+function killAt(moment: "before" | "after", done: string): void {
+  if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");
+}
+
+const statement = Object.getPrototypeOf(new Database(":memory:").prepare("select 1"));
+for (const name of ["run", "all", "get"] as const) {
+  const original = statement[name];
+  statement[name] = function (...parameters: unknown[]) {
+    const text = this.source.replaceAll('"', "");
+    killAt("before", text);
+    const result = original.apply(this, parameters);
+    killAt("after", text);
+    return result;
+  };
+}
+
+const rename = promises.rename;
+promises.rename = async (from, to) => {
+  const { sent: _, ...rest } = JSON.parse(fs.readFileSync(from, "utf8"));
+  const text = `rename with ${Object.keys(rest).at(-1)}`;
+  killAt("before", text);
+  await rename(from, to);
+  killAt("after", text);
+};
+const writeFileSync = fs.writeFileSync;
+fs.writeFileSync = (file, data, options) => {
+  const text = `write of ${basename(String(file))}`;
+  killAt("before", text);
+  writeFileSync(file, data, options);
+  killAt("after", text);
+};
+syncBuiltinESMExports();

@@ -1,0 +1,64 @@
+// Runs launches in this process, for tests.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Hex } from "executable-address";
+import type { LaunchState } from "../../launch/journal.ts";
+import { launch } from "../../launch/launch.ts";
+import type { LaunchOptions } from "../../launch/parts.ts";
+import type { BareChain } from "./bare-chain.ts";
+
+/** Starts a launch, and pays its address whenever it waits for the whole payment. */
+export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
+  const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
+  const lines: string[] = [];
+  const said = new EventTarget();
+  let address: Hex | undefined;
+  const say = (line: string) => {
+    lines.push(line);
+    address = (/\n {2}(0x[0-9a-fA-F]{40})\n/.exec(line)?.[1] as Hex) ?? address;
+    if (line.startsWith("Waiting for the payment: 0 of ")) void chain.pay(address!);
+    said.dispatchEvent(new Event("line"));
+  };
+  const done = launch(
+    { ...options, isDryRun: false, isResume: false, ...change },
+    { config: chain.config, say, pollMs: 20 },
+  );
+  // A test that waits for a line finds the error at its own `await done`.
+  done.catch(() => {});
+  return {
+    done,
+    lines,
+    /** Resolves when a line matches, and rejects with all lines if the launch ends before. */
+    async says(pattern: RegExp): Promise<string> {
+      const ended = done.then(
+        () => "ended",
+        (error) => error,
+      );
+      for (;;) {
+        const line = lines.find((each) => pattern.test(each));
+        if (line !== undefined) return line;
+        const next = new Promise<undefined>((resolve) =>
+          said.addEventListener("line", () => resolve(undefined), { once: true }),
+        );
+        const end = await Promise.race([next, ended]);
+        if (end !== undefined && !lines.some((each) => pattern.test(each))) {
+          throw new Error(`no line matches ${pattern}:\n${lines.join("\n")}\n${end}`);
+        }
+      }
+    },
+  };
+}
+
+export const journalPath = ({ config }: BareChain) =>
+  join(config.dataDirectory, "launch-84532.json");
+
+/** Returns an empty state if the launch has not written any. */
+export function journalOf(chain: BareChain): LaunchState {
+  const file = journalPath(chain);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
+  return { chainId: 84_532, wallet: chain.wallet, sent: [] };
+}
+
+export const countSent = ({ client, wallet }: BareChain) =>
+  client.getTransactionCount({ address: wallet });
