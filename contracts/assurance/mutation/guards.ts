@@ -2,13 +2,21 @@
 // kind of target, or above or below some amount. Generated for every guard, condition, and event of
 // the contracts, because a list of such mutants contains only the mistakes that its author knows.
 
-import type { Sources } from "../published/standard-input.ts";
+import { readCollector, type Sources } from "../published/standard-input.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import type { Change, Surroundings } from "./operators.ts";
 import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 
-/** Returns every weakened guard of the contracts. */
+/** Returns every weakened guard of the factory and of the vault. */
 export const mutantsOfGuards = (sources: Sources): Mutant[] => mutantsOf(sources, weakened);
+
+/** Returns every mutant of the Collector: the changes by operators, and the weakened guards. */
+export function mutantsOfCollector(): Mutant[] {
+  const sources = readCollector();
+  return [undefined, weakened].flatMap((change) =>
+    mutantsOf(sources, change, Object.keys(sources)),
+  );
+}
 
 function weakened(node: Node, where: Surroundings): Change[] {
   switch (node.nodeType) {
@@ -64,6 +72,8 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
       kinds.push(`${name}.calls.length != 0`, `${name}.calls.length < 2`, `${name}.amount != 0`);
     }
     if (type === "bytes4") kinds.push(`_isTokenCall(${name})`, `!_isTokenCall(${name})`);
+    if (name === "recipient") kinds.push("recipient != msg.sender", "recipient == msg.sender");
+    if (name === "least") kinds.push("least < most", "least == most", "least > 1");
     if (name === "size") kinds.push("size == 0", "size != 0");
   }
   // A guard that requires a kind already applies to that kind only.

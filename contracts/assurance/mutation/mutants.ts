@@ -32,13 +32,17 @@ export const nameOf = ({
   `${file} ${within}: ${operator}: ${from} -> ${to}${nth > 0 ? ` (${nth + 1})` : ""}`;
 
 /** The interface has no code. */
-const changed = ["src/Vault.sol", "src/PaymentFactory.sol"];
+const ofFactory = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
-/** All mutants of the two contracts among `sources` that `change` makes from their nodes. */
-export function mutantsOf(sources: Sources, change: Operators = changesOf): Mutant[] {
+/** All mutants that `change` makes from the nodes of `files`, the factory's two by default. */
+export function mutantsOf(
+  sources: Sources,
+  change: Operators = changesOf,
+  files: readonly string[] = ofFactory,
+): Mutant[] {
   const trees = parse(sources);
   const found = new Map<string, Mutant>();
-  for (const file of changed) {
+  for (const file of files) {
     const bytes = Buffer.from(sources[file]!);
     const text = (node: Node) => bytes.toString("utf8", place(node).start, place(node).end);
     const keep = (made: Change, within: string) => {

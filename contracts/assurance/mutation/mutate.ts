@@ -5,7 +5,7 @@
 //     --minutes N    stops after N minutes. The order is a hash of the mutants' names, so tested
 //                    mutants are a fair sample; the next run continues from there
 //     --fresh        discards the results of earlier runs for the same creation code
-//     --of KIND      tries only operators, guards, or byHand
+//     --of KIND      tries only operators, guards, byHand, or collector
 //     --only TEXT    mutants whose name contains TEXT
 //     --write        writes the tested kinds to report.json, and keeps the reasons there
 //
@@ -17,10 +17,10 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { keccak256, stringToHex } from "viem";
-import { contractsRoot, readSources } from "../published/standard-input.ts";
+import { type Hex, keccak256, stringToHex } from "viem";
+import { contractsRoot, readCollector, readSources } from "../published/standard-input.ts";
 import { mutantsByHand } from "./by-hand.ts";
-import { mutantsOfGuards } from "./guards.ts";
+import { mutantsOfCollector, mutantsOfGuards } from "./guards.ts";
 import { type Mutant, mutantsOf, nameOf } from "./mutants.ts";
 import { type Report, readReport, reportFile, type Tally } from "./report.ts";
 import { creationCodeOf, type Outcome } from "./trial.ts";
@@ -41,13 +41,14 @@ const { values: options } = parseArgs({
 const sources = readSources();
 const before = readReport();
 const reasons = new Map(
-  [before, before.guards, before.byHand]
+  [before, before.guards, before.byHand, before.collector]
     .flatMap(({ survivors }) => survivors)
     .map(({ name, reason }) => [name, reason]),
 );
-const creationCodeHash = keccak256(creationCodeOf(sources) as `0x${string}`);
+const creationCodeHash = keccak256(creationCodeOf(sources) as Hex);
+const collectorCodeHash = keccak256(creationCodeOf(readCollector()) as Hex);
 const folder = join(contractsRoot, "out/mutation");
-const journal = join(folder, `${creationCodeHash}.jsonl`);
+const journal = join(folder, `${creationCodeHash}-${collectorCodeHash.slice(2, 10)}.jsonl`);
 mkdirSync(folder, { recursive: true });
 if (options.fresh) rmSync(journal, { force: true });
 
@@ -55,6 +56,7 @@ const kinds = {
   operators: mutantsOf(sources),
   guards: mutantsOfGuards(sources),
   byHand: mutantsByHand(sources),
+  collector: mutantsOfCollector(),
 };
 if (options.of && !Object.hasOwn(kinds, options.of)) {
   throw new Error(`--of ${options.of}: expected one of ${Object.keys(kinds).join(", ")}`);
@@ -83,7 +85,8 @@ for (const [kind, tally] of Object.entries(tallies)) {
 }
 if (options.write) {
   const { operators, ...others } = tallies;
-  const report: Report = { ...before, creationCodeHash, ...operators, ...others };
+  const hashes = { creationCodeHash, collectorCodeHash };
+  const report: Report = { ...before, ...hashes, ...operators, ...others };
   writeFileSync(reportFile, `${JSON.stringify(report, null, 2)}\n`);
 }
 

@@ -5,10 +5,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { keccak256 } from "viem";
-import { factoryCreationCode } from "../../index.ts";
+import { factoryCreationCode, periphery } from "../../index.ts";
 import { contractsRoot, readSources } from "../published/standard-input.ts";
 import { mutantsByHand } from "./by-hand.ts";
-import { mutantsOfGuards } from "./guards.ts";
+import { mutantsOfCollector, mutantsOfGuards } from "./guards.ts";
 import { mutantsOf, nameOf } from "./mutants.ts";
 import { readReport } from "./report.ts";
 import { openLaboratory } from "./trial.ts";
@@ -17,19 +17,21 @@ const report = readReport();
 const sources = readSources();
 const byHand = mutantsByHand(sources).map(nameOf);
 const guards = mutantsOfGuards(sources).map(nameOf);
-const names = new Set([...mutantsOf(sources).map(nameOf), ...guards, ...byHand]);
+const collector = mutantsOfCollector().map(nameOf);
+const ofFactory = new Set([...mutantsOf(sources).map(nameOf), ...guards, ...byHand]);
+const names = new Set([...ofFactory, ...collector]);
 
 test("a run starts, and kills a mutant", () => {
   const laboratory = openLaboratory(join(contractsRoot, "out/mutation/test"), sources);
   const [mutant] = mutantsByHand(sources).filter(({ to }) => to === "held + 1 < intent.amount");
-  const { file, source } = mutant!;
-  assert.equal(laboratory.try({ ...sources, [file]: source }).is, "killed");
+  assert.equal(laboratory.try(mutant!).is, "killed");
 });
 
 describe("report.json", () => {
   test("matches the committed creation code and the operators' results for the sources", () => {
     assert.equal(report.creationCodeHash, keccak256(factoryCreationCode));
-    assert.equal(report.changes + report.guards.changes + report.byHand.changes, names.size);
+    const { changes } = report;
+    assert.equal(changes + report.guards.changes + report.byHand.changes, ofFactory.size);
     assert.deepEqual(
       [report.guards.changes, report.byHand.changes],
       [guards.length, byHand.length],
@@ -56,13 +58,22 @@ describe("report.json", () => {
     assert.equal(killed + survivors.length, compiled);
   });
 
+  test("counts the Collector's mutants separately, and contains every one", () => {
+    const { changes, tried, compiled, killed, survivors } = report.collector;
+    assert.equal(report.collectorCodeHash, keccak256(periphery.collector.bytecode));
+    assert.deepEqual([changes, tried], [collector.length, collector.length]);
+    assert.ok(compiled >= 0.8 * changes, `${compiled} of ${changes}`);
+    assert.equal(killed + survivors.length, compiled);
+  });
+
   test("has a reason for each survivor, whose line still exists in the sources", () => {
-    for (const { name, reason } of [report, report.guards].flatMap((each) => each.survivors)) {
+    const tallies = [report, report.guards, report.collector];
+    for (const { name, reason } of tallies.flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);
       assert.ok(reason.length >= 20, `no reason for: ${name}`);
     }
     const gone = sources["src/Vault.sol"]!.replaceAll("RESULT_BYTES_MAX", "ANSWER_MAX");
     const others = mutantsOf({ ...sources, "src/Vault.sol": gone }).map(nameOf);
-    assert.notDeepEqual(new Set(others), names, "a name that changed is noticed");
+    assert.notDeepEqual(new Set(others), ofFactory, "a name that changed is noticed");
   });
 });

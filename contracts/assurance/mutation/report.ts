@@ -6,10 +6,13 @@ import { join } from "node:path";
 export type Report = Tally & {
   /** keccak256 of the creation code that was mutated. */
   creationCodeHash: string;
+  collectorCodeHash: string;
   /** The mutants of guards.ts, which are not counted above. */
   guards: Tally;
   /** The mutants of by-hand.ts, which are also not counted above. */
   byHand: Tally;
+  /** The mutants of the Collector, of both kinds. */
+  collector: Tally;
 };
 
 export type Tally = {

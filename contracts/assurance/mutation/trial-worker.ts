@@ -5,9 +5,8 @@ import { readSources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";
 import { openLaboratory } from "./trial.ts";
 
-const sources = readSources();
-const laboratory = openLaboratory((workerData as { folder: string }).folder, sources);
-parentPort!.on("message", ({ file, source }: Mutant) => {
-  parentPort!.postMessage(laboratory.try({ ...sources, [file]: source }));
+const laboratory = openLaboratory((workerData as { folder: string }).folder, readSources());
+parentPort!.on("message", (mutant: Mutant) => {
+  parentPort!.postMessage(laboratory.try(mutant));
 });
 parentPort!.postMessage("ready");

@@ -8,9 +8,11 @@ import { foundryBinary } from "../../anvil.ts";
 import {
   compile,
   contractsRoot,
+  readCollector,
   type Sources,
   standardInput,
 } from "../published/standard-input.ts";
+import type { Mutant } from "./mutants.ts";
 
 export type Outcome =
   | { is: "killed"; by: string }
@@ -18,9 +20,23 @@ export type Outcome =
 
 /**
  * The vectors would detect every mutant by its address, the canary always fails, and the periphery
- * and the demo do not use this code.
+ * and the demo do not use this code. Only the Collector is added again, for its own mutants.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
+
+const collectorTest = "test/periphery/Collector.t.sol";
+/** The test creates the mutant in the place of the Collector that it was compiled with. */
+const collectorOfTest = "new Collector()";
+const mutantOfTest = `Collector(
+        created(vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".collector"))
+    )`;
+const created = `
+function created(bytes memory code) returns (address at) {
+    assembly {
+        at := create(0, add(code, 32), mload(code))
+    }
+}
+`;
 
 /** Tried first, because they take a second and kill most mutants. */
 const quickTests = "test/guards/Every*.t.sol";
@@ -45,8 +61,8 @@ const environment = {
 };
 
 type Laboratory = {
-  /** Runs the tests on the code of the compiled `sources`. */
-  try(sources: Sources): Outcome;
+  /** Runs the tests on the code of a mutant, of the factory's sources or of the Collector. */
+  try(mutant: Pick<Mutant, "file" | "source">): Outcome;
 };
 
 /**
@@ -65,29 +81,62 @@ export function openLaboratory(folder: string, original: Sources): Laboratory {
   const deployment = JSON.parse(
     readFileSync(join(contractsRoot, "snapshots/deployment.json"), "utf8"),
   );
-  const creationCode = creationCodeOf(original);
-  const test = (code: string): Outcome => {
-    const snapshot = JSON.stringify({ ...deployment, creationCode: code });
-    writeFileSync(join(folder, "snapshots/deployment.json"), snapshot);
+  addCollectorTest(folder);
+  const collector = readCollector();
+  const codes = { factory: creationCodeOf(original), collector: creationCodeOf(collector) };
+  const write = (changed: object) =>
+    writeFileSync(
+      join(folder, "snapshots/deployment.json"),
+      JSON.stringify({ ...deployment, collector: codes.collector, ...changed }),
+    );
+  const testFactory = (creationCode: string): Outcome => {
+    write({ creationCode });
     const outcome = runTests(folder, ["--match-path", quickTests]);
-    return outcome.is === "survived" ? runTests(folder) : outcome;
+    return outcome.is === "survived"
+      ? runTests(folder, ["--no-match-path", collectorTest])
+      : outcome;
   };
-  if (!creationCode) throw new Error("the sources do not compile");
-  const untouched = test(creationCode);
-  if (untouched.is === "killed") throw new Error(`fails without a mutation: ${untouched.by}`);
+  const testCollector = (code: string): Outcome => {
+    write({ collector: code });
+    return runTests(folder, ["--match-path", collectorTest]);
+  };
+  if (!codes.factory || !codes.collector) throw new Error("the sources do not compile");
+  for (const untouched of [testFactory(codes.factory), testCollector(codes.collector)]) {
+    if (untouched.is === "killed") throw new Error(`fails without a mutation: ${untouched.by}`);
+  }
   return {
-    try(sources) {
-      const code = creationCodeOf(sources);
+    try({ file, source }) {
+      const isCollector = file in collector;
+      const code = creationCodeOf({ ...(isCollector ? collector : original), [file]: source });
       if (!code) return { is: "not compiled" };
-      return code === creationCode ? { is: "no change of the code" } : test(code);
+      if (code === codes[isCollector ? "collector" : "factory"]) {
+        return { is: "no change of the code" };
+      }
+      return isCollector ? testCollector(code) : testFactory(code);
     },
   };
 }
 
-/** Returns undefined if `sources` do not compile. */
+function addCollectorTest(folder: string): void {
+  const text = readFileSync(join(contractsRoot, collectorTest), "utf8");
+  if (text.split(collectorOfTest).length !== 2) {
+    throw new Error(`${collectorTest}: expected "${collectorOfTest}" once`);
+  }
+  for (const name of ["test/periphery", "periphery"]) mkdirSync(join(folder, name));
+  const changed = text.replace(collectorOfTest, mutantOfTest) + created;
+  writeFileSync(join(folder, collectorTest), changed);
+  for (const [name, source] of Object.entries(readCollector())) {
+    writeFileSync(join(folder, name), source);
+  }
+}
+
+/** Returns the creation code of the factory or the Collector; undefined if it does not compile. */
 export function creationCodeOf(sources: Sources): string | undefined {
-  const { contracts } = compile(standardInput(sources));
-  const code = contracts?.["src/PaymentFactory.sol"]?.PaymentFactory?.evm?.bytecode.object;
+  const selection = { "*": { "*": ["evm.bytecode.object"] } };
+  const { contracts } = compile(standardInput(sources, selection));
+  const { PaymentFactory } = contracts?.["src/PaymentFactory.sol"] ?? {};
+  const { Collector } = contracts?.["periphery/Collector.sol"] ?? {};
+  const code = (PaymentFactory ?? Collector)?.evm.bytecode.object;
   return code ? `0x${code}` : undefined;
 }
 

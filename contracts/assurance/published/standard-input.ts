@@ -19,6 +19,13 @@ export const readSources = (): Sources =>
     ]),
   );
 
+/** The Collector, which is deployed separately and imports nothing. */
+export const readCollector = (): Sources => ({
+  [collectorFile]: readFileSync(join(contractsRoot, collectorFile), "utf8"),
+});
+
+const collectorFile = "periphery/Collector.sol";
+
 const factory = {
   "src/PaymentFactory.sol": {
     PaymentFactory: [

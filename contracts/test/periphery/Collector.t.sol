@@ -14,6 +14,7 @@ contract CollectorTest is Fixture {
     uint256 private constant LEAST = 24_750_000;
 
     Collector private collector = new Collector();
+    ScriptedToken private scripted = new ScriptedToken();
 
     function test_TooLittle_whereTheCallerHasLess(uint256 held) public {
         held = bounded(held, 0, LEAST - 1);
@@ -151,6 +152,91 @@ contract CollectorTest is Fixture {
         equal(token.balanceOf(RECOVERY), 1_000_000, "returned");
     }
 
+    /// @dev Amounts around each bound, zero, and amounts that agree in their low 32 bits.
+    function test_collect_everyAmount() public {
+        uint256[4] memory helds = [uint256(0), 1, 2, 2 ** 32 + 1];
+        uint256[4] memory mosts = [uint256(0), 1, 2 ** 32, type(uint256).max];
+        uint256[4] memory leasts = [uint256(0), 1, 2, 2 ** 32];
+        uint256[3] memory befores = [uint256(0), 1, 2 ** 32 + 1];
+        uint256[4] memory moves = [uint256(0), 1, 2, 2 ** 32];
+        Script memory script;
+        for (uint256 i = 0; i < 4 ** 4 * 3; ++i) {
+            script.held = helds[i % 4];
+            script.before = befores[i / 4 ** 4];
+            script.later = script.before + moves[i / 16 % 4];
+            uint256 least = leasts[i / 64 % 4];
+            assertAsModel(script, least, mosts[i / 4 % 4]);
+            // The recipient's balance falls.
+            script.later = script.before / 2;
+            assertAsModel(script, least, mosts[i / 4 % 4]);
+        }
+    }
+
+    function test_collect_everyAnswer() public {
+        Script memory script = Script(2 ** 32, 0, 2 ** 32, false, "", false, false);
+        uint256[3] memory words = [uint256(1), 2 ** 64 + 1, 2 ** 128 + 1];
+        for (uint256 least = 0; least <= 2; ++least) {
+            for (uint256 i = 0; i < 12; ++i) {
+                bytes memory word = abi.encode(words[i % 3]);
+                script.answer = i < 6 ? word : abi.encodePacked(word, word);
+                script.fails = i % 6 < 3;
+                script.laterFails = false;
+                assertAsModel(script, least, least == 2 ? least : 2 ** 32);
+                script.laterFails = true;
+                assertAsModel(script, least, least == 2 ? least : 2 ** 32);
+            }
+        }
+    }
+
+    /// @dev The word of a revert is not a balance.
+    function test_BalanceUnknown_whereTheTokenRevertsWithAWord() public {
+        Script memory script = Script(2, 0, 2, false, "", true, false);
+        assertAsModel(script, 2, 2);
+        assertAsModel(script, 3, 3);
+    }
+
+    /// @dev Tries two recipients: a stranger, and the caller itself.
+    function assertAsModel(Script memory script, uint256 least, uint256 most) private {
+        assertAsModel(script, MERCHANT, least, most);
+        uint256 before = script.before;
+        script.before = script.held;
+        assertAsModel(script, address(this), least, most);
+        script.before = before;
+    }
+
+    function assertAsModel(Script memory script, address to, uint256 least, uint256 most) private {
+        scripted.set(script);
+        uint256 amount = script.held < most ? script.held : most;
+        bytes memory reason = reasonOf(address(scripted), script, to, least, amount);
+        if (reason.length != 0) vm.expectRevert(reason);
+        collector.collect(address(scripted), to, least, most);
+        if (reason.length == 0) equal(scripted.asked(), amount, "asked for");
+    }
+
+    /// @dev The error that the interface promises; empty if it succeeds.
+    function reasonOf(
+        address asked,
+        Script memory script,
+        address to,
+        uint256 least,
+        uint256 amount
+    ) private view returns (bytes memory) {
+        if (amount < least) {
+            return abi.encodeWithSelector(Collector.TooLittle.selector, asked, least, amount);
+        }
+        bytes memory unknown = abi.encodeWithSelector(Collector.BalanceUnknown.selector, asked, to);
+        if (script.beforeFails && to != address(this)) return unknown;
+        bool isTrue = script.answer.length == 0 || script.answer.length >= 32
+            && uint256(bytes32(script.answer)) == 1;
+        if (script.fails || !isTrue) {
+            return abi.encodeWithSelector(Collector.CollectFailed.selector, asked, to, amount);
+        }
+        if (script.laterFails) return unknown;
+        uint256 found = script.later > script.before ? script.later - script.before : 0;
+        if (found >= least) return "";
+        return abi.encodeWithSelector(Collector.TooLittleArrived.selector, asked, to, least, found);
+    }
+
     /// @dev Pays the merchant from LEAST to MOST.
     function tolerant() private returns (Intent memory intent) {
         Call[] memory calls = new Call[](2);
@@ -200,6 +286,53 @@ contract OddAnswer {
         (bytes memory given, uint256 length) = (answer, size);
         assembly {
             return(add(given, 32), length)
+        }
+    }
+}
+
+/// @dev The balance of the caller, and the recipient's before and after the transfer.
+struct Script {
+    uint256 held;
+    uint256 before;
+    uint256 later;
+    bool fails;
+    bytes answer;
+    bool beforeFails;
+    bool laterFails;
+}
+
+/// @dev Answers as in its script. A failing balance reverts with a word.
+contract ScriptedToken {
+    uint256 public asked;
+    Script private script;
+    address private caller;
+    bool private isMoved;
+
+    function set(Script calldata given) external {
+        (script, caller, isMoved) = (given, msg.sender, false);
+    }
+
+    function balanceOf(address holder) external view returns (uint256) {
+        if (isMoved) return answerUnless(script.laterFails, script.later);
+        if (holder == caller) return script.held;
+        return answerUnless(script.beforeFails, script.before);
+    }
+
+    function transferFrom(address from, address, uint256 amount) external {
+        (isMoved, asked) = (true, amount);
+        bytes memory answer = script.answer;
+        bool isDone = !script.fails && from == caller;
+        assembly {
+            if isDone { return(add(answer, 32), mload(answer)) }
+            revert(add(answer, 32), mload(answer))
+        }
+    }
+
+    function answerUnless(bool fails, uint256 balance) private pure returns (uint256) {
+        if (!fails) return balance;
+        assembly {
+            mstore(0, not(0))
+            revert(0, 32)
         }
     }
 }
