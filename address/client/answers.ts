@@ -71,7 +71,7 @@ export function proveRecord(
     return verifyRecord(answer, { ...trust, address });
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new UnprovenError(`expected a record of ${address}, found another record`, {
+    throw new UnprovenError(`expected a valid record of ${address}`, {
       cause: error,
     });
   }

@@ -108,10 +108,7 @@ describe("createClient refuses", () => {
   test("an API key in a page", () => {
     Object.assign(globalThis, { document: {} });
     try {
-      wrong(
-        { apiKey: credentials.apiKey },
-        "expected a client ID, because API keys are only for servers",
-      );
+      wrong({ apiKey: credentials.apiKey }, "expected a client ID: API keys are for servers");
       assert.doesNotThrow(() => createClient({ baseUrl, clientId: credentials.clientId }));
     } finally {
       Reflect.deleteProperty(globalThis, "document");
@@ -137,7 +134,7 @@ describe("create", () => {
   test("throws UnprovenError for a true record of another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
-    const message = `expected a record of ${record.address}, found another record`;
+    const message = `expected a valid record of ${record.address}`;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
@@ -185,7 +182,7 @@ describe("lookup", () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
-    const message = `expected a record of ${record.address}, found another record`;
+    const message = `expected a valid record of ${record.address}`;
     for (const body of [forged, other, theirs, {}, null, [], { ...record, terms: "0x" }]) {
       once({ body });
       await assert.rejects(client().lookup(record.address), { name: "UnprovenError", message });
@@ -344,7 +341,7 @@ describe("check", () => {
     const honest = checkOf(record);
     const { address } = record;
     for (const [body, message] of [
-      [checkOf(other), `expected a record of ${address}, found another record`],
+      [checkOf(other), `expected a valid record of ${address}`],
       [{ ...honest, simulation: simulationOf(shop) }, `expected address ${address}, found ${shop}`],
       [{ ...honest, findings: [{}] }, "the response is not a valid check"],
       [record, "the response is not a valid check"],

@@ -166,7 +166,7 @@ function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, 
   if (apiKey !== undefined && clientId !== undefined)
     throw new TypeError("expected an API key or a client ID, found both");
   if (apiKey !== undefined && "document" in globalThis)
-    throw new TypeError("expected a client ID, because API keys are only for servers");
+    throw new TypeError("expected a client ID: API keys are for servers");
   const digits = "lowercase hex digits, found";
   if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
     throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeSecret(apiKey)}`);
