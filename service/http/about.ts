@@ -31,7 +31,7 @@ export function openapi(): Route {
   };
 }
 
-const notReady = "expected a process that accepts requests, found one that drains before its end";
+const notReady = "this server is shutting down and accepts no new requests";
 
 /**
  * Live: the event loop runs. Ready: not draining, and the store is readable and has lost no commit.
@@ -52,8 +52,8 @@ export function mountProbes(app: FastifyInstance, { store, draining, metrics }: 
 }
 
 /**
- * The RFC requires an expiry of less than a year. The text is generated each day, so it does not
- * expire.
+ * RFC 9116 requires an expiry within a year. The expiry is computed for each request, so the served
+ * text is never expired.
  */
 const daysValid = 180;
 

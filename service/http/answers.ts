@@ -1,6 +1,6 @@
-// The responses of the dashboard's API. Its pages import the types and no values; answers.test.ts
-// checks every route against its shape. Times are ISO 8601. The operations of /webhooks are shared
-// with the public API.
+// The responses of the dashboard's API. The dashboard's pages import only the types;
+// answers.test.ts checks every route against its shape. Times are ISO 8601. The operations of
+// /webhooks are shared with the public API.
 
 import {
   address,
@@ -32,7 +32,7 @@ const chain = object({
   ...listedChain.properties,
   /** The base URL of the chain's block explorer. */
   explorer: orNull(text),
-  /** The node of a local chain, which can pay without a wallet. */
+  /** The URL of a local chain's node, which can send a payment without a wallet. */
   localNode: orNull(text),
 });
 export type Chain = TypeOf<typeof chain>;
@@ -57,20 +57,23 @@ const signedIn = object({
 export type SignedIn = TypeOf<typeof signedIn>;
 
 const wei = matching(/^(0|[1-9][0-9]*)$/);
-/** The settled transactions of an account on one day of a chain's clock, in wei. */
+/**
+ * The cost of an account's settled transactions on one chain and day, in wei. Days follow the
+ * chain's clock.
+ */
 const gasDay = object({
   chainId,
   /** Such as `2026-11-22`. */
   day: text,
   /** The gas paid. */
   gasWei: wei,
-  /** The value of the tips received. */
+  /** The tips received, converted to wei. */
   tipsWei: wei,
   /** The gas that tips did not cover, which the account's budget limits. */
   wei,
   /** The part of `wei` for addresses that its client ID created. */
   clientIdWei: wei,
-  /** The part of `wei` for executions that tips were supposed to pay. */
+  /** The part of `wei` for executions that tips were supposed to pay for. */
   failedTipsWei: wei,
 });
 
@@ -78,7 +81,7 @@ export type GasDay = TypeOf<typeof gasDay>;
 
 const spendingAccount = object({
   ...account.properties,
-  /** The newest day first, the last 31 rows. */
+  /** The newest 31 rows, newest day first. */
   gasSpent: list(gasDay),
 });
 export type SpendingAccount = TypeOf<typeof spendingAccount>;
@@ -118,9 +121,9 @@ export type ApiKey = TypeOf<typeof apiKey>;
 const clientId = object({
   ...times,
   clientId: text,
-  /** The client ID can create only what the account's server signed. */
+  /** Whether the client ID can create only intents that the account's server signed. */
   bound: flag,
-  /** Creates of the client ID can have a reference. */
+  /** Whether creates with the client ID can have a reference. */
   mayName: flag,
 });
 export type ClientId = TypeOf<typeof clientId>;
@@ -154,13 +157,13 @@ export type EntryVerdict = TypeOf<typeof entryVerdict>;
 const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
-/** Null for a part that was not requested. */
+/** A part is null if it was not requested. */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 
 export type MoneyName = "asked" | "paid" | "executed" | "returned";
 const sum = matching(/^(0|[1-9][0-9]*)$/);
-/** Amounts of one token on one day of UTC, in base units. */
+/** Amounts of one token on one UTC day, in base units. */
 const moneyDay = object({
   day: text,
   chainId,
@@ -170,14 +173,14 @@ const moneyDay = object({
 });
 export type MoneyDay = TypeOf<typeof moneyDay>;
 
-/** Medians of the newest events. */
+/** Median durations, computed from the newest events. */
 const pace = object({ toPaidMs: orNull(count), toExecutedMs: orNull(count) });
 export type Pace = TypeOf<typeof pace>;
 
 const money = object({
   items: list(moneyDay),
   pace,
-  /** Not everything is counted yet; request it again. */
+  /** Whether some addresses are not counted yet. If so, request the amounts again. */
   isMore: flag,
 });
 export type Money = TypeOf<typeof money>;

@@ -1,7 +1,7 @@
 // The HTTP service: the table of routes, and the rules that apply to every response.
 //
 // Every /v1 response, regardless of its status, has CORS `*` and X-Request-Id. Every refusal,
-// including the framework's own, has the form of spec/service.md §7.
+// including the framework's own, has the form that spec/service.md §7 defines.
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -40,19 +40,21 @@ import { events } from "./status/events.ts";
 import { sent } from "./status/sent.ts";
 import { openStatuses, returns, type Statuses, status } from "./status/status.ts";
 
-/** No valid intent needs more, even with every character escaped twice in JSON. */
+/**
+ * The maximum size of a body. No valid intent is larger, even if every character is escaped twice.
+ */
 export const bodyBytesMax = 192 * 1024;
 
 const apiPrefix = "/v1";
 
-/** The methods of all paths. The dashboard has no other ones than the API. */
+/** Every method that some path accepts. The dashboard uses no methods other than the API's. */
 const allow = allowedMethods([
   ...new Set(Object.values(operations).map(({ method }) => method)),
 ]).join(", ");
 
-/** Called for a route with a schema of the framework. */
+/** Fastify calls this function if a route has a Fastify schema. */
 const noSchema = () => {
-  throw new Error("routes have no schemas of the framework's");
+  throw new Error("a route must not have a Fastify schema; our own schemas check its input");
 };
 
 export function buildApp(parts: Parts): FastifyInstance {
@@ -67,13 +69,13 @@ export function buildApp(parts: Parts): FastifyInstance {
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
-    // A request that has started when a drain begins is still served.
+    // A request that started before a drain is still served.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     // Our own schemas check bodies, so the framework's compilers need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
-    // The router would return 404 for longer paths; a path that is not an address is 400 at any
-    // length.
+    // By default, the router returns 404 for a long parameter, but an invalid address must be
+    // refused with 400 at any length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError(parts.limits),
@@ -102,14 +104,17 @@ export function buildApp(parts: Parts): FastifyInstance {
 
 type Work = { statuses: Statuses; intents: Intents; creates: Admission };
 
-/** spec/service.md §4. A GET of a public operation ignores credentials and its query. */
+/**
+ * Mounts the operations of spec/service.md §4. A GET of a public operation ignores credentials and
+ * query fields.
+ */
 function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   api.addHook("onRequest", apiHeaders);
   const routes = openRoutes(parts, work);
   const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // A GET looks up paths that are not an address.
+    // A GET of such a path, for example /address/create, is a look-up of an invalid address.
     const other = found.every(([, { body }]) => body === "intent") && {
       GET: describedRoute("lookUpAddress"),
     };
@@ -118,7 +123,10 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   }
 }
 
-/** Adds to a route what its operation describes: the `Cache-Control`, and the fields it refuses. */
+/**
+ * Adds to a route the `Cache-Control` that its operation describes, and the refusal of fields that
+ * the operation does not describe.
+ */
 function addDescribed(operation: Operation, route: Route): Route {
   const { before = [], whenRead = [], handler } = route;
   const caching = operation.headers?.["Cache-Control"];
@@ -152,7 +160,7 @@ function openRoutes(
   };
 }
 
-/** An API key with the scope can do the same as the dashboard's session. */
+/** An API key with the scope `webhooks` can do the same as a session of the dashboard. */
 function webhookRoutes(parts: Parts): Record<keyof WebhookHandlers, Route> {
   const before = [apiKeyOnly(parts, "webhooks")];
   const routes = Object.entries(openWebhooks(parts)).map(([id, handler]) => [

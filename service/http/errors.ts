@@ -109,14 +109,17 @@ export const errorDetails = object({
 export const errorBody = object({ error: errorDetails });
 
 /**
- * `headers` are complete except CORS. `body` is the JSON text. `isOurs` marks a fault to log; the
- * response shows no details.
+ * `headers` contains all headers except CORS. `body` is the JSON text. `isOurs` is true if the
+ * service is at fault: then the error is logged, and the response shows no details.
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 
-/** @param request the request, if there is one, which shows what the framework refused */
+/**
+ * @param request the request, if there is one. The message quotes the part that the framework
+ *   refused.
+ */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
@@ -140,19 +143,21 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
       headers: { "retry-after": "1" },
     });
   }
-  // A node's error may name its host, so the response does not include it.
+  // The error of a node may contain the node's host name, so the response does not include the
+  // error.
   if (error instanceof ChainUnavailable) {
-    const message = "the chain cannot be read now; try again";
+    const message = "the chain cannot be read right now; try again";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
   }
   if (error instanceof ProofError) return unproved(error);
   const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];
   if (framework) return new Refusal(...framework(request));
-  return new Refusal("internal_error", "an internal error occurred, which has been logged");
+  return new Refusal("internal_error", "an internal error occurred and was logged");
 }
 
 /**
- * Shows the reason only if the library wrote it, because the text of a node can contain its host.
+ * Shows the reason only if the library wrote it, because a node's error can contain the node's host
+ * name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
@@ -193,8 +198,8 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
 };
 
 /**
- * The refusal of a route whose body is an intent. A body with a type is parsed, even if it is
- * empty.
+ * Returns the refusal of a request without a body, if its route expects an intent. A request with a
+ * Content-Type never gets this refusal, because even its empty body is parsed.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
@@ -202,7 +207,7 @@ export function missingBody(): Refusal {
 }
 
 /**
- * Describes input of a caller in a refusal: in quotes if it is short and plain, otherwise by its
+ * Describes a caller's input in a refusal: the quoted text if it is short and plain, otherwise its
  * length. Never pass text that may be secret.
  */
 export function foundText(text: unknown): string {

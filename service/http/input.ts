@@ -13,7 +13,7 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
 
-/** Returns the text of the path at `:address`. */
+/** Returns the path's `:address` parameter. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
 /** Returns the 40 digits in lowercase, because any letter case means the same address. */
@@ -27,9 +27,10 @@ export function addressDigits(text: string | undefined): string {
 }
 
 /**
- * @returns the result of the schema for `value`; text with a NUL is refused, because PostgreSQL
- *   does not accept it, and the whole statement would fail @throws {InvalidError} with the messages
- *   of the schema
+ * Parses `value` with the schema. Refuses text with a NUL character, because PostgreSQL does not
+ * accept such text and the whole statement would fail.
+ *
+ * @throws {InvalidError} with the schema's messages
  */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown) {
   const parsed = schema.safeParse(value ?? {});
@@ -49,8 +50,8 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 /**
  * Parses a request's query.
  *
- * @throws {InvalidError} as {@link parseInput}, and for escapes that are not UTF-8, which the
- * framework does not decode
+ * @throws {InvalidError} as {@link parseInput}, and for percent-encoding that is not UTF-8, because
+ *   the framework would leave it undecoded
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;
@@ -58,7 +59,7 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
     if (url.includes("%")) decodeURIComponent(url.slice(url.indexOf("?")));
   } catch {
     const { length } = url.slice(url.indexOf("?") + 1);
-    const found = `${length} characters with other escapes`;
+    const found = `${length} characters with invalid escapes`;
     const message = `expected valid percent-encoded UTF-8, found ${found}`;
     throw new InvalidError([{ path: ["query"], code: "bad_escape", message }]);
   }
@@ -68,7 +69,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
 const noFields = z.strictObject({});
 
 /**
- * A preHandler hook that refuses every field of the query, the body, or both, if none is described.
+ * Returns a preHandler hook. It refuses all query fields if the operation describes no query, and
+ * all body fields if the operation describes no body.
  */
 export const refuseFields =
   ({ query, body }: { query?: unknown; body?: unknown }) =>
@@ -77,7 +79,9 @@ export const refuseFields =
     if (!body && request.body !== undefined) parseInput(noFields, request.body);
   };
 
-/** The recursion is as deep as the schema. */
+/**
+ * Returns an issue for each text with a NUL character. The recursion is no deeper than the schema.
+ */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
     if (!value.includes("\0")) return [];
@@ -89,7 +93,10 @@ function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   );
 }
 
-/** An integer of a query, only digits: `Number` would accept `1e1`, `0x10`, `10.0`, and ` 10 `. */
+/**
+ * An integer in a query, in digits only, because `Number` would also accept `1e1`, `0x10`, `10.0`,
+ * and ` 10 `.
+ */
 export const integerInput = (min: number, max: number) =>
   z
     .string()
@@ -98,7 +105,7 @@ export const integerInput = (min: number, max: number) =>
     .pipe(z.int().min(min).max(max))
     .meta({ type: "integer", minimum: min, maximum: max });
 
-/** ISO 8601 with an offset, as Unix milliseconds. */
+/** Parses an ISO 8601 time with an offset to Unix milliseconds. */
 export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 /** Fastify's parser for application/json. */
@@ -126,13 +133,14 @@ export function parseJsonBody(
 
 /**
  * The maximum number of fields in a body. An intent has 7, and 3 in each of at most 32 calls.
- * Parsing and naming unknown fields takes time, during which others wait.
+ * Parsing more fields, and listing the unknown ones in an error, would delay other requests.
  */
 const membersMax = 200;
 
 /**
  * The maximum number of commas and opening brackets in a body. Terms of 24,576 bytes contain at
- * most 768 arguments. More arguments take time to parse and to name, as fields do.
+ * most 768 arguments. Parsing more values, and describing them in an error, would delay other
+ * requests.
  */
 const marksMax = 2_000;
 
@@ -166,20 +174,24 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const point = 0x2e;
 const comma = 0x2c;
-/** Only opening brackets; valid JSON has as many closing ones. */
+/** Only opening brackets are counted, because valid JSON has equally many closing brackets. */
 const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 /**
- * An `e` or `E` after a digit. Outside strings, other occurrences are only in `true` and `false`.
+ * Returns whether the byte is an `e` or `E` after a digit. Outside strings, all other occurrences
+ * are in `true` and `false`.
  */
 const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
 
 /**
- * Counts in a JSON text, outside its strings, before it is parsed: the members of all objects (the
- * colons); commas and opening brackets (the number of values is at most one more); and whether all
- * numbers are plain integers. @param bytes UTF-8
+ * Scans a JSON text before it is parsed, ignoring the content of strings. `members` is the number
+ * of colons, which equals the number of members of all objects. `marks` is the number of commas and
+ * opening brackets; the text has at most one more value. `isExact` is true if all numbers are plain
+ * integers.
+ *
+ * @param bytes UTF-8
  */
 function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean } {
   let members = 0;
@@ -226,7 +238,7 @@ export const endpointInput = z.strictObject({
     .describe("The types of events to send. If empty or absent, all types are sent."),
 });
 
-/** The body of a replay: one event or a time span. */
+/** The body of a replay: one event or a time range. */
 export const replayInput = z.union([
   z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
   z

@@ -1,27 +1,34 @@
 // The limits of one server: requests in progress, connections, streams, and caches.
 
 export type Limits = {
-  /** The range of the expiration time, relative to now, is up to `expirationTimestamp`. */
+  /** The earliest and the latest `expirationTimestamp` of a new intent, in seconds from now. */
   expirySecondsMin: number;
   expirySecondsMax: number;
-  /** Requests of a kind in progress. Another one is refused immediately with 503. */
+  /**
+   * The maximum number of creates in progress, and of look-ups in progress. A request above the
+   * limit is refused immediately with 503.
+   */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
   /** Creates of one account per day; 0 means no limit. */
   addressesPerAccountDay: number;
   /** Calls per minute of simulations to a chain's endpoints, by all servers on one PostgreSQL. */
   simulationCallsPerMinute: number;
-  /** The time for a request's head, from its first byte or from the end of the previous request. */
+  /**
+   * The maximum time to receive a request's headers, from its first byte or from the end of the
+   * previous request.
+   */
   headersMsMax: number;
   /**
-   * Open connections, including idle ones. Above it, the 1% that are idle longest are closed.
+   * The maximum number of open connections, including idle connections. Above the limit, the 1%
+   * that have been idle longest are closed.
    */
   connectionsMax: number;
   /** Bytes of verified records that are cached for look-ups. */
   lookupCacheBytesMax: number;
 };
 
-/** The time for a whole request; {@link Limits.headersMsMax} is the time for its head. */
+/** The maximum time to receive a whole request. {@link Limits.headersMsMax} limits its headers. */
 export const requestMsMax = 30_000;
 
 /** Open files reserved for databases, chains, logs, and Node itself. */
@@ -52,17 +59,20 @@ export const defaultLimits: Limits = {
 export type EventLimits = {
   streamsMax: number;
   streamsPerAddressMax: number;
-  /** A client is one IPv4 address, or 64 bits of IPv6. */
+  /** A client is one IPv4 address or one /64 network of IPv6. */
   streamsPerClientMax: number;
-  /** Less than the minute after which proxies close a silent connection. */
+  /**
+   * The interval of pings. It is less than a minute, because proxies close a connection that is
+   * silent for a minute.
+   */
   heartbeatMs: number;
   /** How long an address is followed after its last stream, because a client may reconnect. */
   lingerMs: number;
 };
 
 /**
- * Limits streams to half of all connections, because no stream is closed to make room for another,
- * and each client to an eighth of that.
+ * Limits streams to half of all connections, because a stream is never closed to make room for
+ * another connection. One client can have at most an eighth of these streams.
  */
 export function eventLimitsWithin(
   connectionsMax: number,

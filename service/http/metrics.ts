@@ -23,7 +23,7 @@ export function createMetrics() {
     registry,
     corruptRecords: new Counter({
       name: "corrupt_records_total",
-      help: "Requests for a corrupt record, which does not match its address and is never returned",
+      help: "Requests refused because the stored record does not match its address",
       registers,
     }),
     limiterFaults: new Counter({
@@ -39,7 +39,7 @@ export function createMetrics() {
     }),
     createsAdmitted: new Gauge({
       name: "http_creates_admitted_max",
-      help: "Number of simultaneous creates that are allowed, which depends on recent durations",
+      help: "Maximum number of simultaneous creates, adjusted to recent response times",
       registers,
     }),
     countResponses: responseMetrics(registry),
@@ -47,7 +47,7 @@ export function createMetrics() {
   };
 }
 
-/** The limits of the chains' providers, read whenever the metrics are. */
+/** The limits of the chains' providers, which are read when the metrics are collected. */
 function providerMetrics(registry: Registry) {
   const shared = { labelNames: ["chain", "rpc"], registers: [registry] };
   const labels = ({ chainId, name }: { chainId: number; name: string }) => ({
@@ -58,7 +58,7 @@ function providerMetrics(registry: Registry) {
     rpcPaused: new Gauge({
       ...shared,
       name: "rpc_paused_seconds",
-      help: "Remaining time for which a provider rejects calls, or calls of one method",
+      help: "Remaining time during which a provider rejects all calls or the calls of one method",
       aggregator: "max",
       collect() {
         for (const each of readProviders()) this.set(labels(each), each.pausedMs / 1000);
@@ -76,7 +76,7 @@ function providerMetrics(registry: Registry) {
     rpcRate: new Gauge({
       ...shared,
       name: "rpc_calls_per_second_max",
-      help: "Maximum rate of calls to a provider, if it is limited",
+      help: "Current limit on the rate of calls to a provider; absent if the rate is not limited",
       collect() {
         this.reset();
         for (const { callsPerSecond, ...each } of readProviders()) {
@@ -118,13 +118,13 @@ function responseMetrics(registry: Registry) {
 
 type MetricsAddress = { metricsHost: string; metricsPort: number };
 
-/** Serves the registry at any path, including Node's own metrics; resolves when it listens. */
+/** Serves the registry's metrics and Node's own at any path. Resolves when the server listens. */
 export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger): Promise<Server> {
   collectDefaultMetrics({ register: registry });
   return serve(registry.contentType, () => registry.metrics(), at, log);
 }
 
-/** Serves the sums of the metrics of this process's workers. */
+/** Serves the metrics of this process's workers, added together. */
 export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Server> {
   const registry = new AggregatorRegistry();
   return serve(registry.contentType, () => registry.clusterMetrics(), at, log);

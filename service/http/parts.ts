@@ -1,4 +1,4 @@
-// The parts from which routes are built. Each route requests only the parts that it uses.
+// The parts from which routes are built. Each route takes only the parts that it uses.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -21,12 +21,18 @@ export type Parts = {
   store: Store;
   accounts: Accounts;
   chains: Chains;
-  /** Reads a chain's statuses. @throws {ChainUnavailable} if it is not configured */
+  /**
+   * Returns the reader of a chain's statuses. @throws {ChainUnavailable} if the chain is not
+   * configured
+   */
   statusReader: (chainId: number) => StatusReader;
-  /** The process's loop of a chain. @throws {ChainUnavailable} if it is not configured */
+  /**
+   * Returns the process's loop for a chain. @throws {ChainUnavailable} if the chain is not
+   * configured
+   */
   chainLoop: (chainId: number) => ChainLoop;
   desk: ExecutorDesk;
-  /** In EIP-55 form; the same on every chain. */
+  /** The factory's address in EIP-55 form, which is the same on every chain. */
   factory: Hex;
   /** The Keccak-256 of store/record.ts, for the library. */
   keccak: (bytes: Uint8Array) => Uint8Array;
@@ -36,14 +42,17 @@ export type Parts = {
   docsUrl?: string | undefined;
   /** A URI for vulnerability reports, served as security.txt. */
   securityContact?: string | undefined;
-  /** Shown to payers. */
+  /** The operator's names for contracts, which payers see. */
   labels: Labels;
   /** The hosts to which webhooks may be sent; `any` is for development. */
   webhookTargets?: "public" | "any";
-  /** Proxies whose `X-Forwarded-For` is trusted. Without any, the client is the peer itself. */
+  /**
+   * Proxies whose `X-Forwarded-For` is trusted. If there are none, the peer of the connection is
+   * the client.
+   */
   trustedProxies?: string | undefined;
   limits: Limits;
-  /** Replaces the defaults. */
+  /** Limits that replace their defaults. */
   eventLimits?: Partial<EventLimits>;
   metrics: Metrics;
   log: Logger;
@@ -57,18 +66,18 @@ export type Parts = {
 type ExecutorDesk = {
   /**
    * Reads the executor's work in progress for the address of `status`, or null if there is none. If
-   * the status shows money that the executor does not know of, notifies it first.
+   * the status shows money that the executor does not know of, notifies the executor first.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Returns whether an executor leads the chain and may send. */
+  /** Returns whether an executor leads the chain and may send transactions. */
   isActive(chainId: number): Promise<boolean>;
-  /** Reads recoveries from an address on chains other than its intent's chain. */
+  /** Reads the address's recoveries on chains other than its intent's chain. */
   findReturns(asked: AddressOf): Promise<MovedElsewhere[]>;
   /**
-   * Queues the return of tokens that no list has, and returns what happens to each, in their order.
-   * Idempotent.
+   * Queues the return of tokens that are on no list. Returns the fate of each token, in the order
+   * of `tokens`. The call is idempotent.
    */
   nameTokens(named: NewNames): Promise<NamedFate[]>;
-  /** Reads the gas spent for an account by chain and day, the newest 31 rows first. */
+  /** Reads the gas spent for an account by chain and day: the newest 31 rows, newest first. */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

@@ -40,14 +40,17 @@ const cutOff = ({ headers }: FastifyRequest) => {
   return new Refusal("invalid_request", `the body: expected ${length}, found a closed connection`);
 };
 
-/** Errors of one outage share a kind: numbers and hex in their text are removed. */
+/**
+ * Returns the kind of an error, by which log lines are limited. Numbers and hex digits are removed
+ * from the text, so that the errors of one outage have the same kind.
+ */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CorruptError) return error.message;
   return messageKind(`${error.name} ${error.message}`);
 }
 
-/** The maximum size of the rest of a refused body that is still read. */
+/** The maximum number of bytes that are still read from a refused body. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
@@ -55,8 +58,8 @@ const restBytesMax = 8 * 2 ** 20;
  * the connection closed immediately. So the rest of the body is read and discarded, up to a limit.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the request asked to close the connection, Node closes it with the response; here it closes
-  // at the end.
+  // If the request asked to close the connection, Node would close it with the response. Here, it
+  // closes after the end of the body.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -77,7 +80,10 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
   );
 }
 
-/** Runs before the framework, which would use the first of two Host headers. */
+/**
+ * Refuses a wrong Host header. Runs before the framework, which would use the first of two Host
+ * headers.
+ */
 export function refuseHost({ rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const hosts = headerValues(rawHeaders, "host");
   const found = hosts.length === 1 ? foundText(hosts[0]) : `${hosts.length} Host headers`;
@@ -95,7 +101,7 @@ function refuseRaw(
   response.end(body);
 }
 
-/** Additional headers of refusals before any hook runs. */
+/** Additional headers of refusals that are sent before any hook runs. */
 const socketHeaders = { connection: "close", ...corsHeaders };
 
 /** The time that a client has to read a last response and to close. */

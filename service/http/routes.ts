@@ -15,8 +15,9 @@ import { noSniff, Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * `before` runs before the body is read, in order, and `whenRead` after it. HEAD comes with GET.
- * `handler` returns the response: Fastify would wait for a returned reply, which is thenable.
+ * The hooks in `before` run in order before the body is read, and the hooks in `whenRead` run after
+ * it. A route for GET also handles HEAD. `handler` returns the response and not the reply, because
+ * a reply is thenable, so Fastify would wait for it.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -64,7 +65,10 @@ export const allowedMethods = (methods: readonly string[]): string[] => [
   "OPTIONS",
 ];
 
-/** Returns an onRequest hook. A refusal has its own `Cache-Control` in place of the route's. */
+/**
+ * Returns an onRequest hook that sets a header of the route. A refusal replaces the route's
+ * `Cache-Control` with its own.
+ */
 export const setHeader =
   (name: string, value: string): onRequestHookHandler =>
   (_request, reply, done) => {
@@ -73,8 +77,8 @@ export const setHeader =
   };
 
 /**
- * onRequest runs before the body is parsed; otherwise the media type would be refused instead of
- * the path.
+ * Returns an onRequest hook that refuses unknown paths. It runs before the body is parsed;
+ * otherwise the media type would be refused instead of the path.
  *
  * @param allow the methods of all paths
  */
@@ -94,7 +98,7 @@ export const unknownPath = () =>
 
 export const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
-/** An onResponse hook. */
+/** Returns an onResponse hook that counts the responses of a route. */
 export function countAnswers(metrics: Metrics, route: string): onResponseHookHandler {
   const count = metrics.countResponses(route);
   return (_request, { statusCode, elapsedTime }, done) => {
@@ -103,7 +107,10 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
   };
 }
 
-/** Allows pages to send the headers of spec §5, and to omit another preflight for two hours. */
+/**
+ * Answers a preflight: allows pages to send the headers of spec §5, and browsers to skip further
+ * preflights for two hours.
+ */
 const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
     .code(204)
@@ -121,7 +128,7 @@ function unreachable(): never {
   throw new Error("rejected before the handler");
 }
 
-/** More headers than an honest client or proxy sends. */
+/** The maximum number of headers. Honest clients and proxies send fewer. */
 const headersMax = 64;
 
 /**
@@ -144,7 +151,8 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 }
 
 /**
- * onRequest, for every path. Node silently drops headers above its own limit, so we refuse first.
+ * An onRequest hook for every path. It sets common headers, and refuses a request with too many
+ * headers, because Node would silently drop those above its own limit.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id).headers(noSniff);
@@ -175,8 +183,8 @@ export function refuseIdempotencyKey(request: FastifyRequest, cure: string): voi
 }
 
 /**
- * Sets `etag`, which must not contain a comma. Returns true, and sets the status 304, if the caller
- * has it: RFC 9110 §13.1.2, a weak comparison with a list, or with a single `*`.
+ * Sets the header `etag`, which must not contain a comma. If `ifNoneMatch` contains the tag or is
+ * `*`, sets the status 304 and returns true. Tags are compared weakly (RFC 9110 §13.1.2).
  */
 export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {
   reply.header("etag", etag);
@@ -186,7 +194,10 @@ export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: Fa
   return true;
 }
 
-/** onSend: without it, a request that began before the drain would leave its connection open. */
+/**
+ * Returns an onSend hook that closes connections during a drain. Without it, a request that began
+ * before the drain would leave its connection open.
+ */
 export function closeWhenDraining(draining: AbortSignal) {
   return (
     _request: FastifyRequest,
@@ -206,13 +217,16 @@ export const corsHeaders = {
     "X-Request-Id, RateLimit-Policy, RateLimit, Retry-After, ETag, WWW-Authenticate",
 };
 
-/** onRequest, under /v1. */
+/** An onRequest hook for every path below /v1. */
 export function apiHeaders(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.headers(corsHeaders);
   done();
 }
 
-/** Request IDs, unique across processes and restarts. They contain nothing that the client sent. */
+/**
+ * Returns a function that generates request IDs. The IDs are unique across processes and restarts,
+ * and contain nothing that the client sent.
+ */
 export function requestIds(): () => string {
   const prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex");
   let count = 0;

@@ -18,9 +18,14 @@ import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { headerValues } from "../routes.ts";
 
-/** The settings of a client ID (accounts/credentials.ts); an API key may do both. */
+/**
+ * `isBound` and `mayName` are settings of a client ID (accounts/credentials.ts). An API key is
+ * never bound and may always set references.
+ */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
-/** `whose` limit is used: each key has its own, which a rotation does not change. */
+/**
+ * `whose` names the rate limit. Each API key has its own limit, which a rotation does not reset.
+ */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
@@ -31,7 +36,9 @@ declare module "fastify" {
   }
 }
 
-/** The purpose of a request: the scope that an API key needs, and the limit it spends. */
+/**
+ * For each purpose of a request: the scope that an API key needs, and the rate limit that applies.
+ */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
   check: { scope: "create", policy: readPolicy },
@@ -41,25 +48,28 @@ const uses = {
 type Use = keyof typeof uses;
 
 /**
- * Returns the account of a request's one credential. Applies these rules in order. A header that is
- * present but empty counts as present.
+ * Returns the account of the request's only credential. Applies these rules in order. A header that
+ * is present but empty counts as present.
  *
- * 1. both `Authorization` and `X-Client-Id`, or one of the two twice: 400 `invalid_request`
+ * 1. both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request`
  * 2. neither: 401 `unauthorized`
- * 3. `Authorization: Bearer` and any `Origin`, including `null` and an empty one: 403
+ * 3. `Authorization: Bearer` and any `Origin`, including `null` and an empty value: 403
  *    `api_key_in_browser`. The key is not looked up first, so the response reveals nothing about
  *    it.
- * 4. another scheme, a malformed credential (including its checksum), or an unknown or expired one:
- *    401 `unauthorized`. Only an unknown or expired credential costs a database query.
+ * 4. a scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
+ *    unknown, or has expired: 401 `unauthorized`. Only an unknown or expired credential costs a
+ *    database query.
  * 5. an API key without the scope that `use` needs: 403 `scope_required`; a client ID without
  *    `Origin`: 403 `origin_required`
  * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
  * 7. over the credential's limit: 429 `rate_limited`
  *
  * A known key that is refused by rule 3 is recorded, so the dashboard can report it. Refusals from
- * rule 5 on count as the account's usage. A refusal before rule 7 uses nothing of the limit.
+ * rule 5 on count as the account's usage. A refusal by rules 1 to 6 does not count against the rate
+ * limit.
  *
- * @param use every use except `create` makes no address: its time is stored, but it is not counted
+ * @param use the purpose of the request. A successful request is counted only for `create`; for any
+ *   other use, only the time is stored.
  * @throws {Refusal} as above
  * @throws {UnavailableError} if the store of credentials does not respond
  */
@@ -192,13 +202,13 @@ const wanted = {
   clientId: "expected a client ID: svc_client_ and 32 lowercase hex digits",
 };
 
-/** @throws {Refusal} 401 that describes the fault, but does not quote the text */
+/** @throws {Refusal} 401 that describes the fault without quoting the credential */
 function assertSpelled(kind: CredentialKind, text: string): void {
   const spelling = checkSpelling(kind, text);
   if (spelling === "malformed") throw unauthorized(wanted[kind]);
   if (spelling === "bad_checksum") {
     throw unauthorized(
-      `${wanted[kind]}, of which the last 8 are a checksum that does not match here: it is ` +
+      `${wanted[kind]}, of which the last 8 are a checksum that does not match, so some ` +
         "characters are wrong: copy the credential again, or rotate it in the dashboard",
     );
   }
@@ -212,7 +222,7 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
     return await found;
   } catch (cause) {
-    throw new UnavailableError("the credential could not be looked up", { cause });
+    throw new UnavailableError("the database failed while it looked up a credential", { cause });
   }
 }
 

@@ -1,5 +1,5 @@
-// POST /address/check: spec/service.md, "Check". Returns the record that create would return, a
-// simulation, and findings; saves nothing. A check makes several calls to the chain's endpoints, so
+// POST /address/check: spec/service.md, "Check". Returns the record that a create would return, a
+// simulation, and findings. Saves nothing. A check makes several calls to the chain's endpoints, so
 // checks have a limit per account in addition to the credential's.
 
 import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
@@ -30,7 +30,7 @@ export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 /** An account can make a burst of 30 checks, then one every 2 s. */
 const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
 
-/** Called once, so that the API and the dashboard share the limit of an account. */
+/** Opens checks for the API and the dashboard, which share each account's limit. */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, factory, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {
@@ -55,7 +55,10 @@ export function openCheck(parts: Parts): CheckIntent {
   };
 }
 
-/** Returns the other listed chains, test networks only for a test network. */
+/**
+ * Returns the other listed chains of the same kind: test networks for a test network, otherwise
+ * networks that are not test networks.
+ */
 function othersOf(parts: Parts, chainId: number): OtherChain[] {
   const { chains } = parts;
   const isTest = ({ name }: { name: string }) => /testnet/i.test(name);
@@ -87,8 +90,9 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds calls that depend on an address of another chain. On this chain `requireExecuted` never
- * passes, and anyone can make `requireClosed` pass, so the money would wait or leave too early.
+ * Finds calls whose condition names an address of another chain. On the intent's chain, such a
+ * `requireExecuted` never passes, so the calls can never run. Anyone can make such a
+ * `requireClosed` pass, so the money could leave too early.
  */
 async function findConditions(
   { calls, chainId }: Intent,

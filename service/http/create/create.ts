@@ -1,7 +1,7 @@
 // POST /address/create: spec/service.md §4.1. Idempotent: the same intent always gets the same
 // bytes, once its record is durable. Besides the route, this file contains the rules for new
-// intents that the library does not have, and the reference: its query fields, the salt that is
-// derived from it, and the signature that a bound client ID needs.
+// intents that the library does not check. It also handles references: their query fields, the
+// salts that are derived from them, and the signatures that a bound client ID must send.
 
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -34,13 +34,13 @@ import { type Route, refuseIdempotencyKey } from "../routes.ts";
  * @returns JSON: the record
  * @throws {InvalidError} with every fault of the intent
  * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, 429 above the
- *   limit of the day
- * @throws {UnavailableError} when the record is not known to be durable
+ *   daily limit
+ * @throws {UnavailableError} if it is unknown whether the record is durable
  * @throws {CorruptError} if the store has other terms for the address
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
-/** Opens creates of the API and of the dashboard, which share the limit of a day. */
+/** Opens creates for the API and the dashboard, which share each account's daily limit. */
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
   const bound = boundPerDay(parts);
@@ -61,7 +61,10 @@ export function openCreate(parts: Parts): CreateRecord {
 
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
 
-/** A create needs the keys for its salt, for its signature, for both, or not at all. */
+/**
+ * Returns a function that calls `read` at most once. A create needs the reference keys for its
+ * salt, for its signature, for both, or for neither.
+ */
 function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined;
   return () => {
@@ -70,7 +73,11 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** Counts valid intents, repeated ones included. @throws {Refusal} 429 above the bound */
+/**
+ * Limits each account's valid intents per day, including repeated intents.
+ *
+ * @throws {Refusal} 429 above the limit
+ */
 function boundPerDay({ accounts, limits }: Parts) {
   const most = limits.addressesPerAccountDay;
   if (most === 0) return async () => {};
@@ -83,7 +90,8 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // The credential is checked before the body is read, so strangers cannot have one parsed.
+    // The credential is checked before the body is read, so that the body of a stranger is never
+    // parsed.
     before: [
       admission.enter,
       async (request, reply) => {
@@ -144,8 +152,8 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
 }
 
 /**
- * Close to the expiration time, the money of a late payer would go to the creator's `recovery`, so
- * that time must be far enough in the future.
+ * Requires an expiration time that is far enough in the future. If an address expired before a
+ * payer's money arrived, the money would go to the creator's `recovery`.
  */
 function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
   if (expirationTimestamp === undefined) return [];
@@ -173,7 +181,7 @@ export type Creator = {
   mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
-  /** Whether another address of the account can already have the reference. */
+  /** Whether the reference is accepted even if another address of the account already has it. */
   isAgain: boolean;
 };
 type NewIntent = ReturnType<typeof parseNewIntent>;
@@ -234,8 +242,9 @@ function requireMayName({ mayName, reference }: Creator): void {
 }
 
 /**
- * Parses the intent of a create. If a server sends a reference and no salt, the account's reference
- * key makes the salt; for an address made before a rotation, the key of that time does.
+ * Parses the intent of a create. If a server sends a reference and no salt, the salt is derived
+ * from the reference with the account's newest reference key. If the reference's address was
+ * created with an older key, the salt is derived with that key.
  *
  * @throws {InvalidError} with every fault of the intent
  */
@@ -269,7 +278,7 @@ const noSignature = `0x${"0".repeat(64)}`;
 /**
  * Verifies the signature of a create, if there is one or the client ID is bound. The address
  * commits to every byte of the intent, so the signature covers token, payee, amount, and expiry.
- * Only the newest key signs, because a rotation ends what a leaked key allowed.
+ * Only signatures with the newest key are valid, so that a rotation makes a leaked key useless.
  *
  * @throws {Refusal} 403 `not_signed`
  */

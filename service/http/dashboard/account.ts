@@ -63,7 +63,8 @@ type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
  * GET /money: the amounts that the account requested, received, executed, and returned, by day and
- * token. An account with many addresses is counted in several requests.
+ * token. If the account has many addresses, each request counts some of them, and `isMore` is true
+ * until all are counted.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
   app.get("/money", async (request): Promise<Answers.Money> => {

@@ -1,5 +1,6 @@
-// The account's addresses on the dashboard: the API's list with a filter by prefix, the statuses of
-// a page, and the form for a new address, which checks and creates as the API does for an API key.
+// The account's addresses on the dashboard: the API's list with an additional filter by address
+// prefix, the statuses of one page of addresses, and the form for a new address. The form checks
+// and creates an intent as the API does for an API key.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -70,9 +71,9 @@ const statusesInput = z.strictObject({
 });
 
 /**
- * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. They are read in one
- * turn, so those on the same chain share its calls. Each can fail separately, for example if its
- * chain does not respond or its record is corrupt.
+ * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. All statuses are
+ * read at the same time, so addresses on the same chain share RPC calls. Each status can fail
+ * separately, for example if its chain does not respond or its record is corrupt.
  */
 export function mountStatuses(
   app: FastifyInstance,
@@ -89,7 +90,10 @@ export function mountStatuses(
         const { code } = toRefusal(error);
         if (code === "internal_error") {
           logLimited(messageKind(String(error)), (leftOut) =>
-            log.error({ err: error, address, leftOut }, "a status failed"),
+            log.error(
+              { err: error, address, leftOut },
+              "the status of an address could not be read",
+            ),
           );
         }
         return { address, error: code };

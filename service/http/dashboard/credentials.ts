@@ -51,18 +51,21 @@ const newKeyInput = z.strictObject({
     .default([...scopes]),
   expiresAt: timeInput.nullable().default(null),
 });
-/** Identifies the key to replace, as the page shows it. */
+/** Identifies an API key by the prefix that the page shows. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
 const mayNameInput = z.strictObject({ mayName: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
-/** @throws {Refusal} 409 if another request changed the credential first, so nothing was done */
+/**
+ * @throws {Refusal} 409 if another request changed the credential first; then this request changes
+ *   nothing
+ */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;
   const message =
-    "expected the credential as this page shows it, found that another request changed it: " +
-    "reload the page and try again";
+    "another request changed this credential after the page was loaded: reload " +
+    "the page and try again";
   throw new Refusal("conflict", message);
 }
 

@@ -1,5 +1,6 @@
-// The dashboard's own API: same origin, session cookie, JSON, no CORS. Its refusals have the shape
-// of spec/service.md §7. Credentials of the API open nothing here, and sessions nothing there.
+// The dashboard's own API: same origin, session cookie, JSON, no CORS. Its refusals have the form
+// that spec/service.md §7 defines. It does not accept the public API's credentials, and the public
+// API does not accept its sessions.
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -57,8 +58,8 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
-      // A missing session is a normal response, because browsers log a refusal as an error in the
-      // console.
+      // If nobody is signed in, the response is still 200, because browsers show every refusal as
+      // an error in the console.
       const signedIn = async ({ account }: FastifyRequest): Promise<Answers.SignedIn> => ({
         account: account ? showAccount(account) : null,
       });
@@ -82,7 +83,10 @@ export function mountDashboard(
   );
 }
 
-/** The same operations as the API has, by session in place of an API key, and one more. */
+/**
+ * Mounts the API's webhook operations, which here require a session instead of an API key, and one
+ * more operation.
+ */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
   for (const [id, handler] of Object.entries(openWebhooks(parts))) {
     const operation: Operation = operations[id as OperationId];
@@ -93,8 +97,8 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 }
 
 /**
- * Errors of the database have many forms, so the handler asks the store whether it is available. If
- * it is not, the response is 503 instead of 500.
+ * Database errors have many forms, so the handler checks whether the store is available. If the
+ * store is not available, the response is 503 instead of 500.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>
@@ -104,7 +108,7 @@ const askStore =
     throw error;
   };
 
-/** The pages need this before sign-in. */
+/** The configuration that the pages need before sign-in. */
 const config = ({ accounts, publicUrl, docsUrl, chains }: Parts): Answers.Config => ({
   signup: accounts.signup,
   publicUrl,

@@ -20,8 +20,9 @@ declare module "fastify" {
 }
 
 /**
- * Refuses a write unless its only `Origin` is the dashboard's, so that no other site acts with a
- * user's cookies or signs a user in. On a local machine, `localhost` and `127.0.0.1` are equal.
+ * Refuses a write unless its only `Origin` is the dashboard's, so that no other site can use a
+ * user's cookies or sign a user in. If the dashboard is on a local host, both `localhost` and
+ * `127.0.0.1` are accepted.
  */
 export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -32,7 +33,7 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
     if (request.method === "GET" || request.method === "HEAD") return done();
     const origins = headerValues(request.raw.rawHeaders, "origin");
     if (origins.length !== 1 || !own.includes(origins[0] as string)) {
-      const message = `only pages of the dashboard can send this request, at ${origin}`;
+      const message = `expected a request from a page of the dashboard at ${origin}`;
       throw new Refusal("forbidden", `${message}, found ${foundOrigin(origins)}`);
     }
     done();
@@ -52,7 +53,7 @@ export function findSession({ accounts }: Pick<Parts, "accounts">) {
     if (!session) return;
     request.account = session.account;
     request.sessionId = session.sessionId;
-    // better-auth extends a session in use.
+    // better-auth extends a session that is in use, and then sets its cookie again.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
 }
@@ -62,7 +63,7 @@ export async function requireSession({ account }: FastifyRequest): Promise<void>
   if (!account) throw new SignInError("unauthorized");
 }
 
-/** Requests of one account to the dashboard: bursts of 200, then 10 per second. */
+/** The limit of one account's requests to the dashboard: bursts of 200, then 10 per second. */
 const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
 /** Runs after requireSession. @throws {Refusal} 429 `rate_limited` */

@@ -1,5 +1,5 @@
 // POST /auth/*: sign-up, sign-in, sign-out, and passwords, for the dashboard's own pages. Hashing a
-// password is the most expensive request that a stranger can make, so hashes wait in a queue.
+// password is the most expensive work that a stranger can request, so hashes wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -15,7 +15,9 @@ import { readActor } from "./session.ts";
 
 const deviceSeconds = 365 * 24 * 3600;
 
-/** Some clients also send a `name`; an account has only its email. */
+/**
+ * Some clients also send a `name`, which is ignored, because an account has only an email address.
+ */
 const loginInput = z.strictObject({
   email: z.string().max(320),
   password: z.string().max(1024),
@@ -124,10 +126,12 @@ function deviceCookie(publicUrl: string) {
   };
 }
 
-/** Node hashes on its four threads, which also read files and resolve names. */
+/**
+ * Node computes hashes on its pool of four threads, which also read files and resolve host names.
+ */
 const threadsMax = 3;
 const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
-/** Each turn takes as long as one hash. */
+/** The maximum number of waiting hashes, in total and per account or network. */
 const knownPlaces: Places = { max: 64, eachMax: 4 };
 const strangersPlaces: Places = { max: 32, eachMax: 8 };
 const strangersEvery = 4;
@@ -140,10 +144,10 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
 /**
  * Opens the queue for hashing passwords. It runs a few hashes at a time and leaves a core to the
  * API. Browsers that have signed in before have a separate queue with priority, but every fourth
- * turn is for strangers. In each queue, accounts or networks take turns, and each has only a few
- * places.
+ * turn is for strangers. In each queue, accounts or networks take turns, and each can have only a
+ * few waiting hashes.
  *
- * @param onShed is called for each request whose queue is full
+ * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
  */
 export function openHashing(onShed: () => void, runningMax = runningMaxByDefault): Hashing {
@@ -160,7 +164,7 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
     const line = isKnown ? known : strangers;
     if (line.isFullFor(turnOf)) {
       onShed();
-      const message = `expected at most ${line.max} simultaneous sign-ins: try again in a second`;
+      const message = `too many sign-ins are in progress: try again in a second`;
       throw new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } });
     }
     if (running < runningMax) running += 1;
@@ -175,7 +179,10 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
   };
 }
 
-/** The first entry of the map has the next turn, and then moves to the end. */
+/**
+ * Opens a queue in which owners take turns. The first owner in the map has the next turn, and then
+ * moves to the end.
+ */
 function openLine({ max, eachMax }: Places) {
   const waiting = new Map<string, Turn[]>();
   let count = 0;

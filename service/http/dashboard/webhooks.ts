@@ -1,6 +1,6 @@
-// The account's endpoints, their deliveries and each attempt: /v1/webhooks by API key, and
-// /dashboard/api/webhooks by session, are the same routes. The dashboard has one more route, which
-// sets the confirmations of a chain.
+// The account's webhook endpoints, their deliveries, and each attempt. The same routes are below
+// /v1/webhooks for API keys and below /dashboard/api/webhooks for sessions. The dashboard has one
+// more route, which sets the account's confirmations for a chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
 import type {
@@ -38,11 +38,14 @@ import { readActor, requireAccountId } from "./session.ts";
 
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
-  /** Null: the default of the chain. A node keeps the state of about 128 blocks. */
+  /**
+   * Null means the chain's default. The maximum is 100, because a node keeps the state of about 128
+   * blocks.
+   */
   confirmations: z.int().min(0).max(100).nullable(),
 });
 
-/** An account's tests are requests to a URL of its choice. */
+/** The limit of an account's tests, which send requests to a URL that the account chooses. */
 const perTest: Policy = { name: "webhook-test", intervalMs: 5_000, burst: 1 };
 
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
@@ -51,7 +54,7 @@ type Handler = (request: FastifyRequest) => Promise<object>;
 /** The operations of /webhooks, whose paths are in ../openapi/operations.ts. */
 export type WebhookHandlers = ReturnType<typeof openWebhooks>;
 
-/** The hooks of the routes set the account of the request. */
+/** Opens the operations. The hooks of their routes must set the account of the request. */
 export function openWebhooks(parts: WebhookParts) {
   return {
     listEndpoints: listed(parts),
@@ -64,8 +67,11 @@ export function openWebhooks(parts: WebhookParts) {
 export function chooseDepth({ store: { db }, chains }: WebhookParts): Handler {
   return async (request) => {
     const { chainId, confirmations } = parseInput(depthInput, request.body);
-    if (!chains.find(chainId))
-      throw new Refusal("not_found", `the service does not have a chain ${chainId}`);
+    if (!chains.find(chainId)) {
+      const ids = chains.known.map((chain) => chain.chainId).join(", ");
+      const message = `chain ${chainId} is not configured; expected one of: ${ids}`;
+      throw new Refusal("not_found", message);
+    }
     await setConfirmations(db, requireAccountId(request), chainId, confirmations);
     return { chainId, confirmations };
   };

@@ -64,16 +64,19 @@ export const listInput = z.strictObject({
     .optional()
     .describe("Text that either kind of reference contains, in any letter case."),
   createdFrom: timeInput.optional().describe("The earliest time of creation, inclusive."),
-  createdUntil: timeInput.optional().describe("The end of the times of creation, exclusive."),
+  createdUntil: timeInput.optional().describe("The latest time of creation, exclusive."),
   settledFrom: timeInput.optional().describe("The earliest time of settlement, inclusive."),
-  settledUntil: timeInput.optional().describe("The end of the times of settlement, exclusive."),
+  settledUntil: timeInput.optional().describe("The latest time of settlement, exclusive."),
 });
 
 type PageQuery = z.output<typeof listInput> & {
   addresses?: { from: Buffer; to: Buffer } | undefined;
 };
 
-/** Returns one page of the addresses of `accountId`, searched in its turn. */
+/**
+ * Returns one page of the account's addresses. The searches of one account wait for each other
+ * (turn.ts).
+ */
 export async function showPage(
   parts: Parts,
   accountId: string,
@@ -97,7 +100,7 @@ export function addresses(parts: Parts): Route {
   };
 }
 
-/** The row of one address in the list. */
+/** Returns the item that the list shows for one address. */
 export function mine(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
@@ -138,7 +141,7 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** The inverse of {@link parseCursor}: returns the cursor of the last row of a page. */
+/** Formats the cursor after a page's last row. {@link parseCursor} parses it. */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */

@@ -1,8 +1,9 @@
-// Limits the cost of an account's searches for others. A search reads its rows in windows
+// Limits how much one account's searches delay other accounts. A search reads its rows in windows
 // (events/list-addresses.ts), and the windows of an account wait for each other, so that other
 // accounts wait for at most one window. A search with few matches may read all rows of the account:
-// a million rows take 10 s. Such a long search needs one of a few places of its account, and its
-// windows count against a limit of the account; the first page of a list never does.
+// a million rows take 10 s. Such a long search occupies one of its account's few slots, and its
+// windows count against a rate limit of the account. The first page of an unfiltered list is never
+// a long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -12,16 +13,25 @@ import { Refusal } from "../errors.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 
-/** A search of more windows is long. 2,000 rows take about 20 ms. */
+/**
+ * A search that reads more windows is long. This number of windows has 2,000 rows and takes about
+ * 20 ms.
+ */
 const shortWindowsMax = 8;
 /** The maximum number of simultaneous long searches per account on one server. */
 const longSearchesMax = 3;
-/** The number of windows per token: up to 100,000 rows, or one second. */
+/**
+ * The number of windows that one token of the rate limit allows: up to 100,000 rows, which take one
+ * second.
+ */
 const windowsPerToken = 400;
 /** An account can make a burst of 30 such searches, then one every 2 s. */
 export const perAccount: Policy = { name: "search", intervalMs: 2_000, burst: 30 };
 
-/** By account. If an entry in use is evicted, the next search reads at the same time. */
+/**
+ * The queue of each account. If a queue is evicted while a search uses it, the account's next
+ * search does not wait for that search.
+ */
 const queues = new LRUCache({
   max: 10_000,
   memoMethod: (_accountId: string) => ({ run: openGate(1), longSearches: 0 }),
@@ -34,7 +44,7 @@ type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
  * undefined after the client has disconnected.
  *
  * @throws {Refusal} from the turn: 503 `service_unavailable` if the account has too many pending
- *   long searches, 429 `rate_limited` if it has made too many
+ *   long searches, 429 `rate_limited` if the account has made too many long searches
  */
 export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,

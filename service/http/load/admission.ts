@@ -1,5 +1,6 @@
-// Decides which requests are refused because there are too many: creates by their latency, other
-// requests by a fixed limit, and requests of one account or client by its rate limit.
+// Decides which requests are refused because there are too many: creates by a limit that follows
+// their latency, other requests by a fixed limit, and requests of one account or client by its rate
+// limit.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -8,7 +9,8 @@ import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * One admitted create. `isOver`: it was answered or cut off, although its handler may still run.
+ * One admitted create. `isOver` is true after the create was answered or cut off, even while its
+ * handler still runs.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -19,12 +21,12 @@ type AdmittedCreate = {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set when it is admitted. */
+    /** Set when the create is admitted. */
     place?: AdmittedCreate;
   }
 }
 
-/** A request whose body takes longer can be cut off to give its place to another. */
+/** A request whose body takes longer can be cut off to make room for another request. */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
@@ -71,7 +73,7 @@ export function openAdmission(most: number, onShed: () => void) {
     isFull,
     /** Call this after {@link isFull} if the request was refused. */
     refused: onShed,
-    /** An onRequest hook. */
+    /** An onRequest hook that admits or refuses a create. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       if (isFull()) {
         onShed();
@@ -86,7 +88,10 @@ export function openAdmission(most: number, onShed: () => void) {
       whenAnswered(reply, () => leave(place, reply.statusCode));
       done();
     },
-    /** The last onRequest hook: a request is not worked on while its body is arriving. */
+    /**
+     * The last onRequest hook. While the body of a create is arriving, the create does not count as
+     * working.
+     */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const place = request.place!;
       const { raw, isOver } = place;
@@ -109,7 +114,7 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 }
 
-/** The oldest request with a late body, which can be cut off for a new one. */
+/** Returns the oldest request if its body is late, so that it can be cut off for a new request. */
 function slowestOf(waiting: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = waiting;
   const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
@@ -124,22 +129,32 @@ function cutOff(slow: AdmittedCreate, waiting: Set<AdmittedCreate>): void {
 const windowMs = 100;
 /** A window with fewer responses is too small to measure. */
 const answersMin = 5;
-/** The limit is never lower. This number of creates shares one commit and hardly waits. */
+/** The lowest limit. This number of creates shares one commit, so they hardly wait. */
 const least = 16;
 const atFirst = 256;
 /** The accepted latency as a multiple of the latency at low load. */
 const tolerance = 4;
 /** A latency below this is never too high. */
 const targetMsMin = 10;
-/** At low load the base latency can rise by this factor per window: it doubles in two minutes. */
+/**
+ * At low load, the base latency can rise by this factor per window, so it can double in two
+ * minutes.
+ */
 const forgetting = 1.0006;
-/** At high load the best throughput decays by this factor: it halves in half a minute. */
+/**
+ * At high load, the best throughput decays by this factor per window, so it halves in half a
+ * minute.
+ */
 const slackening = 0.998;
 
-/** @param most the upper limit */
+/**
+ * Opens a limit on pending requests that follows their latency.
+ *
+ * @param most the upper bound of the limit
+ */
 export function followLatency(most: number) {
   let limit = Math.min(atFirst, most);
-  /** A moving average over windows, so that one unusual window does not decide. */
+  /** A moving average over windows, so that one unusual window has little effect. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -151,7 +166,8 @@ export function followLatency(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
-    // If few requests are pending, the latency depends on the machine and not on their number.
+    // If few requests are pending, the latency depends on the machine and not on the number of
+    // requests.
     const isRelevant = busiest > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);
@@ -216,12 +232,13 @@ export function budget(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the request is answered, or when its connection ends before. It does not
- * wait until the response is delivered, so a client that does not read it holds no place.
+ * Calls `leave` once: when the request is answered, or when its connection closes before that. It
+ * does not wait until the response is delivered, so a client that does not read its response does
+ * not occupy a slot.
  *
  * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds a Set's table,
- * the old table refers to the new one. Once a table is in the old space, all later tables are kept
- * until a full collection, with the requests in them. Only requests whose body is still arriving
+ * the old table refers to the new one. Once a table is in the old space, all later tables, and the
+ * requests in them, are kept until a full collection. Only requests whose body is still arriving
  * are in a Set (`waiting` of {@link openAdmission}).
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
@@ -235,9 +252,9 @@ function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
 }
 
 /**
- * Counts one more request of `whose`.
+ * Counts a request against the limit `policy` of `whose`.
  *
- * @param what was exceeded, for the message
+ * @param what the beginning of the message, such as "too many checks"
  * @returns headers with the remaining requests
  * @throws {Refusal} as {@link overLimit}
  */
@@ -251,16 +268,17 @@ export async function spend(
   const headers = limitHeaders(verdict, policy);
   if (!verdict.admitted) {
     const { burst, intervalMs } = policy;
-    const limit = `expected at most ${burst}, and then one every ${intervalMs / 1000} s`;
+    const limit = `expected at most ${burst} in a burst, and then one every ${intervalMs / 1000} s`;
     throw overLimit(`${what}: ${limit}`, verdict.retryMs, headers);
   }
   return headers;
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is full again after `w` seconds
- * without requests; `r` requests are left now, and in `t` seconds the full burst. After a refusal,
- * `t` names the same moment as `Retry-After`: when the next request is admitted.
+ * Returns the fields of draft-ietf-httpapi-ratelimit-headers. The full burst of `q` requests is
+ * available after `w` seconds without requests. `r` requests are left now, and the full burst is
+ * available in `t` seconds. After a refusal, `t` equals `Retry-After`, the time until the next
+ * request is admitted.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
@@ -276,9 +294,10 @@ function limitHeaders(
 const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 
 /**
- * 429 `rate_limited`, with the time at which the next request is admitted.
+ * Returns a 429 `rate_limited` refusal that says when the next request is admitted.
  *
- * @param more headers, instead of those about the credential, which may have many requests left
+ * @param more headers that replace the credential's rate limit headers, because the credential may
+ *   have many requests left
  */
 export function overLimit(
   what: string,

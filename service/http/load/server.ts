@@ -20,19 +20,25 @@ import { type Admission, tooMany } from "./admission.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   creates: Admission;
-  /** The path of creates, in its plain spelling. */
+  /** The path of creates, without percent-encoding. */
   createPath: string;
-  /** The methods of all paths. */
+  /** Every method that some path accepts. */
   allow: string;
   newRequestId: () => string;
 };
 
-/** How long idle connections stay open. Longer than in proxies, so that proxies close first. */
+/**
+ * How long idle connections stay open. The time is longer than in proxies, so that the proxy closes
+ * first.
+ */
 const idleMsMax = 72_000;
-/** By default, Node looks for late requests only every 30 s. */
+/** How often Node checks for late requests. Node's default is 30 s. */
 const timeoutsCheckedMs = 1_000;
 
-/** @param listener of the framework, which refuses creates whose path is spelled differently */
+/**
+ * @param listener the framework's listener, which also refuses creates above the limit if their
+ *   path is spelled differently
+ */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
     keepAliveTimeout: idleMsMax,
@@ -56,7 +62,10 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
   return server;
 }
 
-/** A name or an address, optionally with a port. RFC 9110 §7.2; HTTP/1.0 needs no Host. */
+/**
+ * The valid form of a Host header (RFC 9110 §7.2): a name or an address, optionally with a port.
+ * HTTP/1.0 requires no Host header.
+ */
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
 /** Two `Host` headers are refused, because a proxy before us may use the other one. */
@@ -69,10 +78,13 @@ function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   return found === 0 || (found === 1 && host.test(headers.host ?? ""));
 }
 
-/** ASCII, like the text and the headers, so Node writes both as one piece. */
+/** The body and the headers are ASCII, so with this encoding Node writes both in one piece. */
 const encoding = "latin1";
 
-/** Does what the framework's hooks do: adds headers, counts, and closes connections in a drain. */
+/**
+ * Returns a listener that refuses a create and does what the framework's hooks would do: it adds
+ * headers, counts the response, and closes the connection during a drain.
+ */
 function refuseCreate(parts: ServerParts): RequestListener {
   const { creates, newRequestId, metrics, draining } = parts;
   const count = metrics.countResponses(parts.createPath);
@@ -90,25 +102,29 @@ function refuseCreate(parts: ServerParts): RequestListener {
   };
 }
 
-/** A client with a larger share of all connections loses its own waiting connections first. */
+/**
+ * If one network has more than this share of all connections waiting, its new connections replace
+ * only its own waiting connections.
+ */
 const share = 1 / 8;
 
 /**
- * The most connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`).
- * If more arrive, their clients try again only a second later. Node's default is 511.
+ * The maximum number of connections that wait to be accepted. The system may allow fewer
+ * (`net.core.somaxconn`). If more arrive, their clients retry only after a second. Node's default
+ * is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
- * The most requests of a connection that wait for their turn. Node passes on all requests that one
- * read of 64 KiB contains, about 2,000, before requests of other connections. No browser and no
- * common proxy sends a request before the previous one was answered.
+ * The maximum number of a connection's requests that wait for their turn. Node handles all requests
+ * of one 64 KiB read, about 2,000, before the requests of other connections. Browsers and common
+ * proxies do not send a request before the previous one is answered.
  */
 const queuedMax = 16;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** `since` is the order in which connections started to wait. */
+/** `since` is a sequence number: the connection with the lowest number has waited longest. */
 type State = {
   network: string;
   inProgress: Exchange | undefined;
@@ -116,23 +132,26 @@ type State = {
   since: number;
 };
 
-/** Whether the next step is the client's: a request, the rest of a body, or reading a response. */
+/**
+ * Returns whether the server waits for the client: for a request, for the rest of a body, or until
+ * the client has read a response.
+ */
 const isWaiting = ({ inProgress }: State) =>
   !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
- * Serves the requests of a connection one after the other, so a client that reads no response has
- * one pending. Only above the limit does it look for waiting connections, and then closes one in a
- * hundred.
+ * Serves a connection's requests one after the other, so a client that reads no response has only
+ * one pending request. Above the limit of connections, closes waiting connections: up to one
+ * percent of the limit, starting with those that have waited longest.
  *
- * @param max connections, including connections with a pending request
+ * @param max the maximum number of connections, including connections with a pending request
  */
 function serveBounded(server: Server, max: number, serve: RequestListener): void {
   const states = new Map<Socket, State>();
   let turn = 0;
 
   const begin = (state: State, exchange: Exchange) => {
-    // Disconnected meanwhile: a response without a connection would never close.
+    // The client has disconnected. A response without a connection would never emit `close`.
     if (exchange.request.socket.destroyed) return;
     state.inProgress = exchange;
     state.since = ++turn;
@@ -169,7 +188,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   server.on("request", (request, response) => {
     const { socket } = request;
     const state = states.get(socket);
-    // The connection was closed, and this request is from the same read.
+    // The connection was already closed. This request came from the same read.
     if (!state) return;
     if (!state.inProgress) begin(state, { request, response });
     else if (state.queued.length < queuedMax) state.queued.push({ request, response });
@@ -178,7 +197,8 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
 }
 
 /**
- * Call it before the server listens.
+ * Prepares a drain. Call this function before the server listens.
+ *
  * @returns a function that drains the server: stops listening, closes idle connections, and cuts
  *   off pending requests after `seconds`
  */

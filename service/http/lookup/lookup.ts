@@ -1,4 +1,4 @@
-// GET and HEAD /address/{address}: spec/service.md §4.2. Public, and can be cached forever.
+// GET and HEAD /address/{address}: spec/service.md §4.2. Public. A response can be cached forever.
 
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -45,7 +45,7 @@ const recentTexts = (bytesMax: number) =>
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 
-/** The body of an address never changes, so the address itself is a strong validator. */
+/** The record of an address never changes, so the address itself is a strong validator. */
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   if (isKnown(`"${digits}"`, tags, reply)) return reply.send();
   reply.header("content-type", jsonType);

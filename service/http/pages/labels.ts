@@ -1,5 +1,6 @@
-// Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers read
-// them, so a name must be short and plain, and the contract must receive money only for itself.
+// Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers see
+// these names, so a name must be short and plain, and the named contract must not receive money for
+// others.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -9,7 +10,7 @@ import { z } from "zod";
 import { isPlainName } from "../../accounts/names.ts";
 import type { Labels } from "../parts.ts";
 
-/** The file is invalid; the message is one sentence for the operator. */
+/** Thrown if the file is invalid. The message is one sentence for the operator. */
 class LabelsError extends Error {
   override name = "LabelsError";
 }
@@ -23,8 +24,8 @@ const labelsSchema = z.record(
 );
 
 /**
- * @param file JSON; without it there are no labels
- * @throws {LabelsError} with the fault and its place
+ * @param file the path of a JSON file; if undefined, there are no labels
+ * @throws {LabelsError} with each fault and its path in the file
  */
 export function readLabels(file: string | undefined): Labels {
   if (file === undefined) return new Map();
@@ -71,9 +72,9 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 }
 
 /**
- * The label of the party that requests money, if all money goes to one labeled contract: every call
- * is of that contract, or makes the token pay it. Otherwise any intent with an additional call of a
- * known contract would seem to come from that party.
+ * Returns the label of the party that requests money, if all money goes to one labeled contract:
+ * every call either calls that contract or makes the token pay it. Without this rule, an additional
+ * call to a known contract would make any intent seem to come from the contract's owner.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

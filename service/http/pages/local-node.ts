@@ -1,5 +1,6 @@
-// The dashboard of `npm start` can pay with a button. The browser asks the local chain's node,
-// which signs for its own accounts, so this server has no route that pays and no key of a payer.
+// With `npm start`, the dashboard has a button that pays an address. The browser sends the payment
+// to the local chain's node, which signs for its own accounts. So this server has neither a route
+// that pays nor the key of a payer.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
 import type { Chain } from "../../chain/chains.ts";
@@ -8,8 +9,8 @@ import type { Chain } from "../../chain/chains.ts";
 const localChainId = 31_337;
 
 /**
- * The URL of the node that the dashboard can ask to pay; undefined for any other chain, and if node
- * or dashboard is not on the reader's own machine.
+ * Returns the URL of the node that the dashboard can ask to pay. Returns undefined for any other
+ * chain, or if the node or the dashboard is not on the reader's own machine.
  */
 export function findLocalNode(
   { chainId, wallet }: Pick<Chain, "chainId" | "wallet">,

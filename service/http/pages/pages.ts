@@ -1,5 +1,5 @@
-// Serves the built pages of web/ from memory. All files are read at start, so no request can name a
-// file to read. Each is compressed once.
+// Serves the built pages of web/ from memory. All files are read at startup, so no request can
+// choose a file to read. Each file is compressed once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import type { Statuses } from "../status/status.ts";
 import { findLocalNode } from "./local-node.ts";
 import { type FindPreview, openPreviews } from "./preview.ts";
 
-/** `npm run build -w web` puts them there. */
+/** The folder into which `npm run build -w web` writes the pages. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
 
 const dashboardPaths = [
@@ -38,10 +38,10 @@ const payPaths = ["/a", "/a/"];
 const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
- * Pages run only our scripts, connect only to this server, and cannot be framed. The payment page
- * also shows the icons of wallets, which are data URLs (EIP-6963). `shop` is the origin in the link
- * of the payment page, and `localNodes` are the nodes that the dashboard of `npm start` connects
- * to.
+ * Returns the Content-Security-Policy of a page. Pages run only our scripts, connect only to this
+ * server, and cannot be framed. The payment page also shows the icons of wallets, which are data
+ * URLs (EIP-6963). `shop` is the origin in the link of the payment page, and `localNodes` are the
+ * nodes that the dashboard of `npm start` connects to.
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -63,10 +63,13 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   ].join("; ");
 }
 
-/** A receipt is checked with nodes that its reader names: anyone's, or one on this machine. */
+/**
+ * The receipt page connects to nodes that its reader names: any node with https, or a node on the
+ * reader's machine.
+ */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
-/** A file of another type makes the start fail, because its media type is unknown. */
+/** If a file has another type, startup fails, because its media type is unknown. */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
@@ -95,8 +98,8 @@ type Served = Pick<Parts, "publicUrl"> &
   };
 
 /**
- * Compressed pages that are kept, because someone who receives a link soon requests the same page.
- * Compressing one blocks all requests for 33 µs.
+ * The number of compressed pages in the cache. After someone shares a link, its recipient soon
+ * requests the same page. Compressing a page blocks all requests for 33 µs.
  */
 const previewsKept = 1_000;
 
@@ -133,7 +136,10 @@ export function servePages(
   };
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
-  /** A page whose link names a shop can ask that shop's origin whether it agrees. */
+  /**
+   * Returns the payment page. If its link names a shop, the policy lets the page connect to the
+   * shop's origin.
+   */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");
     const { shop } = query as { shop?: unknown };
@@ -167,7 +173,10 @@ export function servePages(
   });
 }
 
-/** Paths within `directory`, with `/`, without files whose name starts with a dot. */
+/**
+ * Returns the paths of the files within `directory`, with `/` as separator, except files whose name
+ * starts with a dot.
+ */
 function listFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
@@ -192,7 +201,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   };
 }
 
-/** Compressed at the first request, so that a start need not wait for all pages. */
+/** Compresses the body at its first request, so that startup does not wait for all pages. */
 function bodyOf(body: Buffer) {
   let gzip: Buffer | undefined;
   return {
@@ -217,14 +226,13 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
 }
 
 /**
- * Returns whether the request is a navigation of a browser, except to a path of the API or of
- * assets.
+ * Returns whether the request is a browser's navigation, except to a path of the API or of assets.
  */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
   (headers.accept ?? "").includes("text/html");
 
-/** RFC 9110 §12.5.3; `q=0` means never. */
+/** Returns whether the client accepts gzip (RFC 9110 §12.5.3). `q=0` means that it does not. */
 function takesGzip(acceptEncoding = ""): boolean {
   return acceptEncoding.split(",").some((coding) => {
     const [name = "", quality = "q=1"] = coding.split(";").map((part) => part.trim());

@@ -1,5 +1,5 @@
-// The head of the page of an address: a title for link previews, which run no script, and the
-// operator's labels, which the page itself shows.
+// The HTML head of an address's payment page: a title for link previews, which do not run scripts,
+// and the operator's labels, which the page shows.
 
 import { askedAmount, type Hex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
@@ -16,7 +16,10 @@ type PreviewParts = Pick<
   "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "log"
 >;
 
-/** The maximum time that a page waits for a chain. After it, the state is omitted. */
+/**
+ * The maximum time that a page waits for a chain. After that time, the page is sent without the
+ * state.
+ */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);
 
@@ -32,7 +35,7 @@ const stateNames: Record<AddressState, string> = {
 /**
  * Returns HTML for the head of the page of `address`, or undefined if the address is unknown.
  *
- * @throws never: the page works without it
+ * Never throws, because the page also works without this head.
  */
 export type FindPreview = (address: string) => Promise<string | undefined>;
 
@@ -40,8 +43,8 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
   const { store, chains, labels, publicUrl, log } = parts;
 
   /**
-   * Not for records that a client ID created, because anybody who reads the ID in a page can create
-   * them.
+   * Returns the name of the account that created the address. Returns no name if a client ID
+   * created the address, because anybody who reads the client ID in a page can create addresses.
    */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);
@@ -87,7 +90,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
 
 type Head = { title: string; description: string; url: string; address: string; facts: object };
 
-/** @param address in EIP-55 case, as the page's script asks for it */
+/** @param address in EIP-55 case, because the page's script requests it in this case */
 function head({ title, description, url, address, facts }: Head): string {
   const meta = (property: string, content: string) =>
     `<meta property="${property}" content="${escaped(content)}" />`;
@@ -97,12 +100,13 @@ function head({ title, description, url, address, facts }: Head): string {
     meta("og:description", description || "What paying this address does"),
     meta("og:type", "website"),
     meta("og:url", url),
-    // The page requests both when its script runs. With these links, the browser requests them
-    // earlier.
+    // The page's script requests the record and the chains. With these links, the browser requests
+    // both before the script runs.
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
-    // The policy does not let data run as a script, but a "<" in it could end the element.
+    // The policy prevents this data from running as a script, but a "<" in the data could end the
+    // element.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
 }

@@ -1,5 +1,5 @@
 // GET /address/{address}/proof: spec/service.md, "Proof". Public. Returns the outcome of an address
-// with a proof, so that clients do not need to trust the status.
+// and its proof, so that clients do not need to trust the status.
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";

@@ -1,5 +1,6 @@
-// GET /address/{address}/simulation: spec/service.md, "Simulation". Public; what executing the
-// address would do now, as computed by this service's node: information, never evidence.
+// GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Returns what would
+// happen if the address were executed now, as simulated by this service's node. The response is
+// information, never evidence.
 
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Limiter, Policy } from "../../accounts/limits.ts";
@@ -39,8 +40,8 @@ type MeteredParts = {
 };
 
 /**
- * Limits the calls per minute to a chain's endpoints, for all servers on one PostgreSQL database
- * together. The calls of a minute can come in one burst.
+ * Limits the calls per minute to a chain's endpoints. All servers on one PostgreSQL database share
+ * the limit. One burst can use all calls of a minute.
  *
  * @param name distinguishes limits of different purposes
  */

@@ -1,7 +1,7 @@
-// GET /address/{address}/events: the status as server-sent events, the current one first, then each
-// change. https://html.spec.whatwg.org/multipage/server-sent-events.html
+// GET /address/{address}/events: the status as server-sent events: first the current status, then
+// each change. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
-// It is made for many streams: the streams of a chain follow its loop together, each address is
+// The server supports many streams: all streams of a chain share the chain's loop, each address is
 // read and encoded once for all of its streams, and no stream has a timer.
 //
 // A stream is a position in the short history of its address's frames. Opening, resuming, and
@@ -51,7 +51,9 @@ export function events(parts: Parts, statuses: Statuses): Route {
       // Proxies that buffer would delay events.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
-      const full = draining.aborted ? "the server drains" : hub.findFull(subject.address, from);
+      const full = draining.aborted
+        ? "the server is shutting down"
+        : hub.findFull(subject.address, from);
       if (full) {
         throw new Refusal("service_unavailable", `no room for another stream: ${full}`, {
           headers: { "retry-after": "5" },
@@ -63,7 +65,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const response: ServerResponse = reply.raw;
       response.writeHead(200, headers as Record<string, string>);
       response.write(`retry: ${reconnectMs}\n\n`);
-      response.on("error", (err) => log.debug({ err }, "an event stream broke"));
+      response.on("error", (err) => log.debug({ err }, "an event stream failed"));
       const place = typeof lastId === "string" ? lastId : undefined;
       const close = hub.open(subject, from, place, response);
       response.once("close", close);
@@ -77,15 +79,15 @@ type Stream = { response: Out; lastId: string | undefined; missedBeats: number }
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
 /**
- * `id` is the block's number and a digest of everything except the block; a different digest is a
- * change.
+ * `id` contains the block's number and a digest of the status without its block. A different digest
+ * means that the status changed.
  */
 type Frame = { id: string; bytes: Buffer };
 
 type Watch = {
   subject: StatusSubject;
   streams: Set<Stream>;
-  /** Oldest first; the last is the current state. */
+  /** The recent frames, oldest first. The last frame is the current state. */
   frames: Frame[];
   isReading: boolean;
   /** The block of the last reading. */
@@ -95,7 +97,10 @@ type Watch = {
   lingering: NodeJS.Timeout | undefined;
 };
 
-/** A chain with watches. `head` is its newest block; undefined if it could not be read. */
+/**
+ * A chain with watches. `head` is the chain's newest block, or undefined if the block could not be
+ * read.
+ */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
 /** State that all streams share. */
@@ -106,7 +111,10 @@ type Hub = {
   isClosed: boolean;
 };
 
-/** Four seconds of a chain with a block every quarter of a second. */
+/**
+ * The maximum number of blocks that are read between two readings: four seconds of a chain with
+ * four blocks per second.
+ */
 const blocksBetweenMax = 16;
 /** The number of heartbeats after which a stream is closed if its reader reads nothing. */
 const missedBeatsMax = 3;
@@ -133,7 +141,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     return watch;
   }
 
-  /** Removes a watch without streams: after a while, or immediately if there are many. */
+  /** Removes a watch without streams: after a while, or immediately if there are many watches. */
   function linger(watch: Watch): void {
     const drop = () => watches.delete(watch.subject.address);
     if (hub.isClosed || watches.size > streamsMax / 2) drop();
@@ -143,7 +151,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   return {
     countStreams: shares.countStreams,
     findFull: shares.findFull,
-    /** Sends to `response` until it closes. Call the returned function then. */
+    /** Sends frames to `response` until it closes. Then call the returned function. */
     open(
       subject: StatusSubject,
       from: From,
@@ -199,8 +207,8 @@ function follow({ parts, watches, chains }: Hub, chainId: number): void {
 }
 
 /**
- * Keeps connections alive, and closes connections whose reader reads nothing. A ping says that
- * nothing changed up to its block, which is null while the chain cannot be read.
+ * Keeps connections alive, and closes connections whose reader reads nothing. A ping names the
+ * block up to which nothing has changed, or null while the chain cannot be read.
  */
 function beat({ watches, chains }: Hub) {
   for (const { streams, subject, failure } of watches.values()) {
@@ -214,9 +222,9 @@ function beat({ watches, chains }: Hub) {
   }
 }
 
-/** Reads a watch again and sends the changes to its streams. */
+/** Reads the status of a watched address again and sends its changes to the watch's streams. */
 async function refresh(statuses: HubParts, watch: Watch) {
-  // A slow reading must not be used after a newer one.
+  // Only one reading runs at a time, so that a slow reading is never used after a newer one.
   if (watch.isReading) return;
   watch.isReading = true;
   try {
@@ -241,7 +249,8 @@ async function refresh(statuses: HubParts, watch: Watch) {
 }
 
 /**
- * Reads the blocks between two readings, for example for a payment that was executed immediately.
+ * Reads the statuses at the blocks between two readings, so that, for example, a payment that was
+ * executed immediately is still reported.
  */
 async function readBetween(
   statuses: HubParts,
@@ -305,21 +314,22 @@ function encodeFrame(status: ServiceStatus): Frame {
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
 /**
- * Without an ID, so that a client that reconnects resumes after the last state that it received.
+ * Encodes a ping. A ping has no ID, so that a client that reconnects resumes after the last state
+ * that it received.
  */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Without an ID, like a ping. */
+/** Encodes an error. Like a ping, it has no ID. */
 const encodeFailure = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
 
 /** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
 type From = { readonly client: string; readonly network: string };
 
-/** The maximum share of one network in a shared limit. */
+/** Returns how many of `streams` one network can have. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
@@ -330,7 +340,10 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
   const counts = new Map<string, number>();
   const countAt = (place: string) => counts.get(place) ?? 0;
 
-  /** A stream counts against each of these limits, whose last part describes them. */
+  /**
+   * Returns the limits against which a stream counts: the key of a counter, its maximum, and a
+   * description.
+   */
   const placesOf = (address: Hex, { client, network }: From) =>
     [
       ["all", streamsMax, "this server"],
@@ -350,7 +363,7 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
     /** Returns the limit that another stream would exceed, for the refusal. */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
-      return full && `expected at most ${full[1]} of ${full[2]}`;
+      return full && `expected at most ${full[1]} streams of ${full[2]}`;
     },
     /** Call the returned function once, when the stream has ended. */
     enter(address: Hex, from: From): () => void {

@@ -1,5 +1,6 @@
-// POST /address/{address}/sent: spec/service.md, "Report". Public; finds what a payer sent by
-// mistake, and queues its return. Nobody can direct a return: it goes to the intent's `recovery`.
+// POST /address/{address}/sent: spec/service.md, "Report". Public. Finds money that a payer sent by
+// mistake, and queues its return. The caller cannot choose the recipient: the money goes to the
+// intent's `recovery`.
 
 import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";

@@ -1,6 +1,6 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public. A status describes one block.
 // Streams, pages, and previews use these functions too. GET /address/{address}/returns:
-// spec/service.md, "Returns". It needs the record and no chain.
+// spec/service.md, "Returns". Its response needs only the record, not the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -32,7 +32,10 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   };
 }
 
-/** Handles GET .../returns. Unlike the record, the executor's policy can change at any minute. */
+/**
+ * Handles GET .../returns. The record never changes, but the executor's policy can change at any
+ * time.
+ */
 export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
     const chain = chains.find(chainId);
@@ -54,11 +57,11 @@ export type Statuses = {
   /**
    * Reads the record of the address in a path or a query.
    *
-   * @throws {Refusal} as a look-up of the same address
+   * @throws {Refusal} with the same code as a look-up of the address
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
-   * Reads the status at the newest block, and notifies the executor of money that it shows.
+   * Reads the status at the newest block, and notifies the executor of money that the status shows.
    *
    * @throws {ChainUnavailable}
    */
@@ -118,7 +121,10 @@ export function openStatuses(parts: Parts): Statuses {
   };
 }
 
-/** Reads the balances of other tokens: listed ones, and look-alikes that arrived. */
+/**
+ * Returns a function that reads the address's balances of other tokens: listed tokens, and
+ * look-alikes that have arrived.
+ */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
   return async (status: AddressStatus): Promise<Pick<ServiceStatus, "strays" | "wrongTokens">> => {
@@ -161,7 +167,7 @@ const settledTimesMax = 20_000;
 
 /**
  * Reads when an address was executed or first sent money to `recovery`: the timestamp of that
- * block, in Unix seconds. Null while neither happened, or if no node answers.
+ * block, in Unix seconds. Null if neither has happened, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);
