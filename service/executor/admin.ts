@@ -1,6 +1,6 @@
 // The operator's commands for the executor: create its key, show its state, pause it, and retry or
-// drop an address. All but the first work on the store, even if no executor runs. A command loads
-// the modules that only it needs.
+// drop an address. All commands except the first one work on the database, even if no executor is
+// running. Modules that only one command needs are loaded by that command.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
@@ -93,11 +93,11 @@ export const executorCommands: Command[] = [
 ];
 
 /**
- * Returns the chain that `--chain` names, or else every chain that an executor of this database has
- * run on. Before its first start these are the chains of the file.
+ * Returns the chain that `--chain` names. Without this option, it returns every chain on which an
+ * executor of this database has run, or the chains of the file if no executor has run yet.
  *
- * @throws {Error} if the file lists other chains, because it is then not the service's file and the
- * command would pause chains without an executor
+ * @throws {Error} if the file lists other chains. Such a file is not the service's file, so the
+ * command would pause chains without an executor.
  */
 async function findChainsToPause(
   { db }: Store,

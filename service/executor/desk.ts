@@ -1,6 +1,6 @@
-// Returns information about the executor, which can be another process on the same database, to the
-// rest of the service: its progress with an address, for each status, and the gas that it paid for
-// an account. A status that shows unknown money wakes the address's job.
+// Gives the rest of the service information about the executor, which can be another process on the
+// same database: the executor's progress with an address, and the gas that it paid for an account.
+// If a status shows money that the executor does not know, the address's job is woken.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -35,7 +35,10 @@ export function openDesk(
       const present = (await wake(status, job)) ? await findJob(status) : job;
       return present?.progress ?? null;
     },
-    /** An executor that was killed counts until another one takes its lease and ends. */
+    /**
+     * An executor that was killed counts as active until another executor takes its lease and then
+     * stops.
+     */
     async isActive(chainId: number): Promise<boolean> {
       const [lease, paused] = await Promise.all([findLease(db, chainId), isPaused(db, chainId)]);
       return Boolean(lease?.holder) && !paused;
@@ -53,7 +56,10 @@ export function openDesk(
   };
 }
 
-/** Finds what the executor returned from addresses on other chains, in the order of blocks. */
+/**
+ * Returns a function that finds the amounts that the executor returned from an address on other
+ * chains, in the order of blocks.
+ */
 function returnsFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
@@ -92,7 +98,7 @@ type JobNews = {
   detectedAtSeconds: number;
 };
 
-/** Returns undefined if the executor never detected money of the address. */
+/** Returns undefined if the executor never detected money at the address. */
 type FindJob = (job: AddressOf) => Promise<JobNews | undefined>;
 
 export function jobFinder(db: Kysely<Tables>): FindJob {
@@ -100,7 +106,7 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
     async (requests) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, requests)) {
-        // Rows are in the order of signing, so the last transaction remains.
+        // Rows are in the order of signing, so the newest transaction overwrites older ones.
         found.set(toKey(row.chain_id, Buffer.from(row.address).toString("hex")), toNews(row));
       }
       return requests.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
@@ -152,7 +158,10 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
  */
 const worthlessSeconds = 3600;
 
-/** Reads whether an executor has ever run on a chain: without one, no job would end. */
+/**
+ * Returns a function that reads whether an executor has ever run on a chain. Without an executor,
+ * no job would end.
+ */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
   return async (chainId) => {

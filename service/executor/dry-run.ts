@@ -1,5 +1,5 @@
 // Makes the decisions of a pass over the jobs that are due now, and returns the transactions that
-// it would send. Nothing is signed, and nothing is stored.
+// the pass would send. It signs and stores nothing.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";

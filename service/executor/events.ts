@@ -1,6 +1,7 @@
-// The events that the executor reports: in the log, each at its level and without a key, URL, or
-// calldata, and as Prometheus metrics. A table says how each kind is reported. Labels are from a
-// fixed list. A reason from a contract is counted under the name of its error, or as `other`.
+// Defines the events that the executor reports, in the log and as Prometheus metrics. The table
+// `kinds` defines the log level and the counter of each kind. The log contains no keys, URLs, or
+// calldata. Strangers cannot add label values: a reason from a contract is counted under the name
+// of its error, or as `other`.
 
 import { type Hex, isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
@@ -59,9 +60,9 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Any address can cause the event, and an outage can repeat it in each pass. It is logged at most
-   * once a minute for each reason and endpoint, with the number of skipped events. Metrics count
-   * all.
+   * Any address can cause the event, and an outage can repeat it in each pass. The event is logged
+   * at most once a minute for each reason and endpoint, with the number of skipped events. Metrics
+   * count every event.
    */
   isLimited?: true;
   counter?: {
@@ -91,7 +92,7 @@ const toLabel = (reason: string) =>
 
 const byRpc = {
   name: "rpc_failures_total",
-  help: "Failed calls of an endpoint, and endpoints that belong to another chain",
+  help: "Failed calls to an endpoint, and responses of an endpoint of another chain",
   labels: ["rpc"],
   of: ({ rpc }: { rpc: string }) => ({ rpc }),
 };
@@ -224,7 +225,7 @@ const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "signer_failures_total",
-      help: "Failures of a key to sign",
+      help: "Failed attempts to sign with a key",
       labels: ["sender"],
       of: ({ sender }) => ({ sender }),
     },
@@ -242,9 +243,10 @@ const kinds: Kinds = {
 
 type EventLog = (event: ExecutorEvent) => void;
 
-/** Returns a function that logs an event, unless it is limited. @param nowMs never goes back */
+/** Returns a function that logs events and limits repeated ones. @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // Strangers choose reasons and could use up the limits, so their events have separate limits.
+  // Strangers can choose the reasons of events with an address and could use up the limits, so
+  // these events have separate limits.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
@@ -289,7 +291,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     counters.set(name, new Counter({ name: `executor_${name}`, help, labelNames, registers }));
   }
   const name = "executor_tips_wei_total";
-  const help = "The value of tips of settled transactions, in wei at the operator's prices";
+  const help = "Tips received for settled transactions, converted to wei at the configured prices";
   const tips = new Counter({ name, help, labelNames: ["chain"], registers });
   const gauges = createGauges(registry);
   const senders = new Map<string, Set<string>>();
@@ -303,7 +305,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
-      // The process that has the lease now reports these.
+      // The process that now has the lease reports these gauges.
       const { balance, due, waited, inFlight, budget } = gauges;
       for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });

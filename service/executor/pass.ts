@@ -1,7 +1,7 @@
-// What the executor's modules receive: the parts that a program or a test provides, and one pass
-// over a chain. Time, randomness, and waiting are parts, so that the simulator in test/ can repeat
-// a history from a seed. What a module remembers between passes is a type of its own, next to the
-// code that uses it; run.ts composes them.
+// Defines the parameters of the executor's modules: the parts that a program or a test provides,
+// and one pass over a chain. The clock, random numbers, and waiting are parts, so that the
+// simulator in test/ can repeat a history from a seed. Each module defines a type for the state
+// that it keeps between passes, and run.ts composes these types.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
@@ -18,8 +18,8 @@ import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /**
- * One pass over one chain. `Memory` is the part of the chain's memory that a function uses, so its
- * signature shows what it reads and changes.
+ * One pass over one chain. `Memory` is the part of the chain's memory that a function uses, so the
+ * signature of the function shows which state it reads and changes.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -39,13 +39,18 @@ export type Parts = {
   chain: ChainSettings;
   /** Lower case. */
   factory: Hex;
-  /** Keccak-256 of the factory's code, 32 bytes of hex. Nothing is sent to other code. */
+  /**
+   * Keccak-256 of the factory's code, 32 bytes of hex. The executor does not send to other code.
+   */
   factoryCodeHash: Hex;
   /** Used to derive addresses. */
   keccak: Keccak;
   ledger: Ledger;
   endpoints: Endpoint[];
-  /** If there are any, transactions go to them instead of `endpoints`. */
+  /**
+   * If there are relays, transactions are sent to them instead of to `endpoints` (see
+   * `sendFallbackBlocks`).
+   */
   relays: Endpoint[];
   /** The keys that pay gas. Every instance has the same keys. */
   signers: readonly [Signer, ...Signer[]];
@@ -61,9 +66,15 @@ export type Parts = {
   onHead?: (head: Block) => void;
   /** Called after the pass has saved the payments that it found. */
   onSwept?: () => void;
-  /** If present, called with each transaction and its highest cost, instead of signing it. */
+  /**
+   * If present, called with each transaction and its highest cost. The transaction is then not
+   * signed.
+   */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
-  /** New blocks end `sleep`, so a poll need not wait until the next block is expected. */
+  /**
+   * Whether a new block ends `sleep`, so that a poll does not have to wait until the next block is
+   * expected.
+   */
   isNotified: boolean;
   tuning: Tuning;
 };
@@ -77,7 +88,7 @@ export type Signer = {
   /**
    * Returns the signed transaction. Repeated calls can return different valid bytes.
    *
-   * @throws {SignerRefused | ChainUnavailable} before a lease ends, with a message without secrets
+   * @throws {SignerRefused | ChainUnavailable} before a lease expires; the message has no secrets
    */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
 };
@@ -97,23 +108,31 @@ export type UnsignedTransaction = {
 export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
-  /** Look-alikes of these, with the base units below which a transfer is ignored. */
+  /**
+   * Look-alikes of `tokens`. A transfer of fewer than the given number of base units is ignored.
+   */
   lookalikes: ReadonlyMap<Hex, bigint>;
-  /** Blocks on top of a receipt before it is final. */
+  /** The number of blocks on top of a receipt's block after which the receipt is confirmed. */
   confirmations: number;
   /** Whether a receipt is final at the `finalized` tag, or after `confirmations` blocks. */
   finality: "finalized" | "blocks";
-  /** Blocks on top of a payment before the executor acts on it. */
+  /** The number of blocks on top of a payment's block before the executor acts on the payment. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
-  /** Blocks after which a pending transaction goes to all endpoints; undefined: never. */
+  /**
+   * The number of blocks after which a pending transaction is sent not only to relays but also to
+   * the endpoints; undefined: never.
+   */
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
   budgets: BudgetLimits;
-  /** Executions are paid for by the operator's budgets, by tips, or by either. */
+  /** What pays for executions: the operator's budgets, tips, or either of them. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
-  /** Transactions per account and day that return named tokens (jobs/named.ts); 0: none. */
+  /**
+   * The limit of transactions per account and day that return named tokens (jobs/named.ts); 0:
+   * none.
+   */
   namedTokensPerDay: number;
   /** The balance of a key in wei below which operators are warned. */
   balanceWarnBelow: bigint;
@@ -128,14 +147,15 @@ export type DecisionPolicy = {
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /**
-   * Returns the value in wei; undefined if the token has no price, so that `recoverMin` decides.
+   * Returns the value in wei; undefined if the token has no price, in which case only `recoverMin`
+   * decides.
    */
   convertToWei(token: Hex, amount: bigint): bigint | undefined;
   paidFailuresMax: number;
   recoveryFailuresMax: number;
   /**
-   * Each recovery of an address beyond this number must be worth twice as much as the previous one
-   * of that day.
+   * The number of recoveries of an address per day that only need the usual value. Each further
+   * recovery on that day must be worth twice as much as the previous one.
    */
   recoveriesPerDayMax: number;
 };
@@ -143,15 +163,20 @@ export type DecisionPolicy = {
 /** Sizes and times that do not depend on a chain. Seconds are of the chain's clock. */
 export type Tuning = FollowTuning & {
   pollMs: number;
-  /** A lease can be taken if its row did not change for this long, by the watcher's clock. */
+  /**
+   * A process can take a lease whose row has not changed for this time by the process's own clock.
+   */
   leaseMs: number;
   /** A pending transaction is sent again after this time. */
   resendMs: number;
   stuckSeconds: number;
-  /** The gas limit of one transaction, unless the chain's is lower, and of one intent in it. */
+  /**
+   * The highest gas limits of a transaction, unless the chain's limit is lower, and of an intent in
+   * it.
+   */
   batchGasMax: number;
   intentGasMax: number;
-  /** A recovery that needs more gas is left to its owner. */
+  /** A recovery that needs more gas is left to the address's owner. */
   recoveryGasMax: number;
   /** Time that a pass spends on estimates of gas. */
   estimateMsMax: number;
@@ -159,9 +184,12 @@ export type Tuning = FollowTuning & {
   /** The size above which nodes refuse a transaction: 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
-  /** The most due jobs that a pass works on; fewer if the free slots cannot send as many. */
+  /**
+   * The maximum number of due jobs per pass. A pass works on fewer jobs if the free slots cannot
+   * send so many.
+   */
   jobsPerPass: number;
-  /** New records whose balances a pass reads; 0: none. */
+  /** The maximum number of new records whose balances a pass reads; 0: none. */
   looksPerPass: number;
 };
 

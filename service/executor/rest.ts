@@ -1,11 +1,11 @@
-// Decides whether a poll runs a pass. It does not if the chain is idle and its next block is not
-// expected yet, or if the chain has no open addresses and sleeps.
+// Decides whether a poll runs a pass. It runs no pass if the chain is idle and the next block is
+// not expected yet, or if the chain sleeps because it has no open addresses.
 //
-// A sleeping chain is checked every five minutes, because late money can reach closed addresses: a
-// quorum of endpoints is asked for the transfers since the cursor, and one endpoint whether the
-// cursor's block is still in the chain. Every sixth check is a whole pass, which moves the cursor.
-// A create, a job that becomes due, or an event that waits for a block wakes the chain at the next
-// poll.
+// A sleeping chain is checked every five minutes, because late money can reach closed addresses. A
+// check asks a quorum of endpoints for the transfers since the cursor, and asks one endpoint
+// whether the cursor's block is still in the chain. Every sixth check is a whole pass, which moves
+// the cursor. A new address, a job that becomes due, or an event that waits for a block wakes the
+// chain at the next poll.
 
 import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -15,13 +15,16 @@ import type { FollowMemory } from "../follow/parts.ts";
 import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 
-/** With this interval and the pass that follows, late money is found within five minutes. */
+/**
+ * The time between two checks. With the pass that follows a check, late money is found within five
+ * minutes.
+ */
 const sleepMs = 285_000;
 /** The number of checks after which a whole pass runs. */
 const looksMax = 6;
 /**
- * The time for which passes continue after the last expiration time, to report it and to find late
- * payments.
+ * The time for which passes continue after the last expiration time, to report the expiration and
+ * to find late payments.
  */
 const closingSeconds = 900;
 /** How often an awake chain is checked for open addresses. */
@@ -34,10 +37,10 @@ const paidMs = 1_200_000;
 /** Times are of the process's clock. */
 type Rest = {
   isAsleep: boolean;
-  /** All records up to this one were closed when the chain's clock was at `closedSeconds`. */
+  /** All records up to this `seq` were closed when the chain's clock was at `closedSeconds`. */
   closedSeq: number;
   closedSeconds: number;
-  /** When it was last checked whether all addresses are closed. */
+  /** When the executor last checked whether all addresses are closed. */
   checkedMs: number;
   /** When the chain was last checked, and the number of checks since the last pass. */
   lookedMs: number;
@@ -48,7 +51,7 @@ type Rest = {
 /** The result of the last pass. */
 type LastPass = {
   view: View | undefined;
-  /** Nothing is left to do until the next block. */
+  /** Whether nothing is left to do until the next block. */
   isQuiet: boolean;
   /** The share of the chain's budget of `day` that was spent or reserved, from 0 to 1. */
   budget: { day: number; share: number } | undefined;
@@ -69,7 +72,7 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
   last: { view: undefined, isQuiet: false, budget: undefined },
 });
 
-/** `peek`: run a pass only if there is a new block. `rest`: nothing. */
+/** `peek`: run a pass only if there is a new block. `rest`: run no pass. */
 export type PollKind = "pass" | "peek" | "rest";
 
 export async function decidePoll(
@@ -104,7 +107,8 @@ export async function decidePoll(
 /** Returns whether the chain has no open address, and no event waits for one of its blocks. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  // If the clock went back, it was wrong before, and addresses may not have expired.
+  // If the chain's clock went back, it was wrong before, so addresses that seemed closed may be
+  // open.
   const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
   const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
   rest.closedSeq = closed.seq;
@@ -113,7 +117,7 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
 }
 
 /**
- * Returns whether an address was paid since the cursor, or whether one call is not enough to know.
+ * Returns true if an address was paid since the cursor, or if one check is not enough to find out.
  */
 async function isPaidSince(
   parts: Parts,
@@ -124,7 +128,8 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record that had expired when it was created does not wake the chain, but can be paid.
+  // A record that was already expired when it was created does not wake the chain, but its address
+  // can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(turn, anchor, rest.looks);
@@ -140,7 +145,10 @@ async function isPaidSince(
   return isPaid;
 }
 
-/** Reports a pass without work: alerts use the time of the last one, and the budget's share. */
+/**
+ * Reports a pass without work, because alerts use the time of the last pass and the share of the
+ * budget that is used.
+ */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {
   const { view } = last;
   const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, waitedSeconds: 0, inFlight: 0 };
@@ -148,6 +156,6 @@ export function reportRest({ report }: Parts, { last }: RestMemory): void {
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/** Returns the share of the budget that was taken on the day of `seconds`, if it is known. */
+/** Returns the used share of the budget on the day of `seconds`; 0 if it is not known. */
 export const readBudgetShare = ({ budget }: LastPass, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

@@ -1,8 +1,8 @@
 // The loop of one chain: it takes the lease, rests while there is nothing to do, and otherwise runs
 // a pass. A pass opens a view of the chain, finds payments, settles final transactions, resends or
-// replaces pending ones, works on due jobs, and then looks at new records, in this order. The
-// ledger is complete after each step, so a process that is killed there loses nothing. A pass that
-// fails does not end the loop.
+// replaces pending transactions, works on due jobs, and then reads the balances of new records, in
+// this order. The ledger is complete after each step, so a process that is killed between two steps
+// loses nothing. A pass that fails does not end the loop.
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
@@ -51,7 +51,7 @@ import {
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
 
-/** The chain's clock: its newest head, and when this process first saw it. */
+/** The chain's clock: the newest head, and the time at which this process first saw that head. */
 type ClockMemory = { clock: { hash: Hex; timestamp: number; sinceMs: number } | undefined };
 
 type LeaseMemory = {
@@ -110,7 +110,10 @@ export function openMemory({ chain, endpoints, relays, report, clock, tuning }: 
   };
 }
 
-/** Resolves after the pass under way has ended and the lease is released. Never rejects. */
+/**
+ * Runs passes until `isStopped` returns true. Resolves after the last pass has ended and the lease
+ * is released. Never rejects.
+ */
 export async function run(parts: Parts, isStopped: () => boolean): Promise<void> {
   const memory = openMemory(parts);
   while (!isStopped()) {
@@ -129,7 +132,7 @@ export async function run(parts: Parts, isStopped: () => boolean): Promise<void>
 /**
  * Runs one pass, unless another process has the lease or there is nothing to do.
  *
- * @throws the error that stopped the pass; the next one begins again from the ledger
+ * @throws the error that stopped the pass; the next pass continues from the ledger
  */
 async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
@@ -148,11 +151,11 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // Reports the balance of a key that has nothing to send.
+    // Opening the purse reports the key's balance, even if the key has nothing to send.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await pullLateJobs(pass);
-  // A head below the cursor shows balances of the past, so nothing is decided by them.
+  // A head below the cursor shows old balances, so no decision is based on it.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
@@ -166,7 +169,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     scores: view.scores,
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
-  // Last, so that a failure here delays no known payment.
+  // New records are read last, so that a failure here delays no known payment.
   const isLooked = await lookAtNew(pass, blocksBehind);
   memory.rest.lookedMs = parts.clock();
   memory.rest.looks = 0;
@@ -175,7 +178,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
 }
 
-/** Returns the lease, renewed or taken, or undefined while another process renews it. */
+/** Renews or takes the lease. Returns undefined while another process has it. */
 async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | undefined> {
   const { ledger, tuning, report, instance, chain } = parts;
   if (lease.fence) {
@@ -212,7 +215,7 @@ function isExpired(
   return nowMs - watched.sinceMs >= leaseMs;
 }
 
-/** Returns undefined if a pass would find no work. */
+/** Opens a view of the chain. Returns undefined if a pass would find no work. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
   // Before the first head, the chain's clock is unknown, so the length of a rest cannot be decided.
@@ -233,8 +236,8 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Opens the budgets of the chain's day. They are read when they are first needed: the settled
- * costs, and the highest cost of everything that is pending.
+ * Returns a function that opens the budgets of the chain's day when it is first called. The budgets
+ * include the day's settled costs and the highest cost of each pending purpose.
  */
 export function openDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,

@@ -31,7 +31,7 @@ export type ExecutorConfig = KeySources & {
   executorGasPerClientIdMax: string;
   executorPays: "sponsor" | "tips" | "both";
   executorBalanceWarn: string;
-  /** Transactions per account, chain, and day for tokens that somebody reported; 0: none. */
+  /** The limit of transactions that return named tokens, per account, chain, and day; 0: none. */
   executorNamedTokensPerDay: number;
 };
 
@@ -92,7 +92,7 @@ export function openParts(
   const count = countEvents(parts.registry);
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
-  // Each pass renews the lease, so passes are needed without new blocks too.
+  // Each pass renews the lease, so passes are needed even if no new block arrives.
   const quietMs = Math.min(quietMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });

@@ -5,8 +5,8 @@ import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
- * What a nonce is used for. `return`: a recovery of one named token. `fill`: a transfer of nothing
- * that closes a gap.
+ * The use of a nonce. `return`: a recovery of one named token. `fill`: a zero-value transfer that
+ * fills a gap in the nonces.
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -15,12 +15,16 @@ export type PurposeState = "pending" | "settled" | "foreign";
 
 declare module "../store/tables.ts" {
   interface Tables {
-    /** One sender per chain. `epoch` rises with each holder, `renewals` with each of its writes. */
+    /**
+     * The process that can send on a chain. `epoch` increases with each new holder, and `renewals`
+     * with each write of the holder.
+     */
     executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
     /**
-     * A vault that received money on a chain, its intent's own or another. `due_at` null: nothing
-     * to do until more money arrives. `not_before`: the end of the backoff after a failure.
-     * `detected_…`: where money was last detected.
+     * A vault that received money on a chain, which can differ from its intent's chain. `due_at` is
+     * null if there is nothing to do until more money arrives. `not_before` is the end of the
+     * backoff after a failure. `detected_at` and `detected_block` are the time and the block at
+     * which money was last detected.
      */
     executor_jobs: {
       chain_id: number;
@@ -38,10 +42,13 @@ declare module "../store/tables.ts" {
       /** The number of recoveries on `recovery_day`, the last day with one. */
       recovery_day: Generated<number>;
       recoveries: Generated<number>;
-      /** The record's first creator; empty if there was no record when the job was created. */
+      /**
+       * The account that first created the record; empty if there was no record when the job was
+       * created.
+       */
       account_id: Generated<string>;
     };
-    /** A nonce has one purpose until the transaction is final. `id` is chain, sender and nonce. */
+    /** A nonce has at most one purpose. `id` consists of the chain, the sender, and the nonce. */
     executor_purposes: {
       id: string;
       chain_id: number;
@@ -54,14 +61,15 @@ declare module "../store/tables.ts" {
       created_at: number;
       block_number: number | null;
       transaction_hash: string | null;
-      /** Once it is settled, the day that it was charged to. */
+      /** The day to which the cost was charged, after the purpose is settled. */
       day: Generated<number | null>;
       /** In wei, decimal. */
       paid: Generated<string | null>;
     };
     /**
-     * An address of a purpose: its part of the transaction's gas, and the account that is charged.
-     * After the purpose is settled, also its cost and the value of its tips, in wei, decimal.
+     * An address of a purpose, its share of the transaction's gas, and the account that is charged.
+     * After the purpose is settled, `wei` is the address's cost and `tips_wei` the value of its
+     * tips, in wei, decimal.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -75,7 +83,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * Every transaction that was signed for a purpose, saved before it is sent. Fees are in wei,
-     * decimal. `is_fill`: it is a transfer of nothing, regardless of the purpose.
+     * decimal. `is_fill`: whether the transaction is a zero-value transfer, regardless of the
+     * purpose's kind.
      */
     executor_transactions: {
       hash: string;
@@ -99,13 +108,13 @@ declare module "../store/tables.ts" {
       block_number: number;
       reason: string | null;
     };
-    /** The charges of accounts on a day of the chain's clock, in wei, decimal. */
+    /** The total charges on a day of the chain's clock, in wei, decimal. */
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
      * The costs of settled transactions; reserved costs are computed from the purposes. `gas_wei`
-     * is everything paid for the account, and `tips_wei` the value of its tips. `wei` is the part
-     * that tips did not cover. It includes `client_wei`, for addresses created with the client ID,
-     * and `tip_loss_wei`, for executions that tips should have paid for.
+     * is the full cost paid for the account, and `tips_wei` the value of its tips. `wei` is the
+     * part that tips did not cover. It includes `client_wei`, the part for addresses created with
+     * the client ID, and `tip_loss_wei`, the part for executions that tips should have paid for.
      */
     executor_account_spending: {
       chain_id: number;
@@ -122,8 +131,9 @@ declare module "../store/tables.ts" {
     /** The balance of every record up to `seq` was read when the record was new. */
     executor_looks: { chain_id: number; seq: number };
     /**
-     * Tokens that no list has and that somebody reported at an address. `day` and `account_id` are
-     * of the newest report. `due_at` null: it does not wait. `purpose_id`: its newest transaction.
+     * Tokens that are on no list and that somebody reported at an address. `day` and `account_id`
+     * belong to the newest report. `due_at` is null if the token does not wait. `purpose_id` is the
+     * purpose that last returned the token.
      */
     executor_named: {
       chain_id: number;
@@ -190,7 +200,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** A status reads the money that was returned from an address on other chains. */
+/** A status request reads the amounts that were returned from an address on other chains. */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,
@@ -205,7 +215,7 @@ export function namedStatements(dialect: Dialect): TableStatement[] {
     sql`create index executor_named_due on executor_named (chain_id, due_at)
         where due_at is not null`,
     sql`create index executor_named_account on executor_named (account_id, day)`,
-    // Counts the transactions of a day.
+    // This index serves to count the transactions of a day.
     sql`create index executor_purposes_returns on executor_purposes (chain_id, created_at)
         where kind = 'return'`,
   ];

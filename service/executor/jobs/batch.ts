@@ -1,6 +1,6 @@
-// Decides which executions, or which recoveries, share a transaction, how much gas it gets, and who
-// pays for it: tips or the operator's budgets. A job that nobody pays for waits and delays no
-// other.
+// Decides which executions, or which recoveries, share a transaction, how much gas the transaction
+// gets, and whether tips or the operator's budgets pay for it. A job that neither of them pays for
+// has to wait, but does not delay other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -15,7 +15,10 @@ import type { Pass, Tuning } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transactions/send.ts";
 
-/** A tip covers an execution if it is worth 5/4 of its gas at the current fee. */
+/**
+ * A tip covers an execution if the tip is worth at least 5/4 of the execution's cost at the current
+ * fee.
+ */
 const tipMargin = { of: 5n, by: 4n };
 
 /**
@@ -76,8 +79,8 @@ export function admit(
 }
 
 /**
- * Returns whether the tip pays. After a failure on chain, which pays no tip, the tip does not
- * count.
+ * Returns whether the tip pays for the gas. The tip is ignored after the execution has failed on
+ * chain, because a failed execution pays no tip.
  */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
@@ -97,13 +100,13 @@ function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batc
   return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** The action for an item: it is executed, or its recovery returns `tokens` or a named token. */
+/** The action for an item: an execution, a recovery of `tokens`, or a return of a named token. */
 type Act =
   | { kind: "execute" }
   | { kind: "recover"; tokens: readonly Hex[] }
   | { kind: "return"; token: Hex };
 
-/** An item, and the gas of a transaction that contains only it. `isTipped`: its tip pays. */
+/** An item, and the gas that the item needs. `isTipped`: whether its tip pays for the gas. */
 export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 
 /** The items are all executions, or all recoveries. */
@@ -116,8 +119,8 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 
 /**
  * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas
- * and no trace shows that, the other items pay a part of it. With the margin, they pay less than
- * twice their own gas.
+ * and no trace shows that, the other items pay for a part of the burned gas. With this factor and
+ * the gas margin, they pay for less than twice their own gas.
  */
 const gasFactor = 1.45;
 /** The highest gas of a transaction besides its items. */
@@ -125,11 +128,11 @@ export const baseGas = 40_000;
 
 /**
  * Forms batches within the limits. An item that has failed before gets its own transaction, so that
- * its next failure costs no other item. Tipped and sponsored items are not mixed.
+ * no other item pays for its next failure. Tipped and sponsored items do not share a transaction.
  *
- * The factory gives each item an equal share of the remaining gas. Items of similar gas go
- * together, and every item gets as much as the largest, so that no item can starve the ones after
- * it.
+ * The factory gives each item an equal share of the remaining gas. Items that need similar gas
+ * share a transaction, and every item gets as much gas as the largest item needs, so that no item
+ * can use up the gas of the items after it.
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
@@ -168,11 +171,11 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * gasMargin);
 }
 
-/** Bytes of calldata of a call of `batch`, and of each item besides its terms. */
+/** The bytes of calldata of a `batch` call without its items, and of an item without its terms. */
 const callBytes = 100;
 const itemBytes = 256;
 
-/** Returns the maximum number of bytes of calldata. */
+/** Returns the maximum number of bytes of an item's calldata. */
 function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
   const tokens = ready.kind === "recover" ? ready.tokens.length : 1;
   return itemBytes + size(ready.item.job.terms) + 32 * tokens;
@@ -185,9 +188,10 @@ export const computeSizeMax = (items: readonly Ready[]): Size => ({
 });
 
 /**
- * Divides the gas of a batch by the estimates of its items. The parts add up to the whole.
+ * Splits a batch's gas among its items in proportion to their estimates. The shares add up to
+ * exactly the batch's gas.
  *
- * @param gasPerByte the gas that costs as much as a byte, if the chain takes a fee for bytes
+ * @param gasPerByte the gas that costs as much as a byte; 0 if the chain has no fee for bytes
  */
 export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[] {
   const weights = ready.map((each) => each.gas + gasPerByte * countCalldataBytes(each));
@@ -203,15 +207,16 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
   }));
 }
 
-/** Gas of closing the vault, besides its transfers. */
+/** The gas of closing a vault, without the transfers. */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
 /** EIP-7623: the lowest cost of a byte of calldata that is not zero. */
 const calldataByteGas = 40;
 
 /**
- * Adds up the gas of a recovery. An estimate of the whole recovery would be too low, because it
- * succeeds even if its transfers run out of gas. The factory gives each transfer the same gas.
+ * Adds up the gas of a recovery. An estimate of the whole recovery would be too low, because a
+ * recovery succeeds even if its transfers run out of gas. The factory gives each transfer the same
+ * gas.
  *
  * @param transfers the cheapest first
  */
@@ -221,7 +226,7 @@ export function computeRecoveryGas(item: Examined, transfers: readonly { gas: nu
   return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
 }
 
-/** The approximate gas of a recovery of one token, besides its calldata. */
+/** The approximate gas of a recovery of one token, without its calldata. */
 const ordinaryGas = 50_000;
 /** EIP-7623: the gas of a zero byte; other bytes cost four times as much. */
 const calldataGas = 4;

@@ -8,8 +8,8 @@ import type { DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
- * Earlier attempts. `notBeforeSeconds` is the end of the last failure's backoff; `recoveriesToday`
- * counts transactions on the chain's day.
+ * The results of earlier attempts. `notBeforeSeconds` is the end of the last failure's backoff.
+ * `recoveriesToday` is the number of recovery transactions on the current day of the chain's clock.
  */
 type History = {
   paidFailures: number;
@@ -19,8 +19,9 @@ type History = {
 };
 
 /**
- * In wei. `perGas`: the fee that a transaction has to offer now. `recovery`: the approximate cost
- * of a recovery of one token; smaller amounts stay until there is more money.
+ * Fees in wei. `perGas` is the fee that a transaction has to offer now. `recovery` is the
+ * approximate cost of recovering one token. An amount with a lower value stays in the vault until
+ * more money arrives.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -34,7 +35,7 @@ type WaitReason =
 
 type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
 
-/** `untilSeconds` is by the chain's clock; null: until more money arrives. */
+/** `untilSeconds` is a time of the chain's clock, or null to wait until more money arrives. */
 export type Decision =
   | { action: "execute" }
   | { action: "recover"; tokens: Hex[] }
@@ -50,15 +51,18 @@ export type Facts = {
   policy: DecisionPolicy;
 };
 
-/** The number of failed recoveries on chain after which look-alikes are omitted. */
+/**
+ * The number of failed recoveries on chain after which recoveries no longer include look-alikes.
+ */
 const lookalikeFailuresMax = 2;
 
-/** The waiting time if only the fee is too high. */
+/** The time until the next attempt if only the fee is too high. */
 const retrySeconds = 15;
 
 /**
- * On its own chain, an address without code is open up to and including its expiration time, and
- * its calls can run. Otherwise its balance goes to `recovery`.
+ * Decides between an execution and a recovery. An address is open if it has no code on its intent's
+ * chain and its expiration time has not passed. The calls of an open address can run. The balance
+ * of any other address goes to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   const { wanted, chain, vault } = facts;
@@ -104,7 +108,7 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
-/** Returns the policy without a look-alike that the intent itself asks for. */
+/** Returns the policy without the look-alike that the intent itself requests, if there is one. */
 function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
   if (!token || !policy.lookalikes.has(token)) return policy;
   const lookalikes = new Map([...policy.lookalikes].filter(([each]) => each !== token));
@@ -113,9 +117,9 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 
 /**
  * Returns the tokens that are worth returning. Native coin adds little cost if a token is returned
- * too; otherwise it has to be worth its gas.
+ * too. If no token is returned, the native coin has to be worth the gas.
  *
- * @param times a token must be worth its cost this many times
+ * @param times the multiple of its cost that a token must be worth
  */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
@@ -135,7 +139,11 @@ function tokensWorthIt(
     .map(([token]) => token);
 }
 
-/** @param latestSeconds the latest end of a wait: the expiry, which changes the decision */
+/**
+ * Returns a wait if the backoff has not ended or the fee is too high.
+ *
+ * @param latestSeconds the latest end of the wait: after the expiration time, the decision differs
+ */
 function heldBack(
   nowSeconds: number,
   { notBeforeSeconds }: History,

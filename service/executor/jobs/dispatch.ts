@@ -1,6 +1,7 @@
-// Sends batches with any key that can. A key without free slots, signatures, or money is skipped.
-// If no key has money for gas, the executor does not examine waiting jobs, and reads the balance
-// every few seconds to decide when to continue. It tries payments that arrive meanwhile once.
+// Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
+// not sign, or has too little money. If no key has money for gas, the executor does not examine the
+// jobs that wait for money, and reads the balances every 15 seconds to decide when to continue. A
+// payment that arrives in the meantime is tried once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -32,17 +33,17 @@ const waitSeconds = 5;
 /** The time until a job is retried if no node returned an estimate, or nodes disagree. */
 export const soonSeconds = 15;
 
-/** Returns how many more transactions the key can have pending. */
+/** Returns the number of further transactions that the key can have pending. */
 export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
   pass.parts.tuning.inFlightMax - unmined.length;
 
-/** Returns whether the key can send now, provided that it has the money. */
+/** Returns whether the key can send now if it has enough money. */
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
 
 /**
  * Sends batches in their order, each with the key that has the most free slots.
  *
- * @param purse of the key with the most money
+ * @param purse the purse of the key with the most money
  * @returns the updates of jobs that were not sent
  */
 export async function dispatch(
@@ -65,7 +66,8 @@ export async function dispatch(
       unsent.push(...recordShortage(pass, purse, batch.ready));
       continue;
     }
-    // If a key lacks money, wait for the others: each attempt costs calls.
+    // If a key lacks money, the job waits for the other keys at least this long, because each
+    // attempt costs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));
@@ -74,8 +76,8 @@ export async function dispatch(
 }
 
 /**
- * A key, and its free slots in this pass. `nonce` is the nonce of its next transaction, which is
- * read when it is first needed, or the reason why there is none.
+ * A key, and its free slots in this pass. `nonce` is the nonce of the key's next transaction, which
+ * is read when it is first needed, or the reason why the nonce is not known.
  */
 type KeySlots = {
   pass: SendPass;
@@ -101,9 +103,9 @@ const obstacleSeconds = {
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
- * Tries the keys one after the other. A key whose balance only one of two endpoints shows is tried
- * only if no other key has the money, because a transaction of an empty key waits until the key is
- * topped up.
+ * Tries the keys one after the other. If only one of two endpoints shows that a key has enough
+ * money, the key is tried only if no other key has enough money. A transaction of a key without
+ * money would wait until somebody tops up the key.
  *
  * @returns the obstacle of each key; empty if a key sent the transaction
  */
@@ -191,7 +193,7 @@ type Shortage = {
   least: Size;
   /** When the balance is read again. */
   lookAtMs: number;
-  /** When all are tried again. */
+  /** When all jobs are tried again. */
   tryAtMs: number;
 };
 
@@ -202,7 +204,10 @@ export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined }
 const outOfGasMoney = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
-/** Executions may be cheaper now, or have expired. */
+/**
+ * After this time all jobs are tried, because executions may have become cheaper or may have
+ * expired.
+ */
 const tryMs = hourMs;
 
 /** Returns the due jobs that the balance may cover, and updates for jobs that wait for money. */

@@ -1,6 +1,7 @@
 // Estimates by simulation whether a transaction would succeed and how much gas it needs, before any
-// gas is paid. The calls may be hostile: each gets no more gas than the transaction would have,
-// slow ones delay no others (simulate.ts), and a pass spends a bounded time on all calls.
+// gas is paid. The calls may be hostile. Therefore, each call gets no more gas than the transaction
+// would have, slow calls do not delay other calls (simulate.ts), and a pass spends a limited time
+// on all calls.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -37,14 +38,17 @@ import {
 
 const method = "eth_estimateGas";
 
-/** `turn` is incremented with each round of estimates, so that another endpoint is asked first. */
+/**
+ * `turn` is incremented with each round of estimates, so that each round starts with another
+ * endpoint.
+ */
 export type EstimateMemory = { estimates: { turn: number } };
 
 export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 } });
 
 type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
-/** `unknown`: the node gave no usable answer, which is not a failure of the address. */
+/** `unknown`: the node gave no usable answer. This does not count as a failure of the address. */
 export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: string }
@@ -54,8 +58,9 @@ export type Estimate =
 const lightGas = 400_000;
 
 /**
- * Estimates each execution separately: the lowest limit at which it succeeds, or the gas that it
- * uses with a high limit if that is more, because a target may do less with less gas.
+ * Estimates each execution separately. The result is at least the lowest gas limit at which the
+ * execution succeeds, and at least the gas that it uses with a high limit, because a contract may
+ * do less work if it has less gas.
  *
  * @returns undefined for executions that this pass had no time for
  */
@@ -89,7 +94,7 @@ export async function estimateExecutions(
 /** A token, and the gas of its transfer without the rest of the recovery. */
 export type Transfer = { token: Hex; gas: number };
 
-/** `reason`: why tokens are missing from `transfers`. */
+/** `reason`: the reason why tokens are missing from `transfers`. */
 type RecoveryEstimate = { transfers: Transfer[]; reason: string };
 
 /**
@@ -139,8 +144,8 @@ function combineEstimates(
 }
 
 /**
- * Asks endpoints until enough agree on each call: first a quorum of them, and then one at a time
- * for the calls without agreement.
+ * Asks endpoints until enough of them agree on each call: first a quorum of endpoints, and then one
+ * further endpoint at a time for the calls without agreement.
  *
  * @returns undefined for calls that no endpoint had time for
  * @throws {ChainUnavailable} if no endpoint answers
@@ -177,7 +182,10 @@ async function estimateAll(
   return votes.map(decideEstimate);
 }
 
-/** Returns the result of a call's votes, and reports the minority of three or more endpoints. */
+/**
+ * Returns the estimate that a call's votes agree on. If three or more endpoints voted, it also
+ * reports the endpoints in the minority.
+ */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
   const isMinority = ({ estimate }: Vote) => estimate.result !== result?.result;
@@ -188,7 +196,7 @@ function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
 /** The estimate of one endpoint for one call. */
 type Vote = { asker: Asker; estimate: Estimate };
 
-/** Endpoints that are a block apart can differ by this factor. */
+/** The estimates of endpoints whose heads are a block apart can differ by this factor. */
 const gasFactor = 1.25;
 
 function isSettled(votes: readonly Vote[], quorum: number): boolean {
@@ -200,13 +208,13 @@ function isSettled(votes: readonly Vote[], quorum: number): boolean {
   return gas.length >= quorum && gas.at(-1)! <= gas[0]! * gasFactor;
 }
 
-/** Ascending. */
+/** Returns the gas of the successful estimates in ascending order. */
 const sortGas = (estimates: readonly Estimate[]): number[] =>
   estimates.flatMap((each) => (each.result === "succeeds" ? [each.gas] : [])).sort((a, b) => a - b);
 
 /**
- * Returns the majority's result, or the success if one of two fails. Of the amounts it returns the
- * median, or the higher of two.
+ * Returns the majority's result. If one of two estimates fails, the result is the successful one.
+ * The gas is the median of the successful estimates, or the higher one if there are two.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = sortGas(estimates);
@@ -237,7 +245,10 @@ function explainError({ data, message }: CallError): string {
 
 const simulateMethod = "eth_simulateV1";
 
-/** Executions in one call. Executions of slow accounts are simulated one by one. */
+/**
+ * The maximum number of executions in one call. Executions of slow accounts are simulated one by
+ * one.
+ */
 const groupMax = 50;
 /** The time limit of one call, and of all calls for slow accounts together. */
 const callMsMax = 1500;
@@ -247,11 +258,12 @@ const slowMsMax = 500;
 const missingMs = hourMs;
 
 /**
- * Reads the gas that each execution uses with the gas limit `limit`; if two endpoints differ, it
- * takes the higher value. Best effort: an execution is missing if no endpoint answered in time.
+ * Reads the gas that each execution uses with the gas limit `limit`. If two endpoints differ, the
+ * higher value is used. Best effort: the result omits executions for which no endpoint answered in
+ * time.
  *
- * An estimate is the lowest limit at which an execution succeeds, and a target that tolerates
- * failures may do less at that limit.
+ * This is needed because an estimate is the lowest limit at which an execution succeeds. A contract
+ * that tolerates failed calls may do less work at that limit.
  */
 async function readGasUses(
   pass: EstimatePass,
@@ -352,14 +364,14 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
  * Returns the gas to plan for an execution: at least the gas that it uses with a high limit.
  *
  * @param estimate the lowest limit at which it succeeds
- * @param use the gas used with the gas limit `limit`; undefined: unknown
+ * @param use the gas used with the gas limit `limit`; undefined if it is unknown
  * @param gasMax the gas limit of a transaction
  */
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // Only the limit of the simulation guarantees the same work. In a batch, an item gets 63/64 of
-  // its share.
+  // Only the simulation's gas limit guarantees that the execution does the same work. In a batch,
+  // an item gets 63/64 of its share.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));
 }

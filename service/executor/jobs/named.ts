@@ -1,8 +1,9 @@
-// Returns tokens that somebody reported at an address and that no list has. Their contracts can do
-// anything, and reporting costs nothing, so this work comes last in a pass and is bounded: each
-// token has its own transaction with a fixed gas limit, which is sent only if a simulation shows
-// that the address loses the token and `recovery` receives it. The account pays for it from the
-// first half of its budgets, so the second half stays for payments.
+// Returns "named" tokens: tokens that are on no list and that somebody reported at an address. The
+// contracts of such tokens can do anything, and reporting a token is free, so this work comes last
+// in a pass and is limited. Each token has its own transaction with a fixed gas limit. The
+// transaction is sent only if a simulation shows that the address loses the token and that
+// `recovery` receives it. These transactions can use only half of each budget, so the other half
+// remains for payments.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
@@ -19,14 +20,17 @@ import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatc
 
 /** The gas of one transfer. Proxied tokens need up to 100,000, lending tokens up to 200,000. */
 const transferGasMax = 250_000;
-/** Tokens in one round, and the time between two rounds, which is longer while jobs are due. */
+/**
+ * The maximum number of tokens per round, and the time between rounds, which is longer while jobs
+ * are due.
+ */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
-/** How soon a token is tried again if it could not be sent for another reason. */
+/** The time until a token is tried again if its transaction could not be sent. */
 const againSeconds = 300;
-/** The part of the budgets that these transactions can use. */
+/** The divisor of the budgets for these transactions: they can use half of each budget. */
 const budgetPart = 2n;
-/** Accounts' worth of transactions that a chain sends in a day. */
+/** The limit of these transactions per chain and day, as a multiple of the limit per account. */
 const accountsPerDay = 10;
 
 export type NamedMemory = { named: { roundAtMs: number } };
@@ -37,7 +41,7 @@ export const openNamedMemory = (): NamedMemory => ({
 
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
-/** Returns due tokens with a key that has more than half of its slots free. */
+/** Returns due tokens, if a key has more than half of its slots free. */
 export async function returnNamed(
   pass: NamedPass,
   keys: readonly SendingKey[],
@@ -102,7 +106,7 @@ async function returnOne(
     from: key!.pass.signer.address,
     gasMax: gas,
   });
-  // An endpoint that cannot simulate is asked again later.
+  // If the endpoints could not simulate the transfer, the token is tried again later.
   if (outcome === "unknown") return false;
   if (outcome === "stays") {
     await parts.ledger.postponeNamed(fence, named, null);

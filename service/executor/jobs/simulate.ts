@@ -1,12 +1,14 @@
-// Asks one endpoint to simulate calls, in the most realistic form that it accepts, and in an order
-// in which slow calls do not delay fast ones. A simulation gets a gas price, coin to pay it, and
-// the block that the transaction would meet, so that a call cannot distinguish the two. It can
-// still recognize a simulation by the block's randomness and builder, which nobody knows in
-// advance, and a recovery by its origin, which is the vault here.
+// Asks one endpoint to simulate calls, in the most realistic form that the endpoint accepts, and in
+// an order in which slow calls do not delay fast ones. A simulation gets a gas price, a balance
+// that pays for the gas, and the fields of the next block, so that a contract cannot distinguish a
+// simulation from the real transaction. A contract can still recognize a simulation by the block's
+// randomness and builder, which nobody knows in advance. It can also recognize a simulated recovery
+// by the origin, which is the vault in a simulation.
 //
-// A stranger can make a simulation slow free of charge, so its time is recorded by account. The
-// fastest accounts come first and share requests, several at the same time. Unknown accounts get
-// one call each with little gas. Slow accounts share a part of each pass, one call at a time.
+// A stranger can make simulations slow at no cost, so the time of simulations is recorded by
+// account. The calls of the fastest accounts come first. These calls share requests, and several
+// requests run at the same time. Unknown accounts get one call each with little gas. The calls of
+// slow accounts run one at a time, in a limited part of each pass.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -22,33 +24,41 @@ import type { Asker } from "../../chain/rpc/view.ts";
 import type { Pass } from "../pass.ts";
 import type { Purse } from "../transactions/send.ts";
 
-/** An account whose simulations take longer is slow. */
+/** An account whose simulations take longer than this is slow. */
 export const slowMs = 100;
-/** The pace of an account that counts as slow until a simulation with its full gas has finished. */
+/**
+ * The pace of an account that is treated as slow until a simulation with the full gas has finished.
+ */
 const justSlowMs = slowMs + 1;
-/** Calls of one request. */
+/** The maximum number of calls in one request. */
 const groupMax = 10;
 /**
- * The number of simultaneous requests for unknown accounts and for the fastest ones. Together they
- * take no longer than one of the other requests, even if the node runs them in sequence.
+ * The number of simultaneous requests for unknown accounts, and for the fastest accounts. Together,
+ * these requests take no longer than one request of other accounts, even if the node runs them in
+ * sequence.
  */
 const requestsAtOnce = 4;
 /** The time limit of a call of a slow account. */
 const slowCallMsMax = 1500;
-/** The part of a pass's time that slow accounts share. */
+/** The part of a pass's time for estimates that slow accounts share. */
 const slowShare = 1 / 8;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
-  /** The same call in several forms, the most realistic first, for nodes that do not accept it. */
+  /**
+   * The same call in several forms, the most realistic one first. Nodes that do not accept one form
+   * get the next.
+   */
   forms: readonly Call[];
   /** The same call with little gas, for unknown accounts, so that it takes a node little time. */
   lightForms?: readonly Call[];
   accountId: string;
 };
 
-/** "late": not answered within the time limit of one call. Undefined: not asked. */
+/**
+ * "late" if the call was not answered within its time limit. Undefined if the call was not made.
+ */
 export type SimulationAnswer = Answer | "late" | undefined;
 export const lateReason = `not simulated within ${slowCallMsMax} ms`;
 
@@ -59,13 +69,13 @@ type Round = {
   requests: readonly SimulationRequest[];
   /** In the order of `requests`. */
   answers: SimulationAnswer[];
-  /** The endpoint does not answer. */
+  /** Whether the endpoint has stopped answering. */
   isGone: boolean;
 };
 
 /**
- * Returns the milliseconds of an account's simulations at the endpoint where they were fastest, or
- * 0 if the account is fast or unknown.
+ * Returns the milliseconds that an account's simulations take at the endpoint where they are
+ * fastest, or 0 if the account is fast or unknown.
  */
 export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
@@ -78,7 +88,7 @@ export function findSlowness(records: readonly EndpointRecord[], accountId: stri
 /**
  * Simulates as many requests as there is time for, and at least one.
  *
- * @returns in the order of `requests`; undefined if the endpoint does not answer
+ * @returns the answers in the order of `requests`; undefined if the endpoint does not answer
  */
 export async function simulateAll(
   { clock, tuning }: Limits,
@@ -104,8 +114,8 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates ten calls in a request, the fastest accounts first. If a request is late, the
- * paces of its accounts are unknown.
+ * Simulates up to ten calls per request, the fastest accounts first. If a request times out, the
+ * paces of its accounts become unknown.
  */
 async function simulateGroups(
   round: Round,
@@ -131,8 +141,9 @@ async function simulateGroups(
 
 /**
  * Simulates the first call of each unknown account with little gas, because a node can work on a
- * slow call long after it timed out, which delays all others. A call that fails with little gas may
- * succeed with more, so it is repeated with the slow ones, which shows how long it takes.
+ * slow call long after the call timed out, and this delays all other calls. A call that fails with
+ * little gas may succeed with more, so it is repeated with the calls of slow accounts to measure
+ * how long it takes.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   const { asker, requests, answers } = round;
@@ -154,7 +165,10 @@ async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   await Promise.all(Array.from({ length: requestsAtOnce }, simulateNext));
 }
 
-/** Simulates one call at a time, the first one always and others if they will end in time. */
+/**
+ * Simulates the calls of slow accounts one at a time. The first call always runs, and each further
+ * call runs only if it is expected to end in time.
+ */
 async function simulateSlow(round: Round, untilMs: number): Promise<void> {
   const { accountMs } = round.asker.record.estimates;
   const open = findOpen(round, (ms) => ms !== undefined && ms > slowMs);
@@ -167,7 +181,7 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
   }
 }
 
-/** Finds the requests without a response whose account has such a pace, the fastest first. */
+/** Finds the requests without an answer whose account's pace meets `isPace`, the fastest first. */
 function findOpen(
   { asker, requests, answers }: Round,
   isPace: (ms: number | undefined) => boolean,
@@ -183,7 +197,8 @@ const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
 /**
- * Returns the time beyond the endpoint's usual time for a request, or undefined if it was too long.
+ * Makes one request. Returns the time that it took in addition to the endpoint's usual response
+ * time, or undefined if it timed out.
  */
 async function simulate(
   round: Round,
@@ -202,7 +217,7 @@ async function simulate(
   return Math.max(0, clock() - beganMs - asker.record.answerMs);
 }
 
-/** Uses the most realistic form that the endpoint is known to accept. */
+/** Makes the request in the most realistic form that the endpoint accepts. */
 async function requestInForm(
   { asker, requests }: Round,
   group: readonly number[],
@@ -226,7 +241,7 @@ function recordPace({ asker, requests, isGone }: Round, index: number, ms: numbe
 /** A call whose sender has `balance` wei. */
 type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint };
 
-/** The gas price in wei, and the block, that a transaction would meet if it was sent now. */
+/** The gas price in wei and the block with which a transaction would run if it was sent now. */
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
 export function openForms(
@@ -245,10 +260,10 @@ export function openForms(
 }
 
 /**
- * Returns the forms of one estimate, the most realistic first. Not all nodes accept the fields of
- * another block, or another balance. Without another balance, a price is only set if the balance
- * covers it. No form uses the pending block, for which some nodes run their whole pool in each
- * call.
+ * Returns the forms of one estimate, the most realistic first. Some nodes do not accept changed
+ * block fields or a changed balance. The form without a changed balance sets a gas price only if
+ * the real balance covers it. No form uses the pending block, because some nodes run their whole
+ * transaction pool for each call on it.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -284,7 +299,7 @@ export function simulationForms(
 }
 
 /**
- * Returns the state in which the sender can pay `needed`, with its own balance if that suffices.
+ * Returns a state in which the sender can pay `needed`. The balance only changes if it is too low.
  */
 const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },

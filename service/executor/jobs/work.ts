@@ -1,5 +1,5 @@
-// Turns due jobs into transactions: examine, decide, estimate gas, batch, and send. A job that
-// fails does not postpone others, and costs them only the time to read its balances.
+// Turns due jobs into transactions: examines vaults, decides, estimates gas, forms batches, and
+// sends. A job that fails delays other jobs only by the time that it takes to read its balances.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
@@ -38,11 +38,12 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * If money was detected but no balance shows it, an endpoint may lag, so the balance is read again.
+ * If money was detected but no balance shows it, an endpoint may lag, so the balance is read again
+ * after this time.
  */
 const secondLookSeconds = 60;
 
-/** The factory's code is read once, before anything is sent. */
+/** Whether the factory's code was verified. It is read once, before any transaction is sent. */
 export type FactoryMemory = { factory: { isThere: boolean } };
 
 export const openFactoryMemory = (): FactoryMemory => ({ factory: { isThere: false } });
@@ -54,7 +55,7 @@ type WorkPass = Pass<
 /**
  * Works on the due jobs.
  *
- * @param keys in the state that this pass found them in
+ * @param keys the state of the keys in this pass
  * @returns the number of due jobs; 0 if no key can send another transaction
  */
 export async function work(
@@ -99,11 +100,14 @@ export async function work(
 
 /**
  * The number of jobs to examine regardless of free slots, so that waiting jobs do not hide the jobs
- * behind them.
+ * that come after them.
  */
 const jobsMin = 250;
 
-/** Limits the jobs to what the free slots can send, because the next pass would repeat the rest. */
+/**
+ * Limits the jobs to the number that the free slots can send, because the next pass would have to
+ * examine the other jobs again.
+ */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
   const slots = keys.reduce((sum, key) => sum + countFreeSlots(key), 0);
@@ -111,8 +115,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest balance that no endpoint contradicts, after reservations. Between
- * equal keys, the highest balance that any endpoint shows decides.
+ * Finds the key with the highest `balanceSure` after reservations. If keys have the same one, the
+ * key with the highest `balance` after reservations is used.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;
@@ -134,9 +138,9 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
 }
 
 /**
- * Verifies the factory's code, because calls to an address without code succeed and do nothing.
+ * Verifies the factory's code, because calls to an address without code succeed without an effect.
  *
- * @throws {Error} with the hash that was found
+ * @throws {Error} if the code differs
  */
 async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Promise<void> {
   if (memory.factory.isThere) return;
@@ -144,13 +148,15 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
   const found = keccak256(hexData(resultOf(answer)));
   if (found !== parts.factoryCodeHash) {
     throw new Error(
-      `the code at ${parts.factory} hashes to ${found}; wanted ${parts.factoryCodeHash}`,
+      `the code at ${parts.factory} hashes to ${found}; expected ${parts.factoryCodeHash}`,
     );
   }
   memory.factory.isThere = true;
 }
 
-/** Saves the balances of addresses of other chains' intents, for their statuses. */
+/**
+ * Saves the balances of addresses whose intents are for other chains, because statuses show them.
+ */
 async function noteElsewhere({ parts, view, fence }: WorkPass, examined: readonly Examined[]) {
   const { chainId } = parts.chain;
   const read = examined.flatMap(({ job: { address }, wanted, vault: { balances } }) =>
@@ -210,7 +216,7 @@ function computeUpdate(
   ];
 }
 
-/** The jobs that can be sent, and the updates of the others. */
+/** The jobs that can be sent, and the updates of the other jobs. */
 type Estimated = { ready: Ready[]; updates: JobUpdate[] };
 
 async function readyToExecute(
@@ -237,7 +243,10 @@ async function readyToExecute(
   return { ready, updates };
 }
 
-/** A recovery that needs too much gas is left to its owner, who can read the reason. */
+/**
+ * Estimates recoveries. A recovery that needs too much gas is left to the address's owner, who can
+ * read the reason in the status.
+ */
 async function readyToRecover(
   pass: WorkPass,
   purse: Purse,
@@ -271,7 +280,8 @@ const isRecoverable = (pass: Pass, gas: number): boolean =>
   gas <= pass.parts.tuning.recoveryGasMax && computeGasLimit([{ gas }]) <= gasMax(pass);
 
 /**
- * Chooses as many tokens as one transaction can return, at least one. The next returns the rest.
+ * Chooses as many tokens as one transaction can return, but at least one. The next transaction
+ * returns the rest.
  */
 function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
   let part = transfers;
@@ -281,7 +291,8 @@ function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfe
 }
 
 /**
- * Postpones a job that failed before it was sent: by a backoff, but not beyond its expiration time.
+ * Postpones a job that failed before a transaction was sent. The job waits for a backoff, but an
+ * open intent does not wait beyond its expiration time.
  */
 function afterFailure(
   { parts, nowSeconds }: Pass,
@@ -304,13 +315,16 @@ function afterFailure(
   };
 }
 
-/** The pass had no time for the job. The reason is written once. */
+/** Returns the update of a job for which the pass had no time. The reason is only written once. */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason = "not_simulated_yet";
   return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
 }
 
-/** Abandons a job whose terms derive another address: no transaction could reach it. */
+/**
+ * Abandons a job whose terms derive another address, because no transaction could reach its
+ * address.
+ */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
   return { address, state: "given_up", dueAtSeconds: null, reason: "corrupt_record" };
@@ -325,12 +339,15 @@ function postpone(
   return { address, state: "waiting", dueAtSeconds, reason };
 }
 
-/** The longest valid wait: until midnight. Backoffs end within six hours. */
+/** The longest valid wait in seconds: until midnight. Backoffs are shorter, at most six hours. */
 const waitSecondsMax = 86_400;
 const everyMs = 600_000;
 
 export type LateMemory = {
-  /** The search for jobs that are due too late: its position, its start, and the jobs found. */
+  /**
+   * The search for jobs that are due too late: its position, its start, and the number of jobs
+   * found.
+   */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
   /** The waiting time of the oldest payment, and when it was read. */
   waited: { seconds: number; atMs: number };
@@ -342,8 +359,8 @@ export const openLateMemory = (): LateMemory => ({
 });
 
 /**
- * Makes jobs due that a wrong clock postponed for weeks. It searches every ten minutes, up to a
- * hundred jobs in each pass, and reports how many it found.
+ * Makes jobs due that a wrong clock postponed for more than a day. A search begins every ten
+ * minutes, examines up to a hundred jobs per pass, and reports the number of such jobs at its end.
  */
 export async function pullLateJobs({
   parts,

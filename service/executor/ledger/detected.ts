@@ -1,5 +1,6 @@
-// Saves what the chain's loop and the looks at new records found. Jobs are woken in the same commit
-// that moves the cursor, so that the cursor never passes a payment that is not saved.
+// Saves the payments that the chain's loop finds, and the money that is found by reading the
+// balances of new records. Jobs are woken in the same commit that moves the cursor, so that the
+// cursor never passes a payment that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
 import { type BalancesRead, forgetBalancesAbove, keepBalances } from "../../events/elsewhere.ts";
@@ -12,16 +13,22 @@ import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint, makeDue, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** The number of payments per commit. Creates wait for a commit, so it must be short. */
+/**
+ * The maximum number of payments per commit. Requests that create addresses wait for a commit, so a
+ * commit must be short.
+ */
 const paymentsMax = 50;
 
-/** `isGap`: too few endpoints show the blocks up to the anchor, so all records are read. */
+/**
+ * `isGap`: whether too few endpoints show the logs up to the anchor, so that all records must be
+ * read.
+ */
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
  * Saves payments in several commits, and moves the cursor in the last one.
  *
- * @param dueSeconds when the jobs are due, by the chain's clock
+ * @param dueSeconds the time at which the jobs are due, by the chain's clock
  */
 export async function savePayments(
   db: Kysely<Tables>,
@@ -51,8 +58,9 @@ export async function savePayments(
 }
 
 /**
- * Deletes the anchors and payments above block `number`, and marks addresses observed above it for
- * another observation. The last commit marks observations that were saved meanwhile.
+ * Deletes the anchors and payments above block `number`, and marks addresses that were observed
+ * above this block, so that they are observed again. The last commit also marks observations that
+ * were saved in the meantime.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);
@@ -69,7 +77,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Saves balances that were read at `blockNumber` on another chain than the intents'. */
+/** Saves balances that were read at `blockNumber` for intents of other chains. */
 export function saveBalances(
   db: Kysely<Tables>,
   fence: Fence,
@@ -92,9 +100,10 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 }
 
 /**
- * Saves the hints of a step and its position in one commit.
+ * Saves the hints that a step of reading new records found, and the position that it reached, in
+ * one commit.
  *
- * @param seq of the last record that was read; if undefined, the position does not change
+ * @param seq the `seq` of the last record that was read; undefined if the position does not change
  * @returns the hints that created or woke a job
  */
 export function saveLook(

@@ -1,5 +1,6 @@
 // Finds the jobs that are due, in an order that is fair to accounts. Also finds the jobs that were
-// postponed too far because a head's clock was wrong, and how long payments have waited.
+// postponed too far because a block's timestamp was wrong, and computes how long payments have
+// waited.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
@@ -10,12 +11,13 @@ import type { Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /**
- * Finds jobs that are due and have no pending transaction. Accounts take turns, so that one
- * account's many jobs do not delay another's. Within an account, jobs that never failed come first,
- * then jobs that waited longest. If more than `limit` are due, the jobs of 100 accounts are read.
+ * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
+ * of one account do not delay the jobs of other accounts. Within an account, jobs that never failed
+ * come first, and then the jobs that have been due longest. If more than `limit` jobs are due, jobs
+ * of up to 100 fast accounts are read.
  *
- * @param slowness of an account; accounts with a slowness above 0 share a tenth of `limit`, the
- * fastest first
+ * @param slowness returns the slowness of an account; accounts with a slowness above 0 share a
+ * tenth of `limit`, the fastest first
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -38,18 +40,18 @@ export async function findDueJobs(
   return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
 }
 
-/** Accounts that are read if more jobs are due than `limit`. */
+/** The maximum number of fast accounts whose jobs are read if more than `limit` jobs are due. */
 const accountsMax = 100;
 
 const slowAccountsMax = 10;
 
 /**
- * The number of accounts to search, so that slow accounts do not hide others. Each account is one
- * index seek.
+ * The maximum number of accounts to list, so that slow accounts do not hide fast ones. Listing an
+ * account costs one index seek.
  */
 const walkMax = 1000;
 
-/** Returns the jobs of rows that have a record. */
+/** Converts rows to jobs. A row whose address has no record is omitted. */
 export async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
   const found = await findRecords(
     db,
@@ -70,7 +72,10 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
-/** With `of`, it reads one account's jobs, failed or not, by the index `executor_jobs_turn`. */
+/**
+ * Reads due jobs. With `of`, it reads only one account's failed jobs, or only those that never
+ * failed, by the index `executor_jobs_turn`.
+ */
 async function readDue(
   db: Kysely<Tables>,
   { chainId, nowSeconds, limit }: Due,
@@ -83,7 +88,10 @@ async function readDue(
   return rows;
 }
 
-/** Reads the same number of jobs of each account. Each second, another account comes first. */
+/**
+ * Reads up to the same number of jobs for each account. A different account comes first each
+ * second.
+ */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
   const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
@@ -107,7 +115,9 @@ async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Pro
   return rows;
 }
 
-/** Returns accounts with waiting jobs in the order of their IDs, after `after`. */
+/**
+ * Returns the accounts with waiting jobs whose IDs come after `after`, in the order of their IDs.
+ */
 async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
   const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
     where chain_id = ${chainId} and purpose_id is null and due_at is not null
@@ -124,7 +134,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/** Within an account, jobs that never failed come first, then the longest overdue. */
+/** Jobs that never failed come first, and then the jobs that have been due longest. */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
@@ -149,13 +159,16 @@ function toJob(row: Row, record: UnverifiedRecord): Job {
 
 export type LatePlace = { dueAt: number; address: Hex };
 
-/** Jobs with these reasons wait for the expiry of their terms, regardless of the clock. */
+/**
+ * Jobs with these reasons wait until their intent expires, so a late due time is correct for them.
+ */
 const untilExpiry = ["underfunded", "execution_keeps_failing"];
 
 /**
- * Makes jobs due that are after `place` and do not wait for their expiry.
+ * Makes jobs due immediately that are due after `place`, unless they wait for their intent to
+ * expire.
  *
- * @returns their number, and the position to continue at; undefined at the end
+ * @returns the number of these jobs, and the position to continue at, which is undefined at the end
  */
 export async function pullLate(
   db: Kysely<Tables>,
@@ -185,7 +198,9 @@ export async function pullLate(
   return { count: late.length, next };
 }
 
-/** Reasons for which the executor is responsible. Such a job is retried continuously. */
+/**
+ * Reasons for which the executor is responsible. Jobs with such a reason are retried continuously.
+ */
 const ownWants = [
   "no_free_slot",
   "signer_unavailable",
@@ -194,13 +209,14 @@ const ownWants = [
   "not_simulated_yet",
   "simulation_unavailable",
 ];
-/** The longest wait for such a reason. */
+/** The longest time until a job with such a reason is retried. */
 const wantSeconds = 3600;
 
 /**
- * Returns how long the oldest payment has waited for the executor, by the chain's clock: since it
- * was due, or since it was detected if the executor postponed it for a reason of its own. 0 if none
- * waits. A job that waits for a budget, for its amount, or after its own failure does not count.
+ * Returns the seconds that the oldest payment has waited for the executor, by the chain's clock; 0
+ * if no payment waits. The wait begins when the payment's job becomes due. If the executor
+ * postponed the job for a reason of its own, the wait begins when the payment was detected. Jobs
+ * that wait for a budget, for the rest of their amount, or after a failure are ignored.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

@@ -1,5 +1,6 @@
-// Keeps one job for each address that has received money: its state, its failures, and when it is
-// due again. The cost of a pass depends on the number of jobs, not on the number of addresses.
+// Stores one job for each address that has received money, with its state, its failures, and the
+// time at which it is due. The cost of a pass depends on the number of jobs, not on the number of
+// addresses.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -15,7 +16,7 @@ import { type Fence, fenced } from "./lease.ts";
 export type Job = {
   address: Hex;
   terms: Hex;
-  /** The account that created it first. `isClientId`: with its client ID. */
+  /** The account that first created the address. `isClientId`: whether it used its client ID. */
   accountId: string;
   isClientId: boolean;
   reason: string | null;
@@ -30,11 +31,11 @@ export type Job = {
   recoveries: number;
 };
 
-/** The changes of a job. Missing fields do not change. */
+/** Changes of a job. Fields that are missing do not change. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
-  /** Null: not before more money is detected. */
+  /** Null if the job waits until more money is detected. */
   dueAtSeconds: number | null;
   reason: string | null;
   notBeforeSeconds?: number;
@@ -44,8 +45,8 @@ export type JobUpdate = {
 };
 
 /**
- * Reads how often a job failed, when money was last detected, and when its intent expires. If the
- * job or the record is unknown, these are zero and infinity.
+ * Reads how often a job failed, when money was last detected, and when the job's intent expires.
+ * Without a job, all counts and times of the job are 0. Without a record, the intent never expires.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -84,8 +85,10 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Finds jobs of addresses on chains, with each transaction of their purposes in the order of
- * signing. @param addresses 20 bytes each
+ * Finds the jobs of addresses on several chains. There is one row for each transaction of a job's
+ * purpose, in the order of signing.
+ *
+ * @param addresses 20 bytes each
  */
 export function findJobs(db: Kysely<Tables>, chainIds: number[], addresses: Uint8Array[]) {
   return db
@@ -172,7 +175,7 @@ export async function makeDue(
   }
 }
 
-/** Saves updates in several commits, because they do not depend on each other. */
+/** Saves updates in several commits, because the updates do not depend on each other. */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -183,7 +186,7 @@ export async function updateJobs(
   }
 }
 
-/** Saves updates. Jobs that change in the same way share a statement. */
+/** Saves updates. Jobs with the same changes share a statement. */
 export async function writeUpdates(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -238,7 +241,7 @@ export function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Prom
   return putJob(db, chainId, address, dropped);
 }
 
-/** Uses one statement, so that no pass reads an intermediate state. */
+/** Saves a job in one statement, so that no pass reads an intermediate state. */
 async function putJob(
   db: Kysely<Tables>,
   chainId: number,
@@ -276,22 +279,24 @@ const firstSeconds = 15;
 /** A job that keeps failing is tried a few times a day, because each attempt costs an estimate. */
 const longestSeconds = 21_600;
 
-/** The longest wait for an obstacle that does not depend on the job, such as a spent budget. */
+/** The longest time between checks of an obstacle outside the job, such as a spent budget. */
 const waitSecondsMax = 3600;
 
 /**
- * Returns the seconds until the next check of such an obstacle: the time that the money has waited,
- * from `leastSeconds` to an hour.
+ * Returns the seconds until the next check of an obstacle outside the job: the time for which the
+ * money has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), waitSecondsMax);
 }
 
 /**
- * Returns when to retry after failure number `failures`. The backoff doubles each time, minus a
- * random part of up to a quarter. A failed execution does not delay the recovery after expiry.
+ * Returns the time to retry after failure number `failures`. The backoff doubles with each failure,
+ * and is shortened at random by up to a quarter. A failed execution does not delay the recovery
+ * that follows the expiration time.
  *
- * @param expirationSeconds of the intent whose execution failed; undefined if a recovery failed
+ * @param expirationSeconds the expiration time of the intent if an execution failed; undefined if a
+ * recovery failed
  */
 export function computeRetryAt(
   nowSeconds: number,
@@ -305,9 +310,10 @@ export function computeRetryAt(
 }
 
 /**
- * A vault may have money that no log showed: native coin, or a payment made before the address was
- * created here. The executor reads the balances itself. `block` is where it was found, with its
- * `timestamp` in Unix seconds; `isEnough`: the balance reaches the intent's amount.
+ * A vault that may have money without a matching log: native coin, or a payment from before the
+ * address was created here. The executor reads the balances itself. `block` is the block at which
+ * the money was found, with its `timestamp` in Unix seconds. `isEnough`: whether the balance
+ * reaches the intent's amount.
  */
 export type JobHint = {
   address: Hex;
@@ -316,7 +322,8 @@ export type JobHint = {
 };
 
 /**
- * The only reason for abandoning a job that is temporary: it ends with more money or cheaper gas.
+ * The only temporary reason for abandoning a job. It no longer applies after more money arrives or
+ * gas becomes cheaper.
  */
 export const notWorthItsGas = "not_worth_its_gas";
 /** The job waits for more money until its expiration time. */

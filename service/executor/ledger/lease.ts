@@ -1,17 +1,19 @@
-// The lease of a chain: a row that allows one process to send. Its holder renews the row with each
-// write. Another process takes the lease if the row has not changed for long enough by its own
-// clock, so clocks are never compared. If the previous holder was only slow, its next write is
-// refused.
+// Stores the lease of each chain: a row that allows only one process to send. The holder of the
+// lease changes the row with each write. Another process takes the lease if its own clock shows
+// that the row has not changed for long enough, so the clocks of two processes are never compared.
+// If the previous holder was only slow, its next write is refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
-/** The right to write for a chain, until another process takes a higher epoch. */
+/**
+ * The right to write for a chain. It ends when another process takes the lease with a higher epoch.
+ */
 export type Fence = { chainId: number; epoch: number };
 
 export type Lease = { holder: string; epoch: number; renewals: number };
 
-/** Another instance has taken over this chain. */
+/** Thrown if another instance has taken the lease of the chain. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
 }
@@ -24,12 +26,17 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
     .executeTakeFirst();
 }
 
-/** Lists the chains that an executor of this database has run on, with their leases. */
+/** Lists the leases of all chains on which an executor of this database has run. */
 export function listLeases(db: Kysely<Tables>) {
   return db.selectFrom("executor_leases").selectAll().orderBy("chain_id").execute();
 }
 
-/** Takes the lease if it has not changed since `seen` was read. Undefined: there was no row. */
+/**
+ * Takes the lease if its row has not changed since `seen` was read.
+ *
+ * @param seen undefined if there was no row
+ * @returns undefined if the row has changed
+ */
 export async function takeLease(
   db: Kysely<Tables>,
   chainId: number,
@@ -61,7 +68,7 @@ export async function isPaused(db: Kysely<Tables>, chainId: number): Promise<boo
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Pauses or resumes the chain for an operator, from the next pass on. The call is idempotent. */
+/** Pauses or resumes the chain for an operator, with effect from the next pass. Idempotent. */
 export async function setPaused(db: Kysely<Tables>, chainId: number, isOn: boolean): Promise<void> {
   const clear = db.deleteFrom("executor_pauses").where("chain_id", "=", chainId);
   const set = db.insertInto("executor_pauses").values({ chain_id: chainId });
@@ -84,8 +91,8 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 }
 
 /**
- * Runs `work` in a transaction that only the holder of the lease can begin. Raising `renewals`
- * locks the row until the commit, so that another process takes the lease before or after the
+ * Runs `work` in a transaction that only the holder of the lease can begin. Incrementing `renewals`
+ * locks the row until the commit, so another process can take the lease only before or after the
  * transaction.
  *
  * @throws {LeaseLost} if another process has taken the lease
@@ -103,7 +110,9 @@ export function fenced<Result>(
       .where("epoch", "=", fence.epoch)
       .executeTakeFirst();
     if (!renewed.numUpdatedRows) {
-      throw new LeaseLost(`chain ${fence.chainId}: epoch ${fence.epoch} is over`);
+      throw new LeaseLost(
+        `chain ${fence.chainId}: another instance has taken the lease of epoch ${fence.epoch}`,
+      );
     }
     return work(transaction);
   });

@@ -80,7 +80,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await ledger.savePayments(fence, found(7, sightings), 50);
     });
 
-    const lost = () => ({ name: "LeaseLost", message: `chain ${chainId}: epoch 1 is over` });
+    const lost = () => ({
+      name: "LeaseLost",
+      message: `chain ${chainId}: another instance has taken the lease of epoch 1`,
+    });
 
     test("rejects every write of an executor after another takes the lease", async () => {
       const seen = await ledger.findLease(chainId);

@@ -1,7 +1,8 @@
-// Binds everything that the executor stores to one database. A call is one statement or one commit,
-// or several commits that each leave the tables complete, so a killed process loses no data that it
-// needs. One object contains all calls, including calls of other rooms, because the simulator wraps
-// it: it stops an executor before or after any call, as a kill would.
+// Binds all functions that read or write the executor's tables to one database. A call runs one
+// statement, one commit, or several commits that each leave the tables complete, so a process that
+// is killed loses no data that it needs. One object contains all calls, including calls of other
+// folders, because the simulator wraps this object to stop an executor before or after any call, as
+// a kill would.
 
 import type { Kysely } from "kysely";
 import { findTokensOf } from "../../events/misdirected.ts";

@@ -1,6 +1,6 @@
-// Keeps the tokens that somebody reported at an address and that no list has. Anyone can report, so
-// the rows of an address and of an account are bounded. A token whose contract moved nothing on
-// chain is never tried again.
+// Stores "named" tokens: tokens that are on no token list and that somebody reported at an address.
+// Anyone can report a token, so the number of rows per address and per account is limited. If a
+// token's contract moved nothing on chain, the token is never tried again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -12,15 +12,15 @@ import { withTerms } from "./due.ts";
 import { hintJobs, type Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Both in lower case. */
+/** Both addresses are lower case. */
 export type NamedToken = { address: Hex; token: Hex };
 
-/** Tokens of one address that can wait at a time. A stranger can fill these places. */
+/** The maximum number of tokens that wait at one address. A stranger can use up these slots. */
 const waitingMax = 8;
-/** Reports of tokens at addresses of one account in a day, on all chains. */
+/** The maximum number of tokens reported per account and day, on all chains together. */
 export const namedPerAccountDay = 100;
 
-/** Saves the tokens that are not saved yet, and wakes the address's job. Idempotent. */
+/** Saves the tokens that are not saved yet, and wakes the address's job. The call is idempotent. */
 export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFate[]> {
   const { chainId, block, notBefore } = named;
   const address = named.address.toLowerCase() as Hex;
@@ -58,8 +58,9 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
 }
 
 /**
- * Reads the tokens of an address, each with the state of its newest transaction and the outcomes: a
- * token that calls the factory can cause several.
+ * Reads the named tokens of an address, with the state of each token's newest transaction. There is
+ * a row for each outcome of the transaction. A token whose contract calls the factory can cause
+ * several outcomes.
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction
@@ -74,7 +75,7 @@ function readRows(transaction: Transaction<Tables>, chainId: number, address: He
 
 type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
 
-/** Returns undefined if the token can be named again. @param rows of one token */
+/** Returns undefined if the token can be named again. @param rows the rows of one token */
 function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
   if (rows.some(({ due_at, state }) => due_at !== null || state === "pending")) return "queued";
   return rows.some(({ kind }) => kind !== null && kind !== "recovered") ? "failed" : undefined;
@@ -94,10 +95,10 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
 export type NamedJob = NamedToken & { job: Job };
 
 /**
- * Returns due tokens of addresses that have no other work, the longest overdue first, and postpones
- * them, so that a pass that fails does not repeat them immediately.
+ * Returns due tokens of addresses that have no other work, the longest overdue first. It also
+ * postpones these tokens, so a pass that fails does not repeat them immediately.
  *
- * @param againSeconds when they are due again
+ * @param againSeconds the time at which the tokens are due again
  */
 export function takeNamed(
   db: Kysely<Tables>,
@@ -125,7 +126,7 @@ export function takeNamed(
       .orderBy("named.due_at")
       .limit(limit)
       .execute();
-    // One transaction of an address at a time.
+    // An address has at most one transaction at a time.
     const once = rows.filter(
       ({ address }, index) =>
         rows.findIndex((row) => toHex(row.address) === toHex(address)) === index,
@@ -142,7 +143,7 @@ export function takeNamed(
   });
 }
 
-/** Changes when a token is due. @param dueAtSeconds null: not before it is named again */
+/** Sets when a token is due. @param dueAtSeconds null if it waits until it is named again */
 export function postponeNamed(
   db: Kysely<Tables>,
   fence: Fence,
@@ -154,7 +155,7 @@ export function postponeNamed(
   );
 }
 
-/** Saves the purpose of a token in the commit that opens it. */
+/** Saves the purpose of a token in the same commit that opens the purpose. */
 export async function noteSent(
   transaction: Transaction<Tables>,
   { chainId }: Pick<Fence, "chainId">,
@@ -186,7 +187,9 @@ async function update(
     .execute();
 }
 
-/** Counts the returns of named tokens since a time of the chain's clock, by account. */
+/**
+ * Counts each account's transactions that return named tokens, since a time of the chain's clock.
+ */
 export async function countReturns(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,6 +1,6 @@
-// Stores purposes: each is the use of one nonce. A purpose, its first signed transaction, and the
-// state of its jobs are saved in one commit, before anything is sent. Until it is final, its jobs
-// get no other purpose, and no other purpose gets its nonce.
+// Stores purposes. A purpose is the use of one nonce, and a nonce has at most one purpose. A
+// purpose, its first signed transaction, and the state of its jobs are saved in one commit, before
+// the transaction is sent. The jobs get no other purpose until their purpose is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -13,8 +13,8 @@ import { type Fence, fenced } from "./lease.ts";
 import { type NamedToken, noteSent } from "./named.ts";
 
 /**
- * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: it is a
- * transfer of nothing, even if it replaces another transaction.
+ * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: whether the
+ * transaction is a zero-value transfer, which can also replace the purpose's first transaction.
  */
 export type SignedTransaction = {
   hash: Hex;
@@ -25,7 +25,10 @@ export type SignedTransaction = {
   isFill: boolean;
 };
 
-/** The reasons of a sent job: its transaction is not mined, or not deep enough. */
+/**
+ * The reasons for which a sent job waits: for a block with its transaction, and then for
+ * confirmations.
+ */
 export const awaitingBlock = "awaiting_block";
 export const awaitingConfirmations = "awaiting_confirmations";
 
@@ -37,16 +40,17 @@ export type NewPurpose = {
   gas: number;
   createdAtSeconds: number;
   shares: readonly Share[];
-  /** The named token that a new purpose returns. */
+  /** The named token (jobs/named.ts) that the purpose returns, if it returns one. */
   named?: NamedToken | undefined;
 };
 
-/** One address of a purpose: its part of the gas, and the account that is charged for it. */
+/** An address of a purpose, its share of the gas, and the account that pays for this share. */
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` has at least one, the oldest first; any transaction can be mined. A
- * pending purpose with a `blockNumber` is confirmed: its jobs are free, its cost not yet charged.
+ * `transactions` contains at least one transaction, the oldest first. Any one of them can be mined.
+ * A pending purpose with a `blockNumber` is confirmed: its jobs are free, but its cost has not been
+ * charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -55,7 +59,9 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/** A job of the new purpose already has a purpose, or an operator dropped it. */
+/**
+ * Thrown if a job of a new purpose already has another purpose, or if an operator dropped the job.
+ */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -153,7 +159,7 @@ async function engage(
   return Number(numUpdatedRows);
 }
 
-/** Saves another transaction of the same nonce, before it is sent. */
+/** Saves a further transaction of a purpose, with the same nonce, before it is sent. */
 export function addTransaction(
   db: Kysely<Tables>,
   fence: Fence,
@@ -183,7 +189,7 @@ async function insertTransaction(
     .execute();
 }
 
-/** Lists a chain's purposes that are not final, with each of their transactions. */
+/** Lists a chain's purposes that are not final, with one row for each of their transactions. */
 export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   const rows = await db
     .selectFrom("executor_purposes as purpose")
@@ -196,14 +202,15 @@ export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   return rows.map(({ nonce, kind, hash, max_fee }) => ({ nonce, kind, hash, maxFee: max_fee }));
 }
 
-/** Returns the purposes that are not final, by nonce. */
+/** Returns a sender's purposes that are not final, in the order of their nonces. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
 /**
- * Returns confirmed and final purposes from a nonce on. If the nonce is the next one on chain, such
- * purposes exist only after a reorganization that was deeper than the confirmations.
+ * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If
+ * `nonce` is the sender's next nonce on chain, such purposes exist only after a reorganization that
+ * was deeper than the confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -248,7 +255,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // Sorted here, because SQLite would scan all nonces of the sender for the order.
+  // The rows are sorted here, because SQLite would scan all nonces of the sender to sort them.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
@@ -290,7 +297,10 @@ async function findPurposes(
   });
 }
 
-/** A fill can offer the same fee as the transaction it replaces, if no node accepted that. */
+/**
+ * Sorts by fee. A fill can offer the same fee as the transaction that it replaces, if no node
+ * accepted that transaction.
+ */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);
   return a.fee.maxFee < b.fee.maxFee ? -1 : 1;
@@ -304,7 +314,7 @@ export const toShare = (row: Selectable<Tables["executor_purpose_addresses"]>): 
   isTipped: row.by_tip === 1,
 });
 
-/** Returns the nonce after the highest one of any purpose; 0 if there are none. */
+/** Returns the nonce after the highest nonce of a sender's purposes; 0 if the sender has none. */
 export async function readNextNonce(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,5 +1,5 @@
-// Ends purposes: by a final receipt, or because the nonce was spent by a transaction that the
-// ledger did not know. Everything that an end changes is written in one commit.
+// Ends purposes: with a final receipt, or because a transaction that the ledger did not know used
+// the nonce. All changes that belong to the end of a purpose are written in one commit.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -19,7 +19,7 @@ import {
 } from "./purposes.ts";
 import { type Cost, settleCharges, takeBack } from "./spending.ts";
 
-/** Everything that a final receipt changes. `updates` are of the purpose's jobs. */
+/** The changes that follow from a final receipt. `updates` change the purpose's jobs. */
 type Settlement = Cost & {
   transactionHash: Hex;
   blockNumber: number;
@@ -28,8 +28,8 @@ type Settlement = Cost & {
 };
 
 /**
- * Amounts are in base units of `token`, lower case. `amount` and `left` of an execution are the
- * balances before and after the calls.
+ * Addresses are lower case, and amounts are in base units of `token`. An execution's `amount` and
+ * `left` are the vault's balances before and after the calls.
  */
 export type VaultOutcome =
   | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
@@ -37,7 +37,7 @@ export type VaultOutcome =
   | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
   | { kind: "failed"; vault: Hex; reason: string };
 
-/** Settles a purpose. @returns false if it was final already, so that nothing changed */
+/** Settles a purpose. @returns false, without a change, if the purpose was already final */
 export function settlePurpose(
   db: Kysely<Tables>,
   fence: Fence,
@@ -69,10 +69,11 @@ export function settlePurpose(
 }
 
 /**
- * Confirms a purpose: its receipt is deep enough to free its jobs. It remains pending with its
- * block until it is settled, or reopened because of a reorganization.
+ * Confirms a purpose whose receipt has enough confirmations, and frees its jobs. The purpose keeps
+ * the state `pending`, now with a block number, until it is settled, or until a reorganization
+ * reopens it.
  *
- * @returns false if it was confirmed or final already, so that nothing changed
+ * @returns false, without a change, if the purpose was already confirmed or final
  */
 export function confirmPurpose(
   db: Kysely<Tables>,
@@ -97,7 +98,10 @@ export function confirmPurpose(
   });
 }
 
-/** Saves that a purpose's transaction is mined, as the reason for which its jobs wait. */
+/**
+ * Saves that a purpose's transaction is mined, so that its jobs show that they wait for
+ * confirmations.
+ */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
   return fenced(db, fence, async (transaction) => {
     await transaction
@@ -110,8 +114,8 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 }
 
 /**
- * Reopens a confirmed or final purpose after a reorganization: it is pending again, and its charges
- * are reverted. A purpose without a transaction is deleted.
+ * Reopens a confirmed or final purpose after a reorganization: the purpose becomes pending again,
+ * and its charges are reverted. A purpose without stored transactions is deleted.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,
@@ -196,7 +200,7 @@ async function insertOutcomes(
   }
 }
 
-/** Finds amounts returned from addresses on other chains than `chainId`, by block. */
+/** Finds amounts returned from addresses on chains other than `chainId`, in order of blocks. */
 export function findRecoveredElsewhere(
   db: Kysely<Tables>,
   chainId: number,
@@ -227,11 +231,11 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Stores a transaction that is on the chain as the pending purpose of its nonce, in place of the
- * purpose that was to spend it. Free jobs of its addresses wait for it. Repeating it changes
- * nothing.
+ * Saves a mined transaction that the ledger did not know as a pending purpose. If the ledger has
+ * another pending purpose with the same nonce, the new purpose replaces it. Free jobs of the new
+ * purpose's addresses wait for the transaction. The call is idempotent.
  *
- * @param updates of the jobs of the purpose that it replaces
+ * @param updates changes of the replaced purpose's jobs
  */
 export function adoptPurpose(
   db: Kysely<Tables>,
@@ -262,7 +266,10 @@ export function adoptPurpose(
   });
 }
 
-/** `wei` is charged to the day of `chargedAtSeconds`; `updates` are of the purpose's jobs. */
+/**
+ * `wei` is charged to the day of `chargedAtSeconds`. `updates` change the jobs of the purpose with
+ * this nonce, if the ledger has one.
+ */
 type ForeignNonce = {
   sender: Hex;
   nonce: number;
@@ -273,8 +280,9 @@ type ForeignNonce = {
 };
 
 /**
- * Charges a nonce whose transaction could not be read, and all lower ones that the ledger does not
- * have. If a purpose had the nonce, it ends and is charged. The call is idempotent.
+ * Saves and charges a nonce whose transaction could not be read. The charge includes all lower
+ * nonces that the ledger does not have. If a pending purpose has the nonce, this purpose ends and
+ * is charged. The call is idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
-// Counts the gas paid and the tips received by chain, account, and day of the chain's clock, as
-// receipts show them, and reports the sums. A reorganization reverts the charges of the
-// transactions that it undid.
+// Adds up the gas paid and the tips received according to receipts, for each chain, account, and
+// day of the chain's clock, and reports the totals. If a reorganization undoes a transaction, the
+// charges for it are reverted.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -9,16 +9,17 @@ import type { Tables } from "../../store/tables.ts";
 import { type AccountSpending, divideCost, noSpending, type Payer } from "../money/budgets.ts";
 import { toShare } from "./purposes.ts";
 
-/** An address's part of a settled cost, and the value of its tips, in wei. */
+/** An address's share of a settled cost, and the value of its tips, in wei. */
 type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
-/** The account for costs that no address caused, such as filling a gap in the nonces. */
+/** The account ID for costs that no address caused, such as filling a gap in the nonces. */
 export const noAccount = "";
 
 /**
- * The cost of a purpose, in wei, charged to the day of `minedAtSeconds`, however late it is final.
- * `gasByAddress`: the gas that each address used if a trace shows it; otherwise `paid` is divided
- * by the estimates. `tips`: the value of each address's tips.
+ * The cost of a purpose, in wei. It is charged to the day of `minedAtSeconds`, even if the purpose
+ * becomes final on a later day. `gasByAddress` is the gas that each address used, if it is known;
+ * otherwise, `paid` is split in proportion to the estimates. `tips` is the value of each address's
+ * tips.
  */
 export type Cost = {
   purposeId: string;
@@ -28,12 +29,17 @@ export type Cost = {
   tips: ReadonlyMap<Hex, bigint>;
 };
 
-/** The sums of an account on a day, in wei. `gas` is everything paid, `earned` all tips. */
+/**
+ * An account's totals for a day, in wei: `gas` is the full cost, and `earned` the value of all
+ * tips.
+ */
 type AccountDay = AccountSpending & { gas: bigint; earned: bigint };
 
 const nothing: AccountDay = { ...noSpending, gas: 0n, earned: 0n };
 
-/** Returns the wei charged to the chain's budget. @param day since 1970, by the chain's clock */
+/**
+ * Returns the wei charged to the chain's budget. @param day days since 1970, by the chain's clock
+ */
 export async function readSpending(
   db: Kysely<Tables>,
   chainId: number,
@@ -59,7 +65,7 @@ export function listSpending(db: Kysely<Tables>, chainId: number, limit: number)
     .execute();
 }
 
-/** Returns the sums of each account on a day. */
+/** Returns each account's totals for a day, by account ID. */
 export async function readAccountSpending(
   db: Kysely<Tables>,
   chainId: number,
@@ -86,8 +92,8 @@ export async function readAccountSpending(
 }
 
 /**
- * Charges each account for the costs of its addresses that tips did not cover, and the chain for
- * the sum.
+ * Charges each account the part of its addresses' costs that tips did not cover, and charges the
+ * total of these parts to the chain.
  *
  * @param sign -1 reverts charges
  */
@@ -153,10 +159,10 @@ async function saveAccountDay(
     .execute();
 }
 
-/** A month of one chain. */
+/** Enough rows for a month on one chain. */
 const rowsMax = 31;
 
-/** Returns the newest 31 rows of an account, one for each day and chain, in wei, decimal. */
+/** Returns an account's newest 31 rows, one per day and chain. Amounts are in wei, decimal. */
 export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("executor_account_spending")
@@ -177,7 +183,10 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
   }));
 }
 
-/** Returns profit and loss by day, chain, and account. Account "" is the executor's own. */
+/**
+ * Returns profit and loss by day, chain, and account. The account "" contains the executor's own
+ * costs.
+ */
 export async function readReport(db: Kysely<Tables>) {
   const rows = await db
     .selectFrom("executor_account_spending")

@@ -1,25 +1,26 @@
-// Limits the gas that the executor pays for in a day of the chain's clock: for the chain, for an
-// account, and for the addresses created with an account's client ID, which anybody who sees its
-// page can use. A transaction reserves its highest cost from before it is sent until it is settled,
-// so no budget is ever exceeded.
+// Limits the cost of the gas that the executor pays in a day of the chain's clock. There is a limit
+// for the chain, for each account, and for the addresses that are created with an account's client
+// ID, because anybody who sees a page with the client ID can use it. Before a transaction is sent,
+// its highest cost is reserved until it is settled, so no budget is ever exceeded.
 //
-// For an execution with a tip, only the cost above the tip counts. It is sent regardless of these
-// budgets, until the tips of its account fell short by the account's budget in that day, or the
-// tips of all accounts by the higher of the chain's and the account's budget. A chain that sponsors
-// nothing can therefore work with tips only.
+// An execution with a tip is charged only for the cost that the tip does not cover, and is sent
+// even if these budgets are spent. Such losses have limits of their own. The losses of an account
+// on a day can reach the account's budget. The losses of all accounts together can reach the
+// chain's or the account's budget, whichever is higher. A chain that sponsors nothing can therefore
+// work with tips only.
 
 import type { Hex } from "executable-address";
 
-/** The account that created an address, and whether the address's tip pays. */
+/** The account that created an address, and whether the intent's tip pays for the gas. */
 export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };
 
 /** In wei per day. */
 export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClientMax: bigint };
 
 /**
- * Wei spent or reserved for an account on a day. `client` is the part for addresses that its client
- * ID created. `tips` is the cost of tipped executions that tips do not cover: settled costs are
- * part of the total, reserved ones are not.
+ * Wei spent or reserved for an account on a day. `client` is the part for addresses that the
+ * account's client ID created. `tips` is the cost of tipped executions that tips do not cover.
+ * `total` includes these costs after they are settled, but not while they are only reserved.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -31,17 +32,17 @@ type BudgetReason =
 
 export type Budgets = {
   /**
-   * Returns why `payer` cannot spend `cost` wei more; undefined if it can.
-   * @param part leaves the rest of each budget: 2 means that half of it can be spent
+   * Returns the reason why `payer` cannot spend another `cost` wei; undefined if it can.
+   * @param part the divisor of each budget: 2 means that only half of a budget can be spent
    */
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
   /** Reserves the cost of a transaction. */
   reserve(payer: Payer, cost: bigint): void;
   /** Reserves a cost that belongs to no account, such as filling a gap in the nonces. */
   reserveForChain(cost: bigint): void;
-  /** Returns the wei that are left of the chain's budget. */
+  /** Returns the rest of the chain's budget in wei. */
   left(): bigint;
-  /** Returns a copy, for a trial. */
+  /** Returns a copy, in which reservations can be tried. */
   fork(): Budgets;
 };
 
@@ -95,7 +96,9 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   };
 }
 
-/** Reserves the cost of a purpose for its payers, or for the chain if it has none. */
+/**
+ * Reserves a purpose's cost in its payers' budgets, or in the chain's budget if it has no payers.
+ */
 export function reserveFor(
   budgets: Budgets,
   shares: readonly (Payer & { address: Hex; gas: number })[],
@@ -107,8 +110,9 @@ export function reserveFor(
 }
 
 /**
- * Returns why one of a purpose's payers, or the chain if it has none, cannot spend `cost` wei more;
- * undefined if they can.
+ * Returns the reason why a purpose cannot spend another `cost` wei; undefined if it can. The
+ * budgets of all its payers have to cover their shares. Without payers, the chain's budget has to
+ * cover the cost.
  */
 export function findBudgetRefusal(
   budgets: Budgets,
@@ -128,7 +132,9 @@ export function findBudgetRefusal(
   return undefined;
 }
 
-/** Divides a cost by the gas of addresses. The parts add up to the whole, to the wei. */
+/**
+ * Splits a cost among addresses in proportion to their gas. The shares add up to exactly `whole`.
+ */
 export function divideCost(
   whole: bigint,
   addresses: readonly { address: Hex; gas: number }[],

@@ -1,9 +1,11 @@
-// Computes what a transaction costs: the EIP-1559 fee to offer per gas, and the fee that an OP
-// Stack chain takes per byte because it publishes transactions on Ethereum. Other chains take no
-// fee per byte, or count it as gas. Pure, apart from the calls that ask for prices.
+// Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte that
+// an OP Stack chain charges because it publishes transactions on Ethereum. Other chains charge no
+// fee per byte, or include it in the gas. The functions are pure. Some of them build the calls that
+// request prices.
 //
-// The OP Stack's oracle has the same address on all its chains and bounds the fee by size since
-// Fjord: https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
+// The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns
+// an upper bound of the fee for a given size:
+// https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
@@ -15,8 +17,9 @@ import { hourMs } from "../../flow/days.ts";
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
 /**
- * `perGasMax` is never exceeded, even if transactions wait for that. The priority fee never exceeds
- * `priorityMax` or twice the base fee, whichever is higher, regardless of the endpoints' answers.
+ * No fee exceeds `perGasMax`, even if transactions then have to wait. The priority fee never
+ * exceeds `priorityMax` or twice the base fee, whichever is higher, regardless of the endpoints'
+ * answers.
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
@@ -39,7 +42,7 @@ export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", 
 
 /**
  * Requests the gas price that a node suggests. Besu returns at least the lowest price that it
- * accepts, which no block shows on a chain without transactions.
+ * accepts. On a chain without transactions, no block shows that price.
  */
 export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
 
@@ -47,7 +50,7 @@ export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
 export const findDemandedPrice = (prices: readonly bigint[], quorum: number): bigint =>
   prices.toSorted((a, b) => (a > b ? -1 : 1))[quorum - 1] ?? 0n;
 
-/** Returns the median of the blocks that contain transactions; undefined if there are none. */
+/** Returns the median priority fee of the blocks with transactions; undefined if all are empty. */
 export function parsePriorityFee(history: unknown): bigint | undefined {
   const { reward, gasUsedRatio } = history as { reward: unknown[][]; gasUsedRatio: number[] };
   const offered = reward.flatMap(([each], block) =>
@@ -69,16 +72,23 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
 export const boundNextBaseFee = (baseFee: bigint, said: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, said ?? baseFee));
 
-/** The highest priority fee, as a multiple of the base fee, if that exceeds the policy's limit. */
+/**
+ * The limit of the priority fee, as a multiple of the base fee. It applies if it is higher than the
+ * policy's limit.
+ */
 const priorityFactor = 2n;
 
 const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
   max(baseFee * priorityFactor, priorityMax);
 
-/** Twice the base fee is enough for six full blocks, because each raises it by an eighth. */
+/**
+ * Twice the base fee is enough for about six full blocks, because each raises the fee by an eighth.
+ */
 const baseFeeHeadroom = 2n;
 
-/** Returns the fee to offer, and the lowest fee that is needed now. */
+/**
+ * Returns the fee to offer, and the lowest fee per gas with which a transaction would be mined now.
+ */
 export function suggestFee(
   baseFee: bigint,
   requested: bigint,
@@ -90,11 +100,12 @@ export function suggestFee(
 }
 
 /**
- * Returns the lowest fee of a replacement of `old`, or the suggested fee if that is higher. Nodes
- * refuse a replacement that does not raise both fields by a tenth (geth) or an eighth. Replacements
- * have the limits of a first transaction, so dropping transactions gains nothing.
+ * Returns the lowest fee with which nodes accept a replacement of a transaction with the fee `old`,
+ * or the suggested fee if that is higher. Nodes refuse a replacement unless it raises both fields
+ * by a tenth (geth) or an eighth. A replacement has the same limits as a first transaction, so
+ * nodes that drop transactions cannot raise the fee above these limits.
  *
- * @returns undefined if it exceeds a limit
+ * @returns undefined if the fee exceeds a limit
  */
 export function bumpFee(
   old: Fee,
@@ -124,7 +135,9 @@ export function max(a: bigint, b: bigint): bigint {
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /** The bound is linear in the size, apart from a constant that is small for a large size. */
 const sampleSize = 100_000n;
-/** Ethereum's base fee can double until the transaction is included, like the chain's own. */
+/**
+ * Ethereum's base fee can double before the transaction is included, like the chain's own base fee.
+ */
 const headroom = 2n;
 /** Bytes of a signed transaction besides its data. */
 const envelopeBytes = 200;
@@ -133,19 +146,19 @@ const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTx
   `${sampleSize}`,
 ]);
 
-/** Requests the bound at a block, in the form of JSON-RPC. */
+/** Requests the upper bound of the fee. @param at a block, as a JSON-RPC parameter */
 export const dataFeeCall = (at: unknown): Call => ({
   method: "eth_call",
   params: [boundOfFee, at],
 });
 
-/** Requests the fee of a transaction's bytes. Without an oracle the answer is `0x`. */
+/** Requests the fee for a transaction's bytes. On a chain without an oracle, the result is `0x`. */
 export const dataFeeCallFor = (transaction: Hex): Call => ({
   method: "eth_call",
   params: [encodeViewCall(oracle, "getL1Fee(bytes data)", [transaction]), "latest"],
 });
 
-/** Returns the highest fee in wei per byte; undefined if the chain has no oracle. */
+/** Returns the highest fee per byte in wei; undefined if the chain has no oracle. */
 export function parseDataFee(result: unknown): bigint | undefined {
   const bound = hexData(result);
   if (bound === "0x") return undefined;
@@ -153,21 +166,21 @@ export function parseDataFee(result: unknown): bigint | undefined {
 }
 
 /**
- * The fee is at most `perByte` wei per byte, as far as it is known. At `freeMs` all endpoints that
- * answered reported no fee.
+ * `perByte` is the known upper bound of the fee per byte in wei. `freeMs` is the last time at which
+ * all endpoints that answered reported a fee of 0.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
-/** The time for which a chain counts as free of this fee. */
+/** The time for which the executor assumes that a chain has no fee per byte. */
 const freeMsMax = hourMs;
 
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
 
 /**
- * Returns the median of the endpoints' bounds, or the higher of two. If fewer than `quorum` answer,
- * the bound is not lowered.
+ * Returns the median of the endpoints' bounds, or the higher of two. If fewer than `quorum`
+ * endpoints answer, the bound can rise but not fall.
  */
 export function mergeDataFees(
   known: DataFee,
@@ -189,6 +202,6 @@ export type Size = { gas: number; bytes: number };
 export const computeCost = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
-/** Returns the fee for bytes that a receipt shows. Other chains have no such field. */
+/** Returns a receipt's fee for bytes; 0 if the receipt has no such field. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
   l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);

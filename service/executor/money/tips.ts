@@ -4,7 +4,7 @@
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 
-/** The wei that 10^`decimals` base units are worth, by token in lower case. */
+/** The prices of tokens: `wei` is the value of 10^`decimals` base units. Keys are lower case. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
 
 export const toTipPrices = ({ tokens, tipPrices }: Chain): TipPrices =>
@@ -21,9 +21,7 @@ export function convertToWei(prices: TipPrices, token: Hex, amount: bigint): big
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);
 }
 
-/**
- * Returns the wei that tips are worth. An execution that succeeds runs all calls, so it pays them.
- */
+/** Returns the value of tips in wei. A successful execution runs all calls, so it pays all tips. */
 export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigint {
   return tips.reduce(
     (sum, { token, amount }) => sum + (convertToWei(prices, token, amount) ?? 0n),
@@ -32,10 +30,10 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 }
 
 /**
- * Returns a function that decides which records of a mirror are worth keeping: it has the records
- * of all customers of its service. With budgets these are all intents of a listed chain. With tips
- * only, they are intents that can still run and pay in a token with a price; whether a tip is
- * enough is decided when the address is paid.
+ * Returns a function that decides which records a mirror keeps. A mirror receives the records of
+ * all customers of its service. If budgets pay for executions, it keeps all intents of listed
+ * chains. If only tips pay, it keeps intents that have not expired and that pay a tip in a token
+ * with a price. Whether the tip is high enough is decided when the address is paid.
  */
 export function openIntentFilter(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
   const pricesByChain = new Map(chains.map((chain) => [chain.chainId, toTipPrices(chain)]));

@@ -1,17 +1,18 @@
-// Finds payments. The chain's loop reads the logs of new blocks (../follow/); followTurn gives it
-// the executor's ledger. lookAtNew reads the balance of each new record once, because anybody can
-// derive an address offline and pay it before it is created here, and then no log matches a record.
+// Finds payments. The chain's loop reads the logs of new blocks (../follow/), and followTurn
+// connects it to the executor's ledger. lookAtNew reads the balance of each new record once, which
+// is called a look. Looks are needed because anybody can derive an address offline and pay it
+// before it is created here, and the log of such a payment matches no record.
 //
-// Together, these two ways miss no payment. A look reads the record first and the loop's cursor
-// second. The logs of blocks above that cursor are read when the record exists, so they match it.
-// Blocks up to the cursor are part of the state that the look reads, because a look is only made at
-// a head that is not below the cursor.
+// Together, logs and looks miss no payment. A look first reads the record, and then the loop's
+// cursor. The logs of blocks above the cursor are read after the record exists, so they match the
+// record. Blocks up to the cursor are part of the state that the look reads, because no look is
+// made at a head below the cursor.
 //
-// A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
-// looks. A flood of records takes many passes and delays nothing else.
+// Up to 150 looks share one eth_call, and a pass makes a limited number of looks. If very many
+// records are created, their looks take many passes, but delay no other work.
 //
-// While the loop is many blocks behind, the walk begins again at the first open address, so that
-// payments in blocks that are not read yet are found by balance.
+// While the loop is many blocks behind, looks start again at the first open address, so payments in
+// blocks that are not read yet are found by balance.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -32,7 +33,8 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // Never later than the head, because this host's clock measures the time since then.
+  // The time is never later than the head, because only this host's clock measures the time since
+  // the head.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -53,7 +55,8 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        // A stranger can pay thousands of addresses in one block, and creates wait for each commit.
+        // A stranger can pay thousands of addresses in one block, and requests that create
+        // addresses wait for each commit.
         for (const group of groupsOf(hints, statementRows.costly)) {
           const woken = await ledger.saveLook(fence, group, undefined);
           for (const { address } of woken) {
@@ -74,38 +77,40 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   };
 }
 
-/** The time for which a record is read again if only one endpoint answered. */
+/** The time for which a record is read repeatedly if fewer than a quorum of endpoints answered. */
 const uncorroboratedMs = hourMs;
 
 /** The maximum number of records to read again. If there are more, the oldest are dropped. */
 const againMax = 100_000;
 
-/** Rows read in one step, including rows of other chains. */
+/** The maximum number of rows read in one step, including rows of other chains. */
 const rowsMax = 500;
 
 /** How often the position is saved. */
 const keepEveryMs = 10_000;
 
 /**
- * The shortest time between two walks over all records, which gaps cause. A walk needs one
- * `eth_call` for 150 records, and if each block began another walk, none might end.
+ * The shortest time between the starts of two walks over the records. A gap causes a walk over all
+ * records, which needs one `eth_call` for 150 records. If each block started a new walk, no walk
+ * might end.
  */
 const beginEveryMs = 60_000;
 
-/** The number of unread blocks above which the balances of open addresses are read. */
+/** The number of unread blocks above which the balances of open addresses are read again. */
 const behindBlocksMax = 100;
 
 /** The progress of the looks at new records. Times are of the process's clock. */
 type Looks = {
   /**
-   * All records up to this one were read, except the ones in `again`; undefined: not known yet.
+   * All records up to this `seq` were read, except the records in `again`. Undefined until the
+   * ledger was read.
    */
   seq: number | undefined;
-  /** The `seq` that the ledger has, and when it was written. */
+  /** The `seq` that the ledger contains, and the time at which it was written. */
   kept: { seq: number; atMs: number };
   /**
-   * Records to read again: until a time if too few endpoints answered, and without a limit if none
-   * did.
+   * Records to read again: until `untilMs` if too few endpoints answered, or without a time limit
+   * if no endpoint answered.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Incremented with each read, so that another endpoint is asked first. */
@@ -113,11 +118,13 @@ type Looks = {
   beganMs: number;
   /** Whether the last step reached the newest record. */
   isAtEnd: boolean;
-  /** Whether a gap was found since the walk began, so it has to begin again. */
+  /** Whether a gap was found since the walk began, so that a new walk has to begin. */
   isOutdated: boolean;
-  /** The number of records per step, which is lower while endpoints do not answer for more. */
+  /**
+   * The number of records per step, which is reduced while endpoints fail to answer larger steps.
+   */
   stepMax: number;
-  /** Records up to this one are closed, by the chain's clock at that time. */
+  /** All records up to `seq` were closed when the chain's clock was at `seconds`. */
   closed: { seq: number; seconds: number };
 };
 
@@ -140,11 +147,11 @@ const newWalk = (): Looks => ({
 });
 
 /**
- * Reads the balances of up to `tuning.looksPerPass` records: new ones, or otherwise records to read
- * again.
+ * Reads the balances of up to `tuning.looksPerPass` records: new records, or records to read again
+ * if there are no new ones.
  *
- * @param blocksBehind blocks that the sweep has not read yet
- * @returns whether no new record is left
+ * @param blocksBehind the number of blocks that the sweep has not read yet
+ * @returns whether all new records were read
  */
 export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<boolean> {
   const { parts, memory, view } = pass;
@@ -168,7 +175,8 @@ export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
-  // Only after the ledger has saved the hints, so that a failed save is repeated.
+  // The progress is recorded only after the ledger has saved the hints, so that the step is
+  // repeated if the save fails.
   recordLooks(pass, step, probed);
   if (next) looks.seq = next.seq;
   await keep(pass);
@@ -181,13 +189,16 @@ function restartIfOutdated(looks: Looks, nowMs: number): Looks {
   return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
 }
 
-/** Restarts the walk at the first open address, after it has ended and at most every minute. */
+/**
+ * Starts a new walk at the first open address after the last walk has ended, at most once a minute.
+ */
 async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<void> {
   const { looks } = memory;
   const nowMs = parts.clock();
   if (!looks.isAtEnd || nowMs - looks.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // If the clock went back, it was wrong before, and addresses may not have expired.
+  // If the chain's clock went back, it was wrong before, so addresses that seemed closed may be
+  // open.
   const seq = nowSeconds < looks.closed.seconds ? 0 : looks.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
   looks.closed = { seq: closed.seq, seconds: nowSeconds };
@@ -195,7 +206,10 @@ async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<v
   looks.beganMs = nowMs;
 }
 
-/** Moves records that must be read again to the end. */
+/**
+ * Updates `again` after a step: records that must be read again move to its end, and the other
+ * records of the step are removed.
+ */
 function recordLooks(
   { parts, memory: { looks } }: LooksPass,
   step: Created[],
@@ -217,9 +231,9 @@ function recordLooks(
 }
 
 /**
- * Saves the position, below all records that have to be read again, because a restart continues
- * there. It never moves back, because a walk over open addresses begins below it. After a gap
- * nothing is saved, so that a restart reads all records.
+ * Saves the position at which a restart continues. This position is below all records that have to
+ * be read again. It never moves back, even while a walk over open addresses is at a lower position.
+ * After a gap nothing is saved, so that a restart reads all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -231,7 +245,7 @@ async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<voi
   looks.kept = { seq: Math.max(seq, looks.kept.seq), atMs: now };
 }
 
-/** Reads the vaults and the amounts of their intents. Corrupt records are omitted. */
+/** Reads the token and the amount of each record's intent. Corrupt records are omitted. */
 async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
   const held = await parts.ledger.findRecords(fresh.map(({ address }) => address));
   return held.flatMap(({ address, terms }) => {
@@ -249,7 +263,10 @@ async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Pro
 type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
-/** Returns undefined if the endpoints could not read that many. The next step is then smaller. */
+/**
+ * Reads the balances of vaults. Returns undefined if the endpoints could not read so many vaults;
+ * the next step is then smaller.
+ */
 async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
@@ -264,12 +281,12 @@ async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Prob
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
-    // A single vault without an answer from any endpoint is skipped, and read again later.
+    // If no endpoint answers for a single vault, this vault is skipped and read again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }
 
-/** A balance that any endpoint shows is enough for a hint. */
+/** Returns a hint for each vault for which at least one endpoint shows a balance. */
 async function probeSome(pass: LooksPass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
   const all = await readHoldings(ofSeveral(pass, pass.memory.looks.turn++), holders);

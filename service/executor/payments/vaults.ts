@@ -19,12 +19,15 @@ import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 
-/** The part of an intent that a decision needs. `token` is lower case, the expiry inclusive. */
+/**
+ * The fields of an intent that a decision needs. `token` is lower case. The intent is still open at
+ * `expirationSeconds`.
+ */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /**
- * A vault at one block. Balances are in base units, by token that answers; zero address: native
- * coin.
+ * The state of a vault at one block. `balances` are in base units by token, and the zero address is
+ * the native coin. Tokens that do not answer are missing.
  */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
@@ -34,8 +37,8 @@ export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; v
 export type Corrupt = { job: Job; cause: string };
 
 /**
- * The number of records to verify without a pause. Each has up to 24,576 bytes, and other work
- * waits meanwhile.
+ * The number of records to verify before other work of the process gets a turn. A record has up to
+ * 24,576 bytes.
  */
 const verifiedMax = 25;
 
@@ -43,8 +46,8 @@ type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
  * Reads each job's vault at one block: its code, native coin, the intent's token, every listed
- * token, and the look-alikes that arrived. If a balance is too low to act on, it is read again from
- * another endpoint.
+ * token, and the look-alikes that the address received. If a vault has too little money to act on,
+ * it is read again from another endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -76,7 +79,7 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Returns the look-alikes of the chain that each address received. */
+/** Returns the chain's look-alikes that each address received. */
 async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Map<Hex, Hex[]>> {
   const { chainId, lookalikes } = parts.chain;
   if (lookalikes.size === 0) return new Map();
@@ -113,7 +116,7 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // A token that does not answer is left out: it can neither pay nor be returned.
+    // A token that does not answer is omitted, because it can neither pay nor be returned.
     mine.forEach(({ balance }, index) => {
       if (balance !== undefined) balances.set(tokens[index]!, balance);
     });
@@ -142,7 +145,7 @@ function verify({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified
   }
 }
 
-/** Calls in one request, because a round trip to a provider takes long. */
+/** The number of calls in one request. Calls share requests because a round trip takes long. */
 const groupsMax = 8;
 
 const atHead = (
@@ -160,11 +163,14 @@ const atHead = (
 
 export type HoldingsMemory = {
   holdings: {
-    /** Incremented with each read, so that another endpoint is asked first. */
+    /** Incremented with each read, so that each read starts with another endpoint. */
     turn: number;
-    /** The number of balances per call, which is lower while endpoints do not answer for more. */
+    /**
+     * The number of balances per call, which is reduced while endpoints fail to answer larger
+     * calls.
+     */
     perCallMax: number;
-    /** Whether a token is the native coin, if known. */
+    /** Whether a token is the native coin. Tokens for which this is not known yet are missing. */
     nativeTokens: Map<Hex, boolean>;
   };
 };
@@ -175,11 +181,11 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 
 type HoldingsPass = Pass<HoldingsMemory>;
 
-/** Asks a quorum of endpoints, which have to agree, and starts with a different one each time. */
+/** Asks a quorum of endpoints that have to agree. Each turn starts with a different endpoint. */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 
-/** Asks a quorum of endpoints, which can differ. */
+/** Asks a quorum of endpoints, whose answers can differ. */
 export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
 

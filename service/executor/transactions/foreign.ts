@@ -1,7 +1,7 @@
 // Finds transactions of our keys that the ledger does not contain, and adopts them as purposes, so
 // that they are settled and charged like all others. Otherwise a restore from a backup would allow
-// a day's budget to be spent twice. A transaction is verified by its signature; a quorum of
-// endpoints has to show that it used the nonce.
+// a day's budget to be spent twice. Each transaction's signature is verified, and a quorum of
+// endpoints has to show that the transaction used the nonce.
 
 import {
   batchSelector,
@@ -33,8 +33,8 @@ import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
- * For each key: the number of its nonces that the ledger does not know, and the time since which
- * none was found.
+ * For each key: the number of its nonces that the ledger does not know, and the time at which the
+ * transaction of such a nonce was last found.
  */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;
@@ -42,7 +42,10 @@ export type UnknownNonces = {
 
 export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
-/** Blocks whose transactions are adopted in one pass. Finding each takes about 20 calls. */
+/**
+ * The maximum number of blocks per pass whose transactions are adopted. Finding such a block takes
+ * about 20 calls.
+ */
 const blocksPerPass = 8;
 
 /** The time after which a transaction that is not found is written off. */
@@ -51,10 +54,10 @@ const searchSeconds = 60;
 /**
  * Adopts the transactions that used the key's nonces from the ledger's next one up to the chain's,
  * if a quorum of endpoints shows that the chain is ahead. Transactions of earlier days are skipped,
- * because their budgets are over. Until all are found, the key sends nothing, and each unknown
- * transaction reserves its highest cost.
+ * because their budgets are over. Until all transactions are found, the key sends nothing, and the
+ * highest possible cost is reserved for each unknown transaction.
  *
- * @param nonce of the key on chain
+ * @param nonce the key's nonce on chain
  * @returns whether purposes were added
  */
 export async function adoptUnknown(
@@ -96,14 +99,14 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // The head of this pass may be behind that of the endpoints.
+      // This pass's head may be behind the heads of the endpoints.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirst(view.head.number, block, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
         const adopted = await describe(pass, each.shown, block);
-        // Only deposits from other chains are unsigned, and they pay no gas on this chain.
+        // Only deposits from other chains are unsigned, and deposits pay no gas on this chain.
         if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
         else await adopt(pass, adopted, []);
         next = each.nonce + 1;
@@ -132,7 +135,10 @@ async function findFirstToday(
   return { block, nonce: Math.max(own, before) };
 }
 
-/** Charges the highest cost of the nonces from `own` up to `reached`, within the day's budget. */
+/**
+ * Charges the highest possible cost of the nonces from `own` up to, but not including, `reached`.
+ * The charge does not exceed the rest of the day's budget.
+ */
 async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): Promise<void> {
   const { parts, view, signer } = pass;
   const { chainId, budgets } = parts.chain;
@@ -145,7 +151,7 @@ async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): P
   parts.report({ kind: "nonces_written_off", sender: signer.address, count, wei });
 }
 
-/** Returns the highest cost of any transaction of ours, in wei. */
+/** Returns the highest cost that one of our transactions can have, in wei. */
 export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
   const { parts, memory } = pass;
   const size = { gas: gasMax(pass), bytes: parts.tuning.batchBytesMax };
@@ -154,9 +160,10 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 
 /**
  * Adopts the transaction that used a purpose's nonce, if no transaction of the purpose has a
- * receipt. The purpose's jobs are free again.
+ * receipt. The purpose's jobs become free.
  *
- * @returns false if it is not final, if too few endpoints agree, or if it is the purpose's own
+ * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
+ * if it belongs to the purpose
  * @throws {ChainUnavailable} if too few endpoints agree on the nonce at a block
  */
 export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
@@ -183,7 +190,9 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   return true;
 }
 
-/** Finds the lowest block that meets a condition. All blocks above it have to meet it too. */
+/**
+ * Finds the lowest block that meets a condition. All higher blocks have to meet the condition too.
+ */
 async function findFirst(
   high: number,
   guess: number,
@@ -314,7 +323,10 @@ async function readSigned(shown: unknown, sender: Hex): Promise<Shown | undefine
   }
 }
 
-/** A call of the factory is charged to the creators of its addresses, others to the chain. */
+/**
+ * Returns the kind and the payers of a transaction. A call of the factory is charged to the
+ * creators of its addresses, and any other transaction is charged to the chain.
+ */
 async function describeCall(
   { parts }: Pass,
   { to, data, gas }: Shown,
@@ -326,7 +338,7 @@ async function describeCall(
   const payers = new Map(held.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
-    // Its tips are deducted, but they were not the reason to send it.
+    // Tips reduce the charge, but the rest is not charged to the budget of insufficient tips.
     return {
       address,
       gas: Math.floor(gas / addresses.length),
@@ -357,7 +369,7 @@ async function adopt(
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
-  // The nodes have it already, so it need not be broadcast now.
+  // The nodes already have the transaction, so it does not have to be broadcast now.
   memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }

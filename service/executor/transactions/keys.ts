@@ -1,5 +1,5 @@
-// Opens the keys that pay gas: from the settings, from keystores, or from a file that names
-// several. A key is read once, kept in memory, and never written to a log or an error.
+// Opens the keys that pay gas: from the settings, from keystores, or from a file that names several
+// keys. A key is read once, kept in memory, and never written to a log or an error.
 //
 // A keystore is Web3 Secret Storage, version 3, with scrypt and aes-128-ctr, as geth and Foundry
 // write it: https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
@@ -26,7 +26,10 @@ export type KeySources = KeySource & {
   executorKeys?: string | undefined;
 };
 
-/** The keys of the file, each with one source, converted to the settings of the same names. */
+/**
+ * The keys in the file. Each key has one source, which is converted to the settings of a single
+ * key.
+ */
 const keysFile = z
   .array(
     z.union([
@@ -150,7 +153,7 @@ function readSecret(file: string, name: string): string {
   }
 }
 
-/** Removes the line feed with which editors end a file. */
+/** Removes the line feed that editors write at the end of a file. */
 const trimLineFeed = (text: string) => text.replace(/\r?\n$/, "");
 
 type Keystore = {
@@ -162,7 +165,7 @@ type Keystore = {
   mac: string;
 };
 
-/** The parameters of geth: a guess of the password takes a second and 256 MB. */
+/** geth's parameters. With them, a guess of the password takes a second and 256 MB. */
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
 /** Returns the text of a keystore. @param key `0x` and 64 hex digits */
@@ -208,7 +211,7 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
     const options = { N: n, r, p, maxmem: 256 * n * r };
     return scryptSync(password, bytes(salt), dklen, options);
   } catch {
-    // For example n 262144 with r 1, which RFC 7914 does not allow, but some libraries write.
+    // For example, some libraries write n 262144 with r 1, which RFC 7914 does not allow.
     throw new Error(
       `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which Node does not ` +
         "support; expected a keystore from geth or Foundry, with r 8",
@@ -221,7 +224,7 @@ function parse(text: string): Keystore {
     const { crypto } = JSON.parse(text) as { crypto: Keystore };
     if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
   } catch {
-    // The same error follows, because the contents of the file must not be logged.
+    // The error below is used instead, because the contents of the file must not be logged.
   }
   throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
 }

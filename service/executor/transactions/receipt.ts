@@ -33,7 +33,11 @@ export type Receipt = {
   logs: Log[];
 };
 
-/** Returns undefined for null: not mined. @throws {ChainUnavailable} if it is not a receipt */
+/**
+ * Parses a receipt. Returns undefined for null, which means that the transaction is not mined.
+ *
+ * @throws {ChainUnavailable} if the value is not a receipt
+ */
 export function parseReceipt(value: unknown): Receipt | undefined {
   if (value === null) return undefined;
   if (typeof value !== "object") throw unlike("a receipt", value);
@@ -56,7 +60,7 @@ export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
  * Returns the outcomes that the factory's events show. Events of other contracts are ignored, and
- * so is `ItemFailed` of a batch that a target called.
+ * so are the `ItemFailed` events of batches that an intent's calls started.
  *
  * @param factory lower case
  */
@@ -82,7 +86,7 @@ function decodeOutcome(log: Log, { sender, vaults }: SentBatch): VaultOutcome | 
   return { kind: "recovery_failed", vault, token, reason: explainRevert(event.reason) };
 }
 
-/** Returns the tips of a transaction in wei, by address. Only tokens with a price count. */
+/** Returns the value of each address's tips in wei. Tokens without a price are ignored. */
 export function tipsIn(
   { logs }: Receipt,
   { sender, addresses }: Purpose,
@@ -99,10 +103,12 @@ export function tipsIn(
 }
 
 /**
- * Divides the gas of a batch without a trace. A failed item may have burned all its gas, so an item
- * that ran is charged at most its estimate, and the failed ones are charged the rest.
+ * Splits a batch's gas among its addresses if there is no trace. A failed item may have burned all
+ * its gas, so an item that ran is charged at most its estimate, and the failed items are charged
+ * the rest.
  *
- * @returns the gas of each address; undefined if all ran or all failed: divide by the estimates
+ * @returns the gas of each address; undefined if all items ran or all failed, so that the gas is
+ * split in proportion to the estimates
  */
 export function divideGas(
   shares: readonly Pick<Share, "address" | "gas">[],
@@ -114,7 +120,7 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // A limit includes the margin; an estimate does not.
+  // `gas` is a share of the gas limit, which includes a margin. An estimate does not.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,
@@ -142,7 +148,7 @@ const untracedMs = hourMs;
 
 /**
  * Reads the gas that each address used from traces. Returns undefined if too few endpoints agree,
- * so that the cost is divided by the estimates.
+ * so that the cost is split in proportion to the estimates.
  */
 export async function readGasUsed(
   { parts, memory, view }: TracePass,
@@ -177,17 +183,17 @@ type TracePass = {
   view: View;
 };
 
-/** Returns the gas of each item: the factory calls itself once for each. */
+/** Returns the gas of each item. The factory calls itself once for each item. */
 function parseTrace(trace: unknown): number[] {
   const { calls = [] } = trace as { calls?: { gasUsed: unknown }[] };
   return calls.map(({ gasUsed }) => Number(quantity(gasUsed)));
 }
 
 /**
- * Finds the receipt that a quorum of endpoints shows, by all fields that are used. An endpoint
- * without a receipt may lag, so it does not count as a contradiction. "absent": a quorum has no
- * receipt, regardless of the others, because a single endpoint could otherwise block the nonce
- * forever.
+ * Finds the receipt on which a quorum of endpoints agrees in all fields that are used. An endpoint
+ * without a receipt may lag, so it does not count as a contradiction. The result is "absent" if a
+ * quorum has no receipt, regardless of the other endpoints, because a single endpoint could
+ * otherwise block the nonce forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],
@@ -211,7 +217,7 @@ export function compareReceipts(
 
 type Agreement = {
   found: Receipt | "absent" | "unknown" | "disagreement";
-  /** The positions of endpoints that show another receipt than a quorum does. */
+  /** The positions of endpoints whose receipt differs from the quorum's receipt. */
   others: number[];
 };
 

@@ -49,7 +49,7 @@ describe("a remote signer", () => {
     const high = { ...signature, s: numberToHex(curveOrder - BigInt(s!)), yParity: 1 - yParity! };
     const answers: [unknown, RegExp][] = [
       [serializeTransaction({ ...rest, value: 1n }, signature), /changed the transaction: value$/],
-      [serializeTransaction(rest, high), /high s/],
+      [serializeTransaction(rest, high), /s above half of the curve's order/],
       [serializeTransaction(rest), /expected a signed .*, found \d+ characters$/],
       ["0x02", /expected a signed/],
       ["s3cret", /expected a signed .*, found 6 characters$/],

@@ -64,8 +64,8 @@ export const openSendMemory = (): SendMemory => ({
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
- * The gas of a transfer of nothing from a key to itself. It fills a gap, or replaces a transaction
- * that has become pointless.
+ * The gas of a zero-value transfer from a key to itself. Such a transfer fills a gap in the nonces,
+ * or replaces a transaction that has become pointless.
  */
 export const idleGas = 21_000;
 const nothing = { data: "0x", gas: idleGas } as const;
@@ -73,7 +73,9 @@ const nothing = { data: "0x", gas: idleGas } as const;
 /** The maximum gas limit of a transaction (EIP-7825). */
 const transactionGasMax = 16_777_216n;
 
-/** Returns the highest gas limit of a transaction: the chain's or the operator's. */
+/**
+ * Returns the highest gas limit of a transaction: the chain's or `batchGasMax`, whichever is lower.
+ */
 export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   const { gasLimit } = view.head;
   const chains = Number(gasLimit < transactionGasMax ? gasLimit : transactionGasMax);
@@ -106,11 +108,15 @@ export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Pr
   };
 }
 
-/** The higher of two balances is tried, because a refused transaction costs nothing. */
+/**
+ * Reads the purse. If two endpoints report different balances, the executor tries the higher one,
+ * because a refused transaction costs nothing.
+ */
 async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
-  // The last call, and only after enough endpoints refused a transaction as too cheap.
+  // The gas price is the last call. It is only requested after enough endpoints refused a
+  // transaction as too cheap.
   const isTooCheap = memory.sending.underpriced.size > 0;
   const calls = [
     { method: "eth_getBalance", params: [signer.address, view.at] },
@@ -158,7 +164,9 @@ export const computeGasPerByte = ({ perByte, suggested }: Purse): number =>
 type Sized = Pick<Order, "gas" | "data">;
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
-/** Returns the highest cost of a purpose's transactions. @param perByte the current fee */
+/**
+ * Returns the highest cost of a purpose's transactions. @param perByte the current fee for a byte
+ */
 export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
   const costs = transactions.map(({ isFill, fee }) =>
     computeCost(measureSize(isFill ? nothing : purpose), fee.maxFee, perByte),
@@ -166,12 +174,12 @@ export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: b
   return costs.reduce(max, 0n);
 }
 
-/** Returns whether the balance pays for one more transaction, and for its replacement. */
+/** Returns whether the balance pays for a further transaction and for its replacement. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
   return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
 }
 
-/** Does the same with the balance that no endpoint contradicts. */
+/** Does the same as {@link canAfford}, but with the lower one of two reported balances. */
 export const surelyAffords = (purse: Purse, size: Size): boolean =>
   canAfford({ ...purse, balance: purse.balanceSure }, size);
 
@@ -203,12 +211,14 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 }
 
 /**
- * Replaces the transaction of `purpose` at its nonce, for at least an eighth more. If the key
- * cannot pay for that, nothing changes, because nodes would refuse the replacement.
+ * Replaces the transaction of `purpose` at the same nonce, with fees that are at least an eighth
+ * higher. If the key cannot pay for the replacement, nothing changes, because nodes would refuse
+ * it.
  *
- * @param isMoot nothing of the purpose can succeed, so the nonce is used for a transfer of nothing
- * @param isTooMuch whether a budget refuses this increase in wei: then a transfer of nothing is
- *   sent
+ * @param isMoot whether nothing in the purpose can succeed, so that a zero-value transfer replaces
+ * it
+ * @param isTooMuch returns whether a budget refuses an increase in wei, so that a zero-value
+ * transfer is tried instead
  * @returns the increase of the highest cost, in wei
  */
 export async function replace(
@@ -251,13 +261,16 @@ export async function replace(
   return more;
 }
 
-/** Never offers less, because the executor resends the newest transaction of a purpose. */
+/**
+ * Returns the higher value of each fee. The newest transaction of a purpose must not offer less
+ * than older ones, because the executor resends only the newest.
+ */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
   priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
-/** The key did not sign, or is not used because it just failed to sign. */
+/** Thrown if the key did not sign, or is not used because it just failed to sign. */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
@@ -270,7 +283,8 @@ export const isResting = ({ parts, memory, signer }: SendPass): boolean =>
 
 async function sign(pass: SendPass, order: Order, fee: Fee) {
   const { parts, memory, signer, view, nowSeconds } = pass;
-  if (isResting(pass)) throw new SignerFailed(`${signer.address} rests`);
+  if (isResting(pass))
+    throw new SignerFailed(`${signer.address} failed to sign within the last 15 s`);
   const isIdle = order.kind === "fill";
   const transaction = {
     chainId: parts.chain.chainId,
@@ -299,8 +313,8 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
 type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlock: number }[] };
 
 /**
- * Sends a transaction to every endpoint that is allowed to receive it. It is sufficient if one
- * accepts it.
+ * Sends a transaction to every endpoint that is allowed to receive it. One endpoint that accepts it
+ * is sufficient.
  */
 export async function broadcast(
   pass: SendPass,
@@ -323,8 +337,9 @@ export async function broadcast(
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // One refusal is not enough, unless there is no other endpoint. A single relay never raises the
-  // fee: if the relay is right, the transaction becomes stuck and is replaced for that reason.
+  // One refusal is not enough, unless there is no other endpoint. A refusal by a single relay never
+  // raises the fee. If the relay is right, the transaction becomes stuck, and is replaced for that
+  // reason.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
@@ -338,7 +353,10 @@ export async function broadcast(
   else if (!hopeless.has(id)) hopeless.set(id, pass.nowSeconds);
 }
 
-/** Sends to the relays if there are any, and to the endpoints only if the operator allows that. */
+/**
+ * Sends to the relays if there are any. The endpoints also receive the calls if there are no
+ * relays, or if the transaction has been pending for `sendFallbackBlocks`.
+ */
 async function submit(
   { parts, memory, view }: SendPass,
   { transactions }: Sent,
@@ -372,8 +390,8 @@ export async function readNonces({
 }
 
 /**
- * Returns the next nonce of the ledger, or the reason why it cannot be used: the chain is ahead of
- * the ledger, or too few endpoints answer. The next pass adopts unknown transactions.
+ * Returns the ledger's next nonce. If the nonce cannot be used, it returns the reason: the chain is
+ * ahead of the ledger, or too few endpoints answer. The next pass adopts unknown transactions.
  */
 export async function nextNonce(
   pass: SendPass,
@@ -387,7 +405,7 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // If one endpoint is silent, the other is enough, provided that it does not contradict the
+  // If one endpoint does not answer, the other endpoint is enough if it does not contradict the
   // ledger.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

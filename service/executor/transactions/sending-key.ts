@@ -1,6 +1,6 @@
-// One sending key in one pass: settles its transactions, and keeps the others moving. It resends
-// pending transactions, replaces stuck ones, reopens purposes that a reorganization undid, and
-// fills nonces that have no purpose. A key that cannot send delays only its own transactions.
+// Handles one sending key in one pass: settles mined transactions, resends pending ones, replaces
+// stuck ones, reopens purposes that a reorganization undid, and fills nonces that have no purpose.
+// A key that cannot send delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";
@@ -28,7 +28,7 @@ import { type SettlePass, settle } from "./settle.ts";
 /** The state of one key in a pass. */
 export type SendingKey = {
   pass: KeyPass;
-  /** The key's nonce on chain. Purposes at or above it are not mined. */
+  /** The key's nonce on chain. Purposes with this or a higher nonce are not mined. */
   nonce: number;
   /** Whether `nonce` was read in this pass. */
   isFresh: boolean;
@@ -43,7 +43,7 @@ export type KeyPass = Pass<
   SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: { isAsleep: boolean } }
 >;
 
-/** Settles the key's final transactions, and returns its state. @param pass of the key */
+/** Settles the key's final transactions, and returns the key's state. @param pass the key's pass */
 export async function openKey(pass: KeyPass): Promise<SendingKey> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
@@ -61,7 +61,10 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
   return { pass, nonce, isFresh, pending, unmined, openPurse: openPurse(pass, unmined) };
 }
 
-/** Keeps the key's transactions moving. If the key does not sign, other keys are not affected. */
+/**
+ * Resends and replaces the key's transactions. If the key fails to sign, other keys are not
+ * affected.
+ */
 export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
   const { pass, nonce, isFresh, pending, unmined } = key;
   if (!isFresh && unmined.length === 0) return;
@@ -73,12 +76,13 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
 }
 
 /**
- * The time for which a nonce is reused while no transaction is pending, and while the chain sleeps.
+ * The times for which a nonce that was read is reused: while no transaction is pending, and while
+ * the chain sleeps.
  */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
 
-/** Reads the nonce at each head while something is pending, and otherwise less often. */
+/** Reads the nonce at each new head while a transaction is pending, and less often otherwise. */
 async function readKeyNonce(
   pass: KeyPass,
   isPending: boolean,
@@ -96,18 +100,18 @@ async function readKeyNonce(
 }
 
 /**
- * The maximum number of replacements per pass. Each costs more, and the first ones may free the
- * rest of the queue.
+ * The maximum number of replacements per pass. Each replacement raises the cost, and after the
+ * first ones the rest of the queue may be mined without replacements.
  */
 const replacedPerPassMax = 4;
 
 /**
- * The maximum number of gaps to fill per pass. A nonce that leaves more gaps is probably a false
- * answer of an endpoint.
+ * The maximum number of gaps to fill per pass. If there are more gaps, an endpoint probably
+ * returned a false nonce.
  */
 const gapsPerPassMax = 16;
 
-/** @param nonce of the key on chain */
+/** @param nonce the key's nonce on chain */
 async function upkeep(
   pass: KeyPass,
   openPurse: () => Promise<Purse>,
@@ -155,7 +159,10 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   }
 }
 
-/** Fills nonces below the next one that have no purpose, for example after a lost database. */
+/**
+ * Fills nonces below the ledger's next nonce that have no purpose, for example after the loss of a
+ * database.
+ */
 async function fillGaps(
   pass: KeyPass,
   openPurse: () => Promise<Purse>,
@@ -192,15 +199,19 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 }
 
 /**
- * Seconds for which nodes have to refuse a transaction as too large for any block. Its gas limit is
- * below that of blocks, so a refusal can be a temporary fault of the nodes.
+ * The time in seconds after which a transaction that nodes refuse as too large for any block is
+ * abandoned. The transaction's gas limit is below the gas limit of blocks, so such a refusal can be
+ * a temporary fault of the nodes.
  */
 const hopelessSeconds = 60;
 
 const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =>
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
-/** Returns whether no block can contain it, or whether it has not been mined since a new block. */
+/**
+ * Returns whether the purpose's transaction may have to be replaced: no block can contain it, or a
+ * block was mined without it and it is too cheap or overdue.
+ */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
   if (isHopeless(pass, purpose)) return true;
@@ -208,7 +219,7 @@ function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   return memory.sending.underpriced.has(purpose.id) || isOverdue(pass, purpose);
 }
 
-/** Returns whether it offers less than the base fee, or has waited too long. */
+/** Returns whether the newest transaction offers less than the base fee, or has waited too long. */
 function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
   if (newest.fee.maxFee < view.head.baseFee) return true;
@@ -216,15 +227,15 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether a new transaction would offer more. Refusals by nodes are not sufficient, because
- * nodes could then raise the price in each block.
+ * Returns whether a new transaction would offer a higher fee. Refusals by nodes are not a
+ * sufficient reason for a replacement, because nodes could then raise the fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;
   return fee.maxFee < suggested.maxFee || fee.priorityFee < suggested.priorityFee;
 }
 
-/** Returns whether all its vaults already have code, so that no execution can run. */
+/** Returns whether all vaults of the purpose already have code, so that no execution can run. */
 async function isOver(pass: KeyPass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
   return (await findWithCode(pass, purpose.addresses)).size === purpose.addresses.length;

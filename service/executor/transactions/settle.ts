@@ -1,7 +1,8 @@
-// Ends purposes with the receipt of any transaction that was signed for them. A quorum of endpoints
-// has to show it, in a block of the chain, and the vaults have to have code. The jobs continue when
-// the receipt has its confirmations; the cost is charged when its block is final. A nonce counts as
-// used by another transaction only after that transaction was found.
+// Ends a purpose with the receipt of any transaction that was signed for it. A quorum of endpoints
+// has to show the receipt, its block has to be in the chain, and the vaults have to have code. The
+// purpose's jobs continue when the receipt has enough confirmations, and its cost is charged when
+// the receipt's block is final. The executor assumes that another transaction used the nonce only
+// after it has found that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -27,13 +28,13 @@ import type { SendMemory } from "./send.ts";
 export type ReceiptMemory = {
   receipts: {
     /**
-     * For each purpose without a final receipt: the block of the receipt, which is read again when
-     * the block is final.
+     * For each purpose whose receipt is not final: the receipt's block. The receipt is read again
+     * when this block is deep enough.
      */
     mined: Map<string, number>;
     /**
-     * For each purpose whose nonce was used: the number of successive passes without a receipt of
-     * ours.
+     * For each purpose whose nonce was used: the number of successive passes in which none of our
+     * transactions had a receipt.
      */
     absent: Map<string, number>;
   };
@@ -64,7 +65,8 @@ export async function settle(
   const { parts, memory, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // A receipt above the newest anchor would stay settled if a reorganization replaced its block.
+  // A purpose with a receipt above the newest anchor would stay settled even if a reorganization
+  // replaced the receipt's block.
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
@@ -102,10 +104,13 @@ export async function settle(
   for (const each of deep) await recordReceipt(pass, each, evidence);
 }
 
-/** `isFinal`: the purpose is settled. Otherwise it is confirmed: its cost is charged later. */
+/**
+ * `isFinal`: whether the purpose is settled. Otherwise, it is confirmed, and its cost is charged
+ * later.
+ */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
-/** Remembers the block of a receipt, which is read again when the block is deep enough. */
+/** Remembers the block of a receipt. The receipt is read again when this block is deep enough. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
@@ -118,15 +123,18 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether the transaction can only be mined above the anchor. A `signed` block above the
- * head is wrong.
+ * Returns whether the purpose's transactions can only be mined above the anchor. A `signedBlock`
+ * above the head is wrong and is ignored.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
   return anchor <= signedBlock && signedBlock <= head;
 }
 
-/** Returns the newest final block: by the `finalized` tag, or else by its confirmations. */
+/**
+ * Returns the newest final block, by the `finalized` tag or by confirmations. Confirmations also
+ * decide if too few endpoints return the tag.
+ */
 export async function readFinalBlock(
   view: Pick<View, "head" | "quorum" | "readEach">,
   { confirmations, finality }: Pick<ChainSettings, "confirmations" | "finality">,
@@ -157,7 +165,7 @@ async function findReceipt(
   return found;
 }
 
-/** The facts that must match the receipts: blocks by number, and the vaults that have code. */
+/** The facts with which receipts are compared: blocks by number, and the vaults that have code. */
 type Evidence = { blocks: Map<number, Block>; withCode: Set<Hex> };
 
 async function readEvidence(pass: SettlePass, deep: readonly Mined[]): Promise<Evidence> {
@@ -208,7 +216,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   for (const outcome of outcomes) reportOutcome(pass, outcome, transactionHash);
 }
 
-/** Finds the gas that each address used: by a trace, or by the outcomes. */
+/** Finds the gas that each address used, from a trace or else from the outcomes. */
 async function findGasUsed(
   pass: SettlePass,
   { purpose, receipt }: Mined,
@@ -221,7 +229,7 @@ async function findGasUsed(
   return divideGas(purpose.shares, receipt.gasUsed, new Set(failed));
 }
 
-/** Returns whether a transfer of nothing was mined instead of the purpose's transaction. */
+/** Returns whether a zero-value transfer was mined instead of the purpose's transaction. */
 const isFillIn = ({ purpose, receipt }: Mined): boolean =>
   purpose.transactions.some(({ hash, isFill }) => isFill && hash === receipt.transactionHash);
 
@@ -275,7 +283,7 @@ function verifyBlockTime(
   return undefined;
 }
 
-/** Postpones a job whose transaction was replaced by a fill. That is not a failure. */
+/** Postpones a job whose transaction was replaced by a fill. This does not count as a failure. */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
   const waitedSeconds = computeWaitSeconds(freedSeconds, nowSeconds - detectedAtSeconds);
@@ -291,7 +299,8 @@ async function computeUpdate(
   outcomes: readonly VaultOutcome[],
   isOvertaken: boolean,
 ): Promise<JobUpdate> {
-  // A named token can fail on purpose. The counts of the job are about listed tokens.
+  // A named token can fail on purpose, so its failures do not change the job's counts, which are
+  // about listed tokens.
   if (purpose.kind === "return") {
     return { address, state: "waiting", dueAtSeconds: nowSeconds, reason: null };
   }
@@ -325,8 +334,9 @@ async function computeUpdate(
 }
 
 /**
- * Finds the addresses for which another executor's transaction came first: an execution failed at a
- * vault that has code, or a recovery succeeded without an event of the address.
+ * Finds the addresses for which another executor's transaction came first. For such an address, our
+ * execution failed although the vault has code, or our recovery succeeded without an event for the
+ * address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,
@@ -351,8 +361,8 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * Adopts the transaction that used the purpose's nonce, if no endpoint has shown a receipt of ours
- * for several passes.
+ * Adopts the transaction that used the purpose's nonce, if none of our transactions has had a
+ * receipt for several passes.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {
   const { memory, view } = pass;

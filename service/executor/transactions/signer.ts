@@ -19,7 +19,7 @@ class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
-/** The time limit of one attempt. Four attempts end before a lease does. */
+/** The time limit of one attempt. Four attempts end before a lease expires. */
 export const signerTimeoutMs = 2000;
 /**
  * EIP-2: a signature with a larger `s` is not valid in a block. The limit is half of the curve's
@@ -36,7 +36,7 @@ export function localSigner(key: Hex): Signer {
   };
 }
 
-/** Signs with a remote signer. @param url can contain a user and a password; it is never shown */
+/** Signs with a remote signer. @param url can contain a password, so it is never shown */
 export function remoteSigner(
   url: string,
   address: Hex,
@@ -79,7 +79,8 @@ async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: 
     const where = differing(unsigned, signed).join(", ") || "its encoding";
     throw new SignerRefused(`the signer changed the transaction: ${where}`);
   }
-  if (BigInt(signature.s) > sMax) throw new SignerRefused("the signer's signature has a high s");
+  if (BigInt(signature.s) > sMax)
+    throw new SignerRefused("the signer's signature has an s above half of the curve's order");
   const hash = keccak256(serializeTransaction(unsigned));
   const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
   if (signedBy.toLowerCase() !== address) {
@@ -107,7 +108,7 @@ function parseSigned(raw: unknown) {
     } = parseTransaction(raw as TransactionSerializedEIP1559);
     if (r && s && yParity !== undefined) return { ...signed, signature: { r, s, yParity } };
   } catch {
-    // The same error follows, because the answer must not be logged.
+    // The error below is used instead, because the answer must not be logged.
   }
   const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
   throw new SignerRefused(`expected a signed EIP-1559 transaction from the signer, found ${found}`);
