@@ -1,5 +1,6 @@
-// The addresses of the contracts and the code of vaults, copied from the contracts' snapshots so
-// that the library does not have to build them. deployment.test.ts compares both.
+// The addresses of the contracts and the code of vaults. The values are copied from the contracts'
+// snapshots, so that the library does not have to build the contracts. deployment.test.ts compares
+// the copies with the snapshots.
 
 import type { Hex } from "./abi/hex.ts";
 

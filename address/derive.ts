@@ -1,5 +1,5 @@
-// Derives the address that executes an intent. spec/terms.md §3 contains the formula, and the
-// vectors in spec/vectors.json test this file and contracts/src/PaymentFactory.sol.
+// Derives the address that executes an intent. The formula is in spec/terms.md §3. The vectors in
+// spec/vectors.json test both this file and contracts/src/PaymentFactory.sol.
 
 import { parseAddress } from "./abi/checksum.ts";
 import { type Bytes, fromHex, type Hex, parseBytes } from "./abi/hex.ts";
@@ -16,7 +16,8 @@ const prefix = fromHex(initCodePrefix);
  *
  *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]    EIP-1014
  *
- * Any bytes have an address. {@link decodeTerms} checks whether they are the terms of an intent.
+ * Any bytes derive an address. To check whether they are the terms of an intent, use {@link
+ * decodeTerms}.
  *
  * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
  * @param options.factory in any case; default {@link factoryAddress}

@@ -1,5 +1,5 @@
-// Reports all faults of an input together, in an InvalidError. Options of a wrong type throw a
-// TypeError. Chains and services have their own errors, in the files that request them.
+// Reports all faults of an input together, in an InvalidError. An option of the wrong type throws a
+// TypeError instead. The errors of chains and services are defined in the files that call them.
 
 /** Field names and array indices from the root of the input, such as `["calls", 0, "args", 1]`. */
 export type Path = (string | number)[];
@@ -27,11 +27,12 @@ export function formatIssue({ path, message }: Issue): string {
   return path.length > 0 ? `${place.replace(/^\./, "")}: ${message}` : message;
 }
 
-/** The faults found so far, and the path of the value that is checked. */
+/** The faults found so far, and the path of the value that is being checked. */
 export type Faults = { readonly issues: Issue[]; readonly path: Path };
 
 /**
- * The maximum number of faults: enough to correct an honest input, and a bound for hostile ones.
+ * The maximum number of faults. It is enough to correct an honest input, and limits the work for a
+ * hostile one.
  */
 const issuesMax = 100;
 
@@ -53,7 +54,10 @@ export function throwFaults(faults: Faults): void {
   if (faults.issues.length > 0) throw new InvalidError(faults.issues);
 }
 
-/** Calls `read`. If it throws an InvalidError, adds its faults to `field` and returns undefined. */
+/**
+ * Calls `read`. If `read` throws an InvalidError, adds the faults under `field` and returns
+ * undefined.
+ */
 export function gather<T>(faults: Faults, field: string | number, read: () => T): T | undefined {
   try {
     return read();
@@ -65,7 +69,7 @@ export function gather<T>(faults: Faults, field: string | number, read: () => T)
   }
 }
 
-/** Describes the type of a value for a message, and not the value, which may be hostile. */
+/** Describes the type of a value for a message. Does not show the value, which may be hostile. */
 export function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

@@ -20,14 +20,14 @@ function refusals(
 }
 
 describe("verifyRecord refuses", () => {
-  test("wrong_type and missing for a value that is not a record", () => {
+  test("a value that is not a record, with wrong_type or missing", () => {
     for (const value of [null, [], "x", 1]) assert.deepEqual(refusals(value), [" wrong_type"]);
     const fields = ["address missing", "factory missing", "intent missing", "terms missing"];
     assert.deepEqual(refusals({}), fields);
     assert.deepEqual(refusals(Object.create(record)), fields);
   });
 
-  test("address_mismatch if only one field of the intent changes", () => {
+  test("a record with one changed field of the intent, with address_mismatch", () => {
     const changes: object[] = [
       { token: shop },
       { amount: "1000001" },
@@ -46,28 +46,28 @@ describe("verifyRecord refuses", () => {
       ]);
   });
 
-  test("address_mismatch if intent and terms change together", () => {
+  test("a record with another intent and its terms, with address_mismatch", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });
 
-  test("address_mismatch for a true record of another address", () => {
+  test("a valid record of another address, with address_mismatch", () => {
     const other = makeRecord({ ...sample, recovery: shop });
     const options = { factory, address: record.address };
     assert.deepEqual(refusals(other, options), ["address address_mismatch"]);
   });
 
-  test("factory_mismatch for a true record of a factory that the caller does not trust", () => {
+  test("a valid record of a factory that the caller does not trust, with factory_mismatch", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
   });
 
-  test("terms_mismatch for other terms, and wrong_type if they are missing", () => {
+  test("other terms with terms_mismatch, and missing terms with wrong_type", () => {
     assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
-  test("faults of the intent, with paths under intent", () => {
+  test("an invalid intent, and reports its faults with paths under intent", () => {
     const intent = { ...sample, amount: "01", tip: 1 };
     assert.deepEqual(refusals({ ...record, intent }), [
       "intent.tip unknown_field",
@@ -75,13 +75,13 @@ describe("verifyRecord refuses", () => {
     ]);
   });
 
-  test("malformed_address for invalid options", () => {
+  test("invalid options, with malformed_address", () => {
     assert.deepEqual(refusals(record, { factory: "0x" }), ["options.factory malformed_address"]);
   });
 });
 
 describe("verifyRecord", () => {
-  test("returns the record in canonical form without fields that it cannot verify", () => {
+  test("returns the record in canonical form, without fields that cannot be verified", () => {
     const lower = (text: string) => text.toLowerCase();
     const spelled = {
       ...record,

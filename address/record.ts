@@ -1,4 +1,4 @@
-// Records: an address with its factory, intent, and terms, and the verification that they agree.
+// Makes and verifies records. A record is an address with its factory, intent, and terms.
 
 import { formatAddress, parseAddress } from "./abi/checksum.ts";
 import { toHex } from "./abi/hex.ts";
@@ -27,8 +27,8 @@ export function makeRecord(
 }
 
 /**
- * Verifies a record from any source: encodes the intent and derives the address again, and compares
- * both with the record. Further fields of the record are ignored.
+ * Verifies a record from any source. Encodes the intent and derives the address again, and compares
+ * the terms and the address with the record. Ignores other fields of the record.
  *
  * @param options.factory the factory that the caller trusts, never the record's factory
  * @param options.address the requested address, which the record must have

@@ -1,22 +1,22 @@
 // Caches checksums and parsed functions, which many intents share. Each keccak function has its own
-// cache, so that one caller's wrong keccak affects nobody else. The number of entries and the
-// length of keys are bounded, because strangers choose the keys.
+// cache, so that a wrong keccak of one caller does not affect other callers. Strangers choose the
+// keys, so the number of entries and the length of keys are bounded.
 //
-// Addresses are found by text or by bytes, and functions by the bytes in terms, so that decoding
-// does not have to create text first. With cached addresses and functions, terms of two calls are
-// decoded at least three times as fast (test/derive.bench.ts).
+// An address is found by its text or its bytes, and a function by its bytes in terms, so that the
+// decoder does not have to create text first. If its addresses and functions are cached, an intent
+// with two calls is decoded at least three times as fast (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";
 import type { AbiType } from "./type.ts";
 
-/** A parsed function string. All of its texts are ASCII. */
+/** A parsed function string. All text fields are ASCII. */
 export type AbiFunction = {
   /** The text as in the intent: `approve(address spender, uint256 amount)`. */
   readonly text: string;
   /** `approve(address,uint256)` */
   readonly signature: string;
-  /** `spender,amount`; a tuple as `(to,amount)payments`. */
+  /** The parameter names: `spender,amount`. A tuple is `(to,amount)payments`. */
   readonly names: string;
   readonly signatureBytes: Uint8Array;
   readonly namesBytes: Uint8Array;
@@ -32,13 +32,15 @@ type Address = { readonly given: string; readonly text: Hex };
 
 export type Cache = {
   readonly keccak: Keccak;
-  /** The latest address of each slot: {@link slotOfText} and {@link slotOfBytes}. */
+  /**
+   * The latest address in each slot. {@link slotOfText} and {@link slotOfBytes} choose the slot.
+   */
   readonly addresses: (Address | undefined)[];
   /** 20 bytes for each used slot. */
   readonly addressBytes: Uint8Array;
   /** Functions by their text. */
   readonly functions: Map<string, AbiFunction>;
-  /** The latest function of each slot: {@link slotOfSignature}. All are in `functions` too. */
+  /** The latest function in each slot ({@link slotOfSignature}). `functions` contains them too. */
   readonly carried: (AbiFunction | undefined)[];
 };
 
@@ -71,8 +73,8 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
 }
 
 /**
- * Returns the slot of an address: its last three digits. Slots replace a map because most addresses
- * occur only once, and a map would grow.
+ * Returns the slot of an address, which is the number in its last three digits. The cache uses
+ * slots because most addresses occur only once, and a map would grow.
  */
 export function slotOfText(text: string): number {
   const last = text.length - 1;

@@ -23,8 +23,8 @@ import {
 } from "./hex.ts";
 
 /**
- * Parses an address: `0x` and 40 hex digits. An address in one case has no checksum and is valid;
- * mixed case must match EIP-55.
+ * Parses an address: `0x` and 40 hex digits. Text in only uppercase or only lowercase has no
+ * checksum and is valid; mixed case must match EIP-55.
  *
  * @param options.path the position of the text in the input, for the issue
  * @returns the same address in EIP-55 case
@@ -36,7 +36,7 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
   throwFaults(faults);
   return address!;
 }
-/** A buffer for the bytes, if the caller needs only the text. */
+/** Receives the bytes if the caller needs only the text. */
 const spare = new Uint8Array(32);
 
 /** Returns whether `value` is hex of 20 bytes, in either case. Does not check the checksum. */
@@ -46,7 +46,7 @@ export const isAddress = (value: unknown): value is Hex =>
 /**
  * Formats 20 bytes as EIP-55 text. Source: https://eips.ethereum.org/EIPS/eip-55
  *
- * Letters have the bit 0x40 and digits do not; the bit 0x20 is the case of a letter.
+ * In ASCII, letters have the bit 0x40 and digits do not. The bit 0x20 is the case of a letter.
  *
  * @throws {InvalidError} `wrong_length`, or as {@link parseBytes}
  */
@@ -71,8 +71,9 @@ const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 
 /**
- * Parses `text`, writes the address to the zeroed word at `at`, and returns it in EIP-55 case. If
- * it is invalid, adds a fault and returns undefined; the written bytes are then undefined.
+ * Parses `text`, writes the address to the zeroed word at `at`, and returns the address in EIP-55
+ * case. If `text` is invalid, adds a fault and returns undefined; the word can then contain any
+ * bytes.
  */
 export function writeAddress(
   faults: Faults,
@@ -110,7 +111,7 @@ export function writeAddress(
 }
 
 /**
- * Reads the address in the word at `at`, in EIP-55 case; undefined if the word is not an address.
+ * Returns the address in the word at `at`, in EIP-55 case, or undefined if it is not an address.
  */
 export function readAddress(cache: Cache, bytes: Uint8Array, at: number): Hex | undefined {
   let above = 0;

@@ -1,5 +1,6 @@
-// Functions. An intent contains a function as `name(type name, type name)`; its terms contain the
-// signature, whose hash is the selector, and the names. Both forms have exactly one spelling.
+// Parses functions. An intent contains a function as `name(type name, type name)`. Its terms
+// contain the signature, whose hash is the selector, and separately the parameter names. Both forms
+// have exactly one spelling.
 
 import { addFault, addFaults, type Fault, type Faults, quoted } from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
@@ -18,7 +19,8 @@ import {
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // The signature and the names, which the terms contain, are shorter by at most one space.
+  // The terms contain the signature and the names. Together these are shorter than the text only by
+  // one space per name.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -68,7 +70,7 @@ export function findFunction(
 }
 
 /**
- * Parses the function that terms contain as `signature` and `names`; undefined if it is invalid.
+ * Parses the function that terms contain as `signature` and `names`. Returns undefined if invalid.
  */
 export function joinFunction(
   faults: Faults,
@@ -93,8 +95,8 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 const textLengthMax = 200;
 
 /**
- * Suggests the canonical spelling of `text`, if there is one: without `function`, data location,
- * mutability, and `returns`, with single spaces and full type names.
+ * Suggests the canonical spelling of `text`, if there is one. The suggestion has no `function`,
+ * data location, mutability, or `returns`, and has single spaces and full type names.
  */
 function respell(text: string): string | undefined {
   if (text.length > textLengthMax) return undefined;
@@ -115,7 +117,7 @@ const fullNames: Readonly<Record<string, string>> = {
   byte: "bytes1",
 };
 
-/** Cuts `text` after the parenthesis that closes its first one. */
+/** Removes the text after the parenthesis that closes the first one. */
 function cutTail(text: string): string {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -143,7 +145,7 @@ function weave(signature: string, names: string): string | undefined {
   return whole ? cursor.text : undefined;
 }
 
-/** Combines parameters, from after "(" to after ")". */
+/** Combines parameters. The cursor starts after "(" and ends after ")". */
 function weaveList(cursor: Cursor, depth: number): boolean {
   if (depth > typeDepthMax) return false;
   for (;;) {
@@ -174,7 +176,9 @@ function readPart(text: string, at: number): string {
   return part.exec(text)![0];
 }
 
-/** `names` has the form of terms: `spender,amount`, and `(to,amount)payments` for a tuple. */
+/**
+ * `names` has the same form as in terms: `spender,amount`, or `(to,amount)payments` for a tuple.
+ */
 type Grammatical = { name: string; types: AbiType[]; names: string[] };
 
 const nameLengthMax = 64;
@@ -182,12 +186,10 @@ const example = '"approve(address spender, uint256 amount)"';
 
 type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 
-/** Thrown if the parser cannot continue. The fault has been added. */
+/** Thrown if the parser cannot continue, after it has added the fault. */
 class Stuck extends Error {}
 
-/**
- * Parses `text`. Returns its faults if it is invalid: all faults of names, or one of the syntax.
- */
+/** Parses `text`. If invalid, returns either all faults of its names or one syntax fault. */
 function parseGrammar(text: string): Grammatical | Fault[] {
   const parser: Parser = { text, at: 0, faults: [] };
   try {
@@ -208,7 +210,7 @@ function none(parser: Parser): { types: AbiType[]; names: string[] } {
   return { types: [], names: [] };
 }
 
-/** Reads at least one parameter or component, from after "(" to after ")". */
+/** Reads one or more parameters or components. The parser starts after "(" and ends after ")". */
 function readParameters(parser: Parser, depth: number): { types: AbiType[]; names: string[] } {
   const types: AbiType[] = [];
   const names: string[] = [];

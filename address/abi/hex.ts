@@ -1,10 +1,10 @@
-// Hex text and bytes. Both cases are read and lowercase is written, with lookup tables, because the
-// terms are the largest part of a record.
+// Converts between hex text and bytes. Reads either case and writes lowercase. Lookup tables make
+// the conversion fast, because the terms are the largest part of a record.
 
 import { describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
 
-/** Bytes as text: `0x` and two digits per byte. */
+/** Bytes as text: `0x` and two hex digits per byte. */
 export type Hex = `0x${string}`;
 
 const notHex = 0xff;
@@ -14,7 +14,9 @@ for (let value = 0; value < 16; value++) {
   nibbles["0123456789ABCDEF".charCodeAt(value)] = value;
 }
 
-/** The two digits of each byte, in the first or the last half of a word in memory. */
+/**
+ * The two digits of each byte, placed in the first half of a word in memory (or in the last half).
+ */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);
 for (let byte = 0; byte < 256; byte++) {
@@ -24,7 +26,7 @@ for (let byte = 0; byte < 256; byte++) {
   new Uint8Array(lastPairs.buffer).set(codes, 4 * byte + 2);
 }
 
-/** Two views of the memory for `0x` and digits: `words` begins with the digits. */
+/** Two views of the same memory: `text` begins with `0x`, and `words` with the digits after it. */
 type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
 
 export function newDigits(bytes: number): Digits {
@@ -43,7 +45,7 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
   if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
-/** The buffer that is reused for every text that fits. */
+/** Reused for every text that fits. */
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 
@@ -99,7 +101,7 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** `instanceof` does not recognize bytes of another realm, such as a frame. */
+/** Recognizes bytes from another realm, such as a frame, which `instanceof` does not. */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 
@@ -110,7 +112,7 @@ export function countBytes(text: string): number {
 
 /**
  * Decodes the digits of `text` to `into` from `at`. Returns false if a character is not a hex
- * digit; the written bytes are then undefined.
+ * digit; `into` can then contain any bytes.
  */
 export function writeHex(text: string, into: Uint8Array, at: number): boolean {
   let bad = 0;
@@ -123,10 +125,10 @@ export function writeHex(text: string, into: Uint8Array, at: number): boolean {
   return bad < 16;
 }
 
-/** Encodes a number as a quantity of JSON-RPC: hex without leading zeros. */
+/** Encodes a number as a JSON-RPC quantity: hex without leading zeros. */
 export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
 
-/** Decodes a quantity of JSON-RPC in either case. Returns undefined for anything else. */
+/** Decodes a JSON-RPC quantity in either case. Returns undefined for any other value. */
 export const fromQuantity = (value: unknown): bigint | undefined =>
   typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined;
 

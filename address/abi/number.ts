@@ -1,15 +1,15 @@
-// Integers as text and as 32-byte big-endian words. The text of an integer has one spelling: no
-// plus sign, leading zero, exponent, hex, or minus zero.
+// Converts integers between text and 32-byte big-endian words. Each integer has only one spelling
+// as text: plus signs, leading zeros, exponents, hex, and minus zero are invalid.
 
 import { addFault, describeType, type Faults, quoted } from "../errors.ts";
 
 /** The longest integer of 256 bits has 78 digits and a sign. */
 const lengthMax = 80;
 const canonical = /^(0|-?[1-9][0-9]*)$/;
-/** A double is exact up to this number of digits. */
+/** A double represents every integer with at most this number of digits exactly. */
 const exactDigits = 15;
 
-/** An integer: a double if it is exact, else a bigint. */
+/** A `number` if it represents the integer exactly, else a `bigint`. */
 type Integer = number | bigint;
 
 /** Reads an integer of `bits` from `text`. Adds a fault and returns undefined if it is invalid. */
@@ -78,8 +78,8 @@ function addSpellingFault(faults: Faults, text: string): void {
 }
 
 /**
- * Makes no suggestion for `25.0`, which can mean whole tokens, because the decimals are unknown
- * here.
+ * Used instead of a suggestion for `25.0`: it can mean 25 whole tokens, and the token's decimals
+ * are unknown here.
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 
@@ -93,7 +93,7 @@ function guessInteger(text: string): bigint | undefined {
   return parts[1] === "-" ? -size : size;
 }
 
-/** Writes `value` to the zeroed word at `at`, in two's complement if negative. */
+/** Writes `value` to the zeroed word at `at`. A negative value is written in two's complement. */
 export function writeInteger(view: DataView, at: number, value: Integer): void {
   if (typeof value === "number" && value >= 0) {
     view.setUint32(at + 24, value / 0x1_0000_0000);
@@ -124,7 +124,9 @@ export function readWord(view: DataView, at: number): bigint {
   return high === 0n && middle === 0n ? low : (high << 128n) | (middle << 64n) | low;
 }
 
-/** Reads the integer of `bits` in the word at `at`; undefined if the word is out of range. */
+/**
+ * Reads the integer of `bits` in the word at `at`. Returns undefined if the word is out of range.
+ */
 export function decodeInteger(
   view: DataView,
   at: number,

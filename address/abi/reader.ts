@@ -1,6 +1,6 @@
-// Reads ABI-encoded bytes that may be hostile. Only the canonical encoding is accepted: each part
-// must be at its canonical offset, so each byte is read once, no two offsets can share bytes, and
-// the result cannot become larger than its encoding.
+// Reads ABI-encoded bytes that may be hostile. Accepts only the canonical encoding, in which each
+// part is at its canonical offset. So the reader reads each byte once, no two offsets can share
+// bytes, and the result cannot become larger than its encoding.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
 import type { Cache } from "./cache.ts";
@@ -10,7 +10,8 @@ import { decodeInteger, newView, readSmall, roundUpToWords } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
 
 /**
- * `at` is where the next part of the tail must begin, and `path` is the value that is being read.
+ * `at` is the offset at which the next part of the tail must begin, and `path` is the path of the
+ * value that is being read.
  */
 export type Reader = {
   readonly bytes: Uint8Array;
@@ -55,7 +56,7 @@ export function takeOffset(reader: Reader, at: number, base: number): void {
     malformed(reader, `expected offset ${reader.at - base} at byte ${at}`);
 }
 
-/** Takes a length, whose items of `unit` bytes must fit in the remaining bytes. */
+/** Takes a length. That number of items, each of `unit` bytes, must fit in the remaining bytes. */
 export function takeLength(reader: Reader, unit: number): number {
   const at = take(reader, 32);
   const length = readSmall(reader.view, at);
@@ -84,7 +85,7 @@ export function takeBytes(reader: Reader): Uint8Array {
   return reader.bytes.subarray(start, start + length);
 }
 
-/** Decodes valid UTF-8. A byte order mark is kept as text. */
+/** Decodes UTF-8, which must be valid. Keeps a byte order mark as text. */
 export function decodeText(reader: Reader, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);

@@ -11,8 +11,9 @@ const itemsMax = 64;
 type Spelled = string | Spelled[];
 
 /**
- * Suggests the argument that `value` most likely means, quoted as JSON: for an array, the JSON text
- * of nested arrays of strings. Returns undefined if the meaning is unclear or the text is long.
+ * Suggests the string that `value` most likely means as an argument, quoted as JSON. For an array,
+ * the string is the JSON text of nested arrays of strings. Returns undefined if the meaning is
+ * unclear or the suggestion is too long.
  *
  * @param value not a string
  */

@@ -6,17 +6,17 @@ import type { Hex } from "./hex.ts";
 const token: Hex = "0x2222222222222222222222222222222222222222";
 const other: Hex = "0xB9BDa55AD0a72e9D4D1BB9A4e0B1BD8Ac0b499c9";
 
-/** The same call, encoded by the intents' codec, which supports any function. */
+/** Encodes the same call with the codec of intents, which supports any function. */
 const byCodec = (text: string, ...args: string[]) =>
   toHex(encodeCall({ target: token, function: text, args }));
 
-describe("encodes token calls as the intent codec does", () => {
-  test("balanceOf", () => {
+describe("matches the codec of intents", () => {
+  test("encodes a call of balanceOf", () => {
     const owner = other.toLowerCase() as Hex;
     assert.equal(encodeBalanceOf(other), byCodec("balanceOf(address owner)", owner));
   });
 
-  test("encodes transfers of zero, of some, and of the largest amount", () => {
+  test("encodes transfers of zero, of a small amount, and of the largest amount", () => {
     const to = other.toLowerCase() as Hex;
     for (const amount of [0n, 255n, 2n ** 256n - 1n]) {
       const wanted = byCodec("transfer(address to, uint256 amount)", to, String(amount));

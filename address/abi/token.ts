@@ -1,8 +1,9 @@
-// Encodes and decodes ERC-20: calldata of `balanceOf` and `transfer`, and the event `Transfer`.
+// Encodes calldata of the ERC-20 functions `balanceOf` and `transfer`, and decodes `Transfer`
+// events.
 
 import type { Hex } from "./hex.ts";
 
-/** Represents the native coin of the chain where a token is expected. */
+/** Means the chain's native coin where a token address is expected. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
 /** Encodes calldata of `balanceOf(address)`, in lowercase. @param owner 20 bytes, in any case */
@@ -30,8 +31,8 @@ export const topicOf = (address: Hex): Hex => `0x${padWord(address.slice(2).toLo
 type Transfer = { from: Hex; to: Hex; amount: bigint };
 
 /**
- * Decodes a `Transfer` log of any contract. Keeps the case of the addresses. Returns undefined for
- * another event: ERC-721's `Transfer` has the same topic and no data.
+ * Decodes an ERC-20 `Transfer` log of any contract, and keeps the case of the addresses. Returns
+ * undefined for other logs, such as ERC-721's `Transfer`, which has the same topic but no data.
  */
 export function transferOf({ topics, data }: TransferLog): Transfer | undefined {
   const [topic, from, to] = topics;

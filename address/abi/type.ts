@@ -1,9 +1,10 @@
-// The types of parameters, with the sizes that the ABI's layout needs.
-// Source: https://docs.soliditylang.org/en/latest/abi-spec.html
+// Parameter types, with the sizes that determine the ABI layout. Source:
+// https://docs.soliditylang.org/en/latest/abi-spec.html
 
 /**
- * `dynamic`: encoded in the tail, behind an offset. `headBytes`: its size in its parent's head.
- * `depth`: the number of nested lists and tuples, 0 if it is neither.
+ * `dynamic`: whether values are in the tail, and the head contains only their offset. `headBytes`:
+ * the size of a value in its parent's head. `depth`: the number of nested lists and tuples; 0 for
+ * other types.
  */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
@@ -26,7 +27,7 @@ type ListType = {
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
-/** The maximum length of terms. No value fits if the head of its type is longer than this. */
+/** The maximum length of terms. A type whose head is longer has no value that fits. */
 export const termsBytesMax = 24_576;
 
 /** The maximum depth of nested arrays and tuples. */
@@ -34,7 +35,8 @@ export const typeDepthMax = 16;
 
 /**
  * Every type without components, by its canonical name. `function`, `fixed`, and `ufixed` are not
- * supported: a reader cannot check the text of the first, and no compiler supports the others.
+ * supported: a person cannot check the text of a `function` value, and no compiler supports the
+ * other two.
  */
 export const elementaryTypes: ReadonlyMap<string, AbiType> = new Map(
   [

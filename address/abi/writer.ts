@@ -1,7 +1,7 @@
-// Writes ABI-encoded bytes. One walk over an argument's text both checks and encodes it. Lists and
-// tuples are JSON text of nested arrays, in the form that JSON.stringify returns.
+// Writes ABI-encoded bytes. Checks and encodes an argument's text in one pass. Lists and tuples are
+// JSON text of nested arrays, exactly as JSON.stringify returns it.
 //
-// One buffer of 24 KiB is reused by all calls: without it, test/derive.bench.ts (WASM) is a seventh
+// All calls reuse one buffer of 24 KiB. Without it, test/derive.bench.ts (WASM) is a seventh
 // slower.
 
 import { addFault, describeType, type Faults, noFaults, quoted } from "../errors.ts";
@@ -20,7 +20,7 @@ export class TooLong extends Error {}
 
 let spare: Writer | undefined;
 
-/** Runs `write` on an empty writer. Nested calls get separate writers. */
+/** Runs `write` with an empty writer. Nested calls get separate writers. */
 export function withWriter<T>(write: (writer: Writer) => T): T {
   const writer = spare ?? newWriter();
   spare = undefined;
@@ -68,7 +68,7 @@ type ArgumentContext = {
 };
 
 /**
- * The longest text of a value that fits, because JSON needs at most 6 characters per byte
+ * No longer text of a value fits in terms, because JSON uses at most 6 characters per byte
  * (`\u0000`).
  */
 const textLengthMax = 6 * termsBytesMax + 4;
@@ -78,7 +78,7 @@ const textLengthMax = 6 * termsBytesMax + 4;
  * in the case of hex letters. If a fault was added, ignore the result and the written bytes.
  *
  * @param head the offset of the argument's head, which must be zero
- * @param base the offset to which the argument's own offset is relative
+ * @param base the position from which the argument's own offset is counted
  */
 export function writeArgument(
   context: ArgumentContext,
@@ -144,7 +144,10 @@ function writeValue(
     : writeWord(context, type, value, head);
 }
 
-/** Suggests the string for a number or a boolean, if that string would be valid. */
+/**
+ * Returns a hint with the string to write instead of a number or a boolean. The hint is empty if
+ * that string would be invalid too.
+ */
 function suggestString(
   context: ArgumentContext,
   type: AbiType,
@@ -159,7 +162,7 @@ function suggestString(
   return faults.issues.length > 0 ? "" : `: write ${spelling}`;
 }
 
-/** Writes a value of one word. */
+/** Writes a value that takes one word. */
 function writeWord(context: ArgumentContext, type: AbiType, text: string, at: number): string {
   const { faults, writer } = context;
   switch (type.kind) {

@@ -27,7 +27,7 @@ const termsOf = (calls: number): Hex =>
     chainId: 1,
   }).terms;
 
-/** viem decodes our arguments and encodes them again. */
+/** Returns the calldata after viem has decoded our arguments and encoded them again. */
 const again = (data: Bytes) =>
   encodeFunctionData({
     abi: paymentFactoryAbi,
@@ -35,7 +35,7 @@ const again = (data: Bytes) =>
   } as never);
 
 describe("calldata", () => {
-  test("throws for malformed hex and names its place", () => {
+  test("throws InvalidError with the path for malformed hex", () => {
     const bad = "0xzz" as Hex;
     const refusedAt = (...path: (string | number)[]) => ({ issues: [{ path }] });
     const issueOf = (make: () => unknown) => {
@@ -63,7 +63,7 @@ describe("calldata", () => {
 });
 
 describe("matches viem's encoder", () => {
-  test("execute", () => {
+  test("encodes an execution", () => {
     const data = executeCalldata(termsOf(2));
     assert.equal(again(data), toHex(data));
   });

@@ -1,7 +1,7 @@
-// Builds calldata of the factory from terms, which are copied as they are. Terms begin with the
-// offset 0x20 and continue with the tuple of the intent, so they are the arguments of `execute`. A
-// recovery contains the same tuple at another offset, and a batch contains calldata of both, so
-// terms are never encoded again.
+// Builds the factory's calldata from terms, without encoding the intent again. Terms begin with the
+// offset 0x20 and continue with the intent's tuple, so they are the arguments of `execute`.
+// Calldata of `recover` contains the same tuple at another offset, and a batch contains calldata of
+// `execute` and `recover`.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { roundUpToWords } from "../abi/number.ts";

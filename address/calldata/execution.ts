@@ -1,6 +1,6 @@
-// Encodes and decodes calldata of the factory. `execute(Intent)` has the terms as arguments,
-// `recover` and `rescue` have the same intent and further arguments, and `batch` contains calldata
-// of these.
+// Encodes and decodes the factory's calldata. The arguments of `execute(Intent)` are the terms.
+// `recover` and `rescue` take the same intent and further arguments. `batch` takes a list of
+// calldata.
 
 import { getCache } from "../abi/cache.ts";
 import { readFunction } from "../abi/function.ts";
@@ -46,18 +46,19 @@ export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uin
   return executeCalldata(encodeTerms(intent, options));
 }
 
-/** A call of the factory and its intent, or its error. */
+/** A call of the factory with its intent, or the error of a call that cannot be decoded. */
 export type DecodedCall =
   | { readonly name: "execute" | "recover" | "rescue"; readonly intent: Intent }
   | { readonly error: InvalidError };
 
 /**
- * Decodes calldata of the factory: a single call of `execute`, `recover`, or `rescue`, or each item
- * of a `batch`, including invalid ones. {@link makeRecord} returns the record of an intent.
+ * Decodes the factory's calldata: a single call of `execute`, `recover`, or `rescue`, or every item
+ * of a `batch`. An invalid item of a batch becomes an error in the result. {@link makeRecord}
+ * returns the record of an intent.
  *
  * @throws {InvalidError} `not_an_execution` for another selector, `malformed_terms` if a batch is
- *   not canonical, and the faults of a single call. The paths of an item's `error` begin with its
- *   index
+ *   not canonical, and the faults of a single call. In a batch, the paths of an item's `error`
+ *   begin with the item's index
  */
 export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): DecodedCall[] {
   const bytes = parseBytes(calldata, ["calldata"]);
@@ -124,7 +125,7 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
   return decodeTerms(terms, options);
 }
 
-/** Takes the intent, which ends at the offset that is `next` bytes after `head`, as terms. */
+/** Takes the intent as terms. It ends at the offset that is written `next` bytes after `head`. */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);
   const start = reader.at;
@@ -141,7 +142,7 @@ function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
 const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
   selector.every((byte, index) => calldata[index] === byte);
 
-/** Opens a reader after the selector, to which offsets are relative. */
+/** Opens a reader after the selector. Offsets are relative to this position. */
 const openReader = (calldata: Uint8Array, options: TermsOptions): Reader =>
   newReader(calldata.subarray(4), getCache(chooseKeccak(options)));
 

@@ -123,7 +123,7 @@ describe("payWithTolerance", () => {
     refused({ recipient: lower }, "recipient", message);
   });
 
-  test("returns the parts of an intent that is valid", () => {
+  test("returns the token, amount, and calls of a valid intent", () => {
     const parts = payWithTolerance(payment);
     assert.equal(parts.amount, "24750000");
     const { intent } = makeRecord({
@@ -139,7 +139,7 @@ describe("payWithTolerance", () => {
 describe("askedAmount", () => {
   const parts = payWithTolerance(payment);
 
-  test("returns the intent's amount without a collection of its token", () => {
+  test("returns the intent's amount if no call collects its token", () => {
     assert.equal(askedAmount({ ...parts, calls: parts.calls.slice(0, 1) }), "24750000");
     assert.equal(askedAmount({ ...parts, token: recipient }), "24750000");
   });
@@ -147,10 +147,10 @@ describe("askedAmount", () => {
   test("returns the intent's amount if the calls collect less", () =>
     assert.equal(askedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
-  test("returns the most that the calls collect", () =>
+  test("returns the maximum that the calls collect", () =>
     assert.equal(askedAmount(parts), "25000000"));
 
-  test("returns the sum of two collections, but not of another token", () => {
+  test("returns the sum of two collections, and ignores a collection of another token", () => {
     const fee = payWithTolerance({ token, recipient: token, least: 10n, most: 12n });
     const other = payWithTolerance({ ...payment, token: recipient });
     const intent = {
@@ -181,7 +181,7 @@ describe("collectionOf", () => {
     assert.equal(collectionOf({ ...collect, function: more }), undefined);
   });
 
-  test("returns what the call collects, regardless of its parameter names", () => {
+  test("returns the collection of a call, regardless of the parameter names", () => {
     const lower = { token: token.toLowerCase(), recipient: recipient.toLowerCase() };
     const expected = { ...payment, ...lower };
     assert.deepEqual(collectionOf(collect), expected);

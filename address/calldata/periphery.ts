@@ -1,7 +1,7 @@
-// Calls of the periphery contracts. Conditions and Guards check the state of the chain when an
-// intent is executed: if a requirement is not met, the whole execution fails and can be tried again
-// until the expiry. Tip pays the executor. The Collector accepts payments with a tolerance: an
-// intent that calls it also accepts a payment that is slightly too small.
+// Builds and reads calls of the periphery contracts. Conditions and Guards check the chain's state
+// when an intent is executed. If a requirement is not met, the whole execution fails and can be
+// tried again until the expiry. Tip pays the executor. An intent that calls the Collector also
+// accepts a payment that is slightly too small.
 
 import { isSame } from "../abi/hex.ts";
 import { collectorAddress, conditionsAddress, guardsAddress, tipAddress } from "../deployment.ts";
@@ -16,15 +16,15 @@ export type Requirement =
   | { of: "gas"; gas: bigint }
   | { of: "balance"; token: Hex; holder: Hex; min: bigint };
 
-/** The record whose outcome a call requires. */
+/** The record on whose outcome a call depends. */
 type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
 
 /**
  * Returns a call that passes only after the calls of `record` ran.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to another chain: it never runs on `chainId`, so the
- * money would wait until the expiry
+ * @throws {InvalidError} if `record` belongs to another chain: its calls never run on `chainId`, so
+ *   the money would wait until the expiry
  */
 export const requireExecuted = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -33,8 +33,8 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
 });
 
 /**
- * Returns a call that passes only after `record` was closed without running. Closing needs a
- * `recover` after the expiry, which anyone can send.
+ * Returns a call that passes only after `record` was closed without an execution. To close it,
+ * anyone can send a `recover` after the expiry.
  *
  * @param chainId the chain of the intent that gets the call
  * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
@@ -60,7 +60,7 @@ export const requireGas = (gas: bigint): Call => ({
 });
 
 /**
- * Returns a call that passes only if `holder` has at least `min` of `token` at this position.
+ * Returns a call that passes only if `holder` has at least `min` of `token` when the call runs.
  *
  * @param token the zero address means the native coin
  * @param min in base units
@@ -107,7 +107,9 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
   return { token: args[0]!.toLowerCase() as Hex, amount: BigInt(args[1]!) };
 }
 
-/** Forwards the whole balance, from `least` to `most` base units of `token`. */
+/**
+ * A call that forwards the whole balance, if it is from `least` to `most` base units of `token`.
+ */
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };
 
 const collectFunction = "collect(address token, address recipient, uint256 least, uint256 most)";
@@ -116,15 +118,15 @@ const collectPattern =
   /^collect\(address [\w$]+, address [\w$]+, uint256 [\w$]+, uint256 [\w$]+\)$/;
 
 /**
- * Returns the token, amount, and calls of an intent that forwards a payment of at least `least` to
- * `recipient`, and at most `most`. Less than `least` waits until the expiry. More than `most` stays
- * for the intent's `recovery`.
+ * Returns the token, amount, and calls of an intent that accepts a payment of at least `least`, and
+ * forwards at most `most` to `recipient`. A payment below `least` waits until the expiry. The part
+ * above `most` goes to the intent's `recovery`.
  *
  *     { ...payWithTolerance({ token, recipient, least: 24_750_000n, most: 25_000_000n }),
  *       expirationTimestamp, recovery, chainId }
  *
  * @throws {InvalidError} if `least` is zero or above `most`, or if `recipient` is the Collector,
- * which cannot move money that it has
+ *   which cannot move its own balance
  */
 export function payWithTolerance({
   token,
@@ -159,9 +161,9 @@ export function payWithTolerance({
 }
 
 /**
- * Returns the amount that a payer is asked for, in base units: the sum of the most that each of the
- * intent's calls collects of its token, if that is more than the intent's amount. From 2^255 on,
- * the calls collect everything, so only the intent's amount is asked for.
+ * Returns the amount that a payer is asked for, in base units. It is the sum of `most` of all calls
+ * that collect the intent's token, or the intent's amount if that is higher. A sum of 2^255 or more
+ * means that the calls collect everything; then the payer is asked for the intent's amount.
  */
 export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "amount" | "calls">) {
   const most = calls.reduce((sum, call) => {
@@ -171,7 +173,7 @@ export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "am
   return most > BigInt(amount) && most >> 255n === 0n ? `${most}` : amount;
 }
 
-/** Returns what the call collects, addresses in lower case; undefined if it does not collect. */
+/** Returns the collection of a call, with lowercase addresses; undefined if it does not collect. */
 export function collectionOf({ target, function: text, args }: Call): Collection | undefined {
   if (!isSame(target, collectorAddress) || !collectPattern.test(text)) return undefined;
   const [token, recipient] = args.map((each) => each.toLowerCase()) as [Hex, Hex];

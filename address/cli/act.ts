@@ -1,5 +1,5 @@
-// Sends execute, recover, and rescue transactions. A command first shows the transaction, and then
-// reports the outcome that a quorum of nodes agrees on.
+// Sends execute, recover, and rescue transactions. A command shows the transaction, sends it, and
+// then reports the outcome that a quorum of nodes agrees on.
 
 import { isSame, toHex } from "../abi/hex.ts";
 import { encodeBalanceOf, type TransferLog, transferOf, zeroAddress } from "../abi/token.ts";
@@ -14,7 +14,7 @@ import { openKeystore } from "./keystore.ts";
 
 export type Action = "execute" | "recover" | "rescue";
 
-/** Parts of the process that acting on a chain needs. */
+/** The parts of the process that a command needs to act on a chain. */
 export type Actor = {
   readonly readFile: (path: string) => string;
   readonly password: string | undefined;
@@ -25,7 +25,10 @@ type Call = { readonly to: Hex; readonly data: Hex };
 type Receipt = { blockHash: Hex; blockNumber: Hex; status: Hex };
 
 const receiptSecondsMax = 180;
-/** Within this time, a node that accepted a transaction has propagated it to the others. */
+/**
+ * A node that accepted a transaction is expected to propagate it to the other nodes within this
+ * time.
+ */
 const knownSecondsMax = 15;
 const pollMs = 1_000;
 
@@ -50,7 +53,7 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
 
-/** Returns the balances of the tokens that the options name, as a quorum of nodes shows them. */
+/** Returns the balances of the tokens that the options name, as reported by a quorum of nodes. */
 async function findNamed(given: OnChain, { address }: AddressRecord): Promise<TokenAmount[]> {
   const { one, many } = given.options;
   const { rpcs, ...nodes } = nodesOf(given);
@@ -77,7 +80,7 @@ async function findNamed(given: OnChain, { address }: AddressRecord): Promise<To
   );
 }
 
-/** The tokens that a receipt shows as sent to `address`, in their order. */
+/** Returns the tokens that a receipt's logs show as sent to `address`, in order. */
 function tokensTo(address: Hex, receipt: unknown): Hex[] {
   const { logs } = receipt as { logs: (TransferLog & { address: Hex })[] };
   const sent = logs.filter((log) => {
@@ -135,7 +138,7 @@ function callFor(
   return { to, data: toHex(recoverCalldata(terms, tokens as Hex[])) };
 }
 
-/** Describes for people what the command will do. */
+/** Describes the effect of the command for people. */
 function describe(
   name: Action,
   { address, intent }: AddressRecord,
@@ -159,7 +162,7 @@ function describe(
   ].join("\n");
 }
 
-/** Signs with the keystore's key, or lets a node sign that has the key of `--from`. */
+/** Signs with the keystore's key, or lets a node sign that has the key of the `--from` account. */
 async function send(
   call: Call,
   chainId: number,

@@ -1,4 +1,4 @@
-// The commands that read from nodes of a chain without a service. A quorum of the nodes must agree.
+// Commands that read from a chain's nodes without a service. A quorum of the nodes must agree.
 
 import { formatAddress, isAddress } from "../abi/checksum.ts";
 import { type Hex, isHash } from "../abi/hex.ts";
@@ -19,7 +19,7 @@ import {
 import { makeRecord, verifyRecord } from "../record.ts";
 import { countOption, Misuse, type Options } from "./arguments.ts";
 
-/** Input and options of a command on a chain. */
+/** The input and options of a command that reads from a chain. */
 export type OnChain = {
   readonly input: unknown;
   readonly factory: Hex;
@@ -45,8 +45,8 @@ export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options
 }
 
 /**
- * Returns the record of `input`, which is a record, a receipt, an intent, terms, the hash of a
- * transaction to the factory (`--address` selects one of several), or an address (with `--url`).
+ * Returns the record of `input`: a record, a receipt, an intent, terms, an address (with `--url`),
+ * or the hash of a transaction to the factory. `--address` selects one of a transaction's records.
  */
 export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const { input, factory, options, client } = given;
@@ -68,11 +68,11 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
   if (those.length === 1) return those[0]!;
   const found = those.map(({ address }) => address).join(", ") || "none";
   throw new Error(
-    `this transaction has several addresses or none: choose one with --address; found ${found}`,
+    `expected exactly one address in this transaction, found ${found}; choose one with --address`,
   );
 }
 
-/** Returns the records of all calls of a transaction to the factory. */
+/** Returns the records of all factory calls in a transaction. */
 export async function rebuildRecords(given: OnChain): Promise<AddressRecord[]> {
   const hash = given.options.one.tx ?? given.input;
   if (!isHash(hash)) {
@@ -118,8 +118,8 @@ export async function verifyKept({ input, factory, options }: OnChain) {
 /** The note about a receipt that was verified without nodes. */
 export const compareBlocks = new ProofError(
   "unproved",
-  "the receipt is consistent; it is proven only if each block under compare belongs to the " +
-    "chain: compare them yourself, or use --rpc",
+  "the receipt is consistent, but it is proven only if each block under compare belongs to the " +
+    "chain: compare the blocks yourself, or use --rpc",
 );
 
 export const disputedPayments = new ProofError(

@@ -1,5 +1,5 @@
-// Tests the program: in a shell if the test depends on the shell, and otherwise its commands in
-// this process.
+// Tests the command-line tool. A test runs the commands in this process, or in a shell if it
+// depends on the shell.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -28,7 +28,7 @@ async function runProgram(args: string[], stdin = "", env: Record<string, string
 }
 
 describe("executable-address", () => {
-  test("exits with 2 and the usage if it is misused", async () => {
+  test("exits with 2 and prints the usage if it is misused", async () => {
     const misuses: [string[], RegExp][] = [
       [["toString"], /unknown command: toString/],
       [["--url", "x"], /missing command/],
@@ -46,7 +46,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 2 and names the missing option before it calls a node", async () => {
+  test("exits with 2 and names the missing option, before it calls a node", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
@@ -62,19 +62,19 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 2 and the usage if there are no arguments", async () => {
+  test("exits with 2 and prints the usage if there are no arguments", async () => {
     const { status, out, err } = await runProgram([]);
     assert.deepEqual([status, out], [2, ""]);
     assert.match(err, /^usage: executable-address/);
   });
 
-  test("exits with 0 and the package version if it is requested", async () => {
+  test("exits with 0 and prints the package version if it is requested", async () => {
     const file = new URL("../package.json", import.meta.url);
     const { version } = JSON.parse(readFileSync(file, "utf8"));
     assert.deepEqual(await runProgram(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
-  test("exits with 0 and the usage on stdout if it is requested", async () => {
+  test("exits with 0 and prints the usage to stdout if it is requested", async () => {
     for (const args of [["--help"], ["-h"], ["derive", "--help"], ["verify", "{}", "-h"]]) {
       const { status, out, err } = await run(args);
       assert.deepEqual([status, err], [0, ""], args.join(" "));
@@ -82,7 +82,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 1 and one line per fault if the input is invalid", async () => {
+  test("exits with 1 and prints one line per fault if the input is invalid", async () => {
     const { status, out, err } = await runProgram(
       ["derive"],
       JSON.stringify({ ...sample, amount: "01", x: 1 }),
@@ -112,13 +112,13 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("exits with 1 and only the message if the fault has no path", async () => {
+  test("exits with 1 and prints only the message if the fault has no path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
   });
 
-  test("exits with 1 for a record that does not match its address or the given one", async () => {
+  test("exits with 1 for a record that does not match its own or the given address", async () => {
     const forged = JSON.stringify({ ...record, intent: { ...sample, recovery: shop } });
     assert.equal((await run(["verify", forged])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--address", shop])).status, 1);
@@ -149,7 +149,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("prints the returns offline, and with the rules of a service's executor", async () => {
+  test("prints the returns offline, or with the rules of a service's executor", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);
@@ -175,7 +175,7 @@ describe("executable-address", () => {
     assert.equal((await run(["returns", record.address])).status, 2);
   });
 
-  test("create and lookup speak to the service", async () => {
+  test("create and lookup call the service", async () => {
     const keys: (string | undefined)[] = [];
     const server = await serve((request, response) => {
       keys.push(request.headers.authorization);
@@ -200,7 +200,7 @@ describe("executable-address", () => {
     assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, ...Array(3).fill(undefined)]);
   });
 
-  test("accepts the output of one command as input of another", async () => {
+  test("accepts the output of one command as the input of another", async () => {
     const made = (await run(["derive"], JSON.stringify(sample))).out;
     const calldata = toHex(encodeExecution(sample));
     assert.deepEqual(JSON.parse((await run(["decode"], made)).out), sample);
@@ -223,16 +223,16 @@ describe("executable-address", () => {
 
   const hostile =
     "\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\u{e0041}\u115f\u2800\ufe0f\r\nok";
-  /** Everything except visible text, spaces, and line feeds. */
+  /** Matches everything except visible text, spaces, and line feeds. */
   const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
-  test("prints an intent's text with escapes, as the same JSON", async () => {
+  test("escapes hidden characters in an intent, and keeps the same JSON value", async () => {
     const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));
     assert.doesNotMatch(out, active);
     assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
   });
 
-  test("prints an error of the service with escapes and one line per fault", async () => {
+  test("escapes hidden characters in a service's error; prints one line per fault", async () => {
     const issues = [
       null,
       7,
@@ -254,7 +254,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("prints the salt of a failed create so that you can repeat it", async () => {
+  test("prints the salt of a failed create so that you can repeat the create", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -270,7 +270,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("check exits with 1 and a line per finding, with path and remedy, or with 0", async () => {
+  test("check prints findings with path and remedy and exits with 1, or exits with 0", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));
@@ -285,7 +285,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("report prints the response, and refuses one about another address", async () => {
+  test("report prints the response, and refuses a response about another address", async () => {
     const { address } = record;
     const answers = [sentOf(address), sentOf(shop)].map((answer) => JSON.stringify(answer));
     const asked: string[] = [];

@@ -3,7 +3,9 @@
 
 import { run } from "./commands.ts";
 
-/** The part of Node's `process` that is used. The library does not depend on Node's types. */
+/**
+ * The part of Node's `process` that the program uses. The library does not depend on Node's types.
+ */
 declare const process: {
   argv: string[];
   env: Record<string, string | undefined>;

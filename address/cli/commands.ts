@@ -99,7 +99,7 @@ intent, terms, the hash of a transaction to the factory, or an address with --ur
 Exit status: 0 if successful, 1 if rejected or not proven, 2 if used incorrectly.
 `;
 
-/** The parts of its process that a command is given: input, output, environment. */
+/** The parts of the process that a command can use: input, output, and environment. */
 type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: () => Promise<string>;
@@ -117,7 +117,7 @@ type Given = OnChain & {
   readonly outside: Surroundings;
 };
 
-/** The output of a command, and its intents, whose cautions are printed as warnings. */
+/** The output of a command, and the intents whose cautions are printed as warnings. */
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
@@ -200,7 +200,7 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   },
 };
 
-/** Derives the returns of a record. With `--url`, the service says whether it has an executor. */
+/** Derives the returns of a record. With `--url`, asks the service whether it has an executor. */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);
   const baseUrl = given.options.one.url;
@@ -227,7 +227,7 @@ function verifyOrder({ input, factory, address }: Given, reference: string, key:
   return { ...ofRecord(record), notes };
 }
 
-/** A finding: the address can be created but probably should not be. */
+/** A finding of a check: the address can be created but probably should not be. */
 class Doubtful extends Error {}
 const doubtOf = ({ cure, ...finding }: Finding) =>
   new Doubtful(`warning: ${formatIssue(finding)}; ${cure} (${finding.code})`);

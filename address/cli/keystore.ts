@@ -1,5 +1,5 @@
-// Opens a keystore file (version 3) and signs transactions with its key. viem signs; it is loaded
-// only here and must be installed separately.
+// Opens a keystore file (version 3) and signs transactions with its key. Uses viem to sign, which
+// must be installed separately.
 
 import { scryptAsync } from "@noble/hashes/scrypt.js";
 import { concatBytes } from "@noble/hashes/utils.js";

@@ -1,6 +1,6 @@
-// Runs every task that does not need the service with the program's commands and three nodes. One
-// node lies. There are 16 tasks, and no output contains data of the liar. docs/without-us.md lists
-// the tasks.
+// Runs all 16 tasks that do not need the service, with the program's commands and three nodes. One
+// of the nodes lies. Checks that no output contains data from the lying node. docs/without-us.md
+// lists the tasks.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const tasks: string[] = [];
 
 const run = (args: string[], env?: Record<string, string>) => runCommand(args, "", env);
 
-/** The wrong values with which a false node replaces true ones. They have the same form. */
+/** The wrong values with which the false node replaces true values of the same form. */
 const lies: Record<string, (result: never) => unknown> = {
   eth_getCode: () => "0x336f18602857",
   eth_getBalance: () => "0xffffffff",
@@ -87,7 +87,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** The three nodes, with the false one first, in the middle, or last. */
+  /** Returns the options for the three nodes, with the false node first, in the middle, or last. */
   const nodes = (place: number) => {
     const urls = others.map(({ url }) => url);
     urls.splice(place, 0, liar.url);
@@ -106,8 +106,8 @@ describe("commands without the service, if one of three nodes lies", () => {
   const isLong = process.env.TESTS === "long";
   let turns = 0;
   /**
-   * In the long form, the false node is at each position; in the short form, at the next position
-   * for each task.
+   * In the long form, runs with the false node at each position. In the short form, each task runs
+   * with the false node at the next position.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
@@ -201,7 +201,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("detects a node that lies about a sent transaction; no node sends it again", async () => {
+  test("detects a node that lies about a sent transaction, and does not resend it", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -210,7 +210,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("reports a transaction that was mined but failed, with a single node", async () => {
+  test("reports a transaction that was mined but failed, even with a single node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -268,7 +268,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.equal(status.balance, "30");
   });
 
-  describe("the outcome is correct for each kind of lie in each place", () => {
+  describe("the outcome is correct for each kind of lie at each position of the false node", () => {
     const all = Object.keys(lies);
     // The long form tries each lie separately, and the short form all together.
     const kindsOf = (kinds: string[]) => (isLong ? kinds.map((kind) => [kind]) : [kinds]);
@@ -291,7 +291,7 @@ describe("commands without the service, if one of three nodes lies", () => {
       assert.equal(rescued.status.balance, "30");
     }
 
-    test("by a keystore", async () => {
+    test("sends transactions with a keystore", async () => {
       const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
       for (const kind of kindsOf(all))
         for (const place of [0, 1, 2]) {
@@ -301,7 +301,7 @@ describe("commands without the service, if one of three nodes lies", () => {
         }
     });
 
-    test("works with a node that signs and can lie about everything except sending", async () => {
+    test("sends transactions with a node that signs and lies, except about sending", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);
@@ -310,7 +310,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     });
   });
 
-  test("docs/without-us.md lists the same 16", () => {
+  test("docs/without-us.md lists the same 16 tasks", () => {
     const page = readFileSync(new URL("../../docs/without-us.md", import.meta.url), "utf8");
     const rows = [...page.matchAll(/^\| ([0-9]+) \| (.*?) \|/gm)].map(([, , name]) => name);
     assert.deepEqual(rows, tasks);

@@ -1,5 +1,5 @@
 // The methods that need an API key: the account's addresses, events, and webhook endpoints. Only
-// servers have the key, so the code that checks these answers is loaded by the first call.
+// servers have API keys, so the code that checks these answers is loaded by the first call.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
@@ -30,20 +30,21 @@ import { loadCode, send, writeQuery } from "./request.ts";
 /** The methods of a client that need an API key. */
 export type Account = {
   /**
-   * Returns a page of the account's addresses with their last known states; `for await` reads all
-   * pages. Needs an API key.
+   * Returns a page of the account's addresses with their last known states. With `for await`,
+   * yields the addresses of all pages. Needs an API key.
    */
   addresses(query?: AddressQuery, options?: CallOptions): Paged<AddressPage>;
   /**
-   * Returns the account's row of `address`; undefined if it did not create it. Needs an API key.
+   * Returns the account's row of `address`, or undefined if the account did not create the address.
+   * Needs an API key.
    */
   mine(address: Hex, options?: CallOptions): Answered<ListedAddress | undefined>;
   /**
-   * Returns a page of the account's events of the last 30 days, oldest first; `for await` reads all
-   * until now. Needs an API key.
+   * Returns a page of the account's events of the last 30 days, oldest first. With `for await`,
+   * yields all events until now. Needs an API key.
    */
   events(query?: EventQuery, options?: CallOptions): Paged<EventPage>;
-  /** Returns an event of the account; undefined if there is none with this ID. Needs an API key. */
+  /** Returns the account's event with this ID, or undefined if there is none. Needs an API key. */
   event(id: string, options?: CallOptions): Answered<ServiceEvent | undefined>;
   /** The account's webhook endpoints. They need an API key with the scope `webhooks`. */
   readonly webhooks: Endpoints;
@@ -101,7 +102,10 @@ export function openAccount(settings: Settings): Account {
 
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
-/** Starts the requests of endpoints.ts, so that it does not import the client's code. */
+/**
+ * Returns functions that send the requests of endpoints.ts, which must not import the client's
+ * code.
+ */
 function openSending({ credential, transport }: Settings): Sending {
   return {
     read: (path, options = {}, read) =>

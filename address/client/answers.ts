@@ -1,5 +1,5 @@
-// Checks the service's answers. They are proved if possible, and otherwise checked against their
-// shape, so every field has the type that it promises. Unknown fields are accepted.
+// Checks the service's answers. An answer is proved if possible, and otherwise checked against its
+// shape, so every field has its documented type. Unknown fields are accepted.
 
 import { isSame } from "../abi/hex.ts";
 import { describeValue, InvalidError } from "../errors.ts";
@@ -55,7 +55,7 @@ export const chainList = immutable(
 );
 export type ChainList = TypeOf<typeof chainList>;
 
-/** Checks an answer against a shape. @throws {UnprovenError} that names `what` was expected */
+/** Checks an answer against a shape. @throws {UnprovenError} whose message contains `what` */
 export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {
   if (fits(shape, answer)) return answer;
   throw new UnprovenError(`the response is not a valid ${what}`);
@@ -95,13 +95,17 @@ export function proveSimulation(answer: unknown, requested: Hex): Simulation {
   return expectAddress(shaped(simulation, answer, `simulation of ${requested}`), requested);
 }
 
-/** Checks the ID of an answer. @throws {UnprovenError} with both IDs */
+/** Checks that an answer has the requested ID. @throws {UnprovenError} with both IDs */
 export function expectId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
   if (found.id === id) return found;
   throw new UnprovenError(`expected ${what} ${id}, found ${describeValue(found.id)}`);
 }
 
-/** Checks the address of an answer. @throws {UnprovenError} with both addresses */
+/**
+ * Checks that an answer is about the requested address.
+ *
+ * @throws {UnprovenError} with both addresses
+ */
 export function expectAddress<T extends { readonly address: Hex }>(found: T, requested: Hex): T {
   if (isSame(found.address, requested)) return found;
   throw new UnprovenError(`expected address ${requested}, found ${found.address}`);

@@ -1,5 +1,5 @@
-// Runs one call of a client's method with its own options, a deadline for all attempts, and access
-// to the last response, for example for its request ID.
+// Runs one call of a client's method. A call has its own options, a deadline for all attempts, and
+// access to the last response, which contains the request ID for example.
 
 import { refuseUnknown } from "../errors.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
@@ -24,7 +24,7 @@ export type CallOptions = {
 export const optionsOfOneAttempt = "signal, timeoutMs, deadlineMs, headers";
 export const callOptions = `${optionsOfOneAttempt}, retries`;
 
-/** Resolves to the answer. `withResponse` also returns the last response. */
+/** Resolves to the answer. `withResponse` returns the answer together with the last response. */
 export type Answered<Answer> = Promise<Answer> & {
   withResponse(): Promise<{ readonly data: Answer; readonly response: ResponseInfo }>;
 };
@@ -91,7 +91,7 @@ async function runBounded<Answer>(
 }
 
 /**
- * Reads pages on demand, so only one is in memory.
+ * Reads each page when it is needed, so only one page is in memory.
  *
  * @param cursor the cursor of the first page
  */

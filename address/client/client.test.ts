@@ -1,4 +1,4 @@
-// Tests the calls of the client with a server that follows the spec, and with one that lies.
+// Tests the client's methods with a server that follows the spec, and with a server that lies.
 
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, test } from "node:test";
@@ -50,7 +50,7 @@ describe("createClient refuses", () => {
     return value === null ? "null" : "a number";
   };
 
-  test("both credentials, and an invalid base URL", () => {
+  test("both credentials together, and an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
       wrong(
@@ -84,7 +84,7 @@ describe("createClient refuses", () => {
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
   });
 
-  test("invalid counts and times, another factory's text, and invalid functions", () => {
+  test("invalid counts, times, factory addresses, and functions", () => {
     for (const [value, found] of [
       [Number.NaN, "NaN"],
       [-1, "-1"],
@@ -131,14 +131,14 @@ describe("create", () => {
     assert.deepEqual(error.issues, [{ path: ["token"], code: "x", message: "y" }]);
   });
 
-  test("throws UnprovenError for a true record of another intent", async () => {
+  test("throws UnprovenError for a valid record of another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     const message = `expected a valid record of ${record.address}`;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every ClientError contains the intent that was sent, so you can repeat it", async () => {
+  test("every ClientError contains the sent intent, so you can repeat the create", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
@@ -151,7 +151,7 @@ describe("create", () => {
     }
   });
 
-  test("sends the intent with one credential and returns its record", async () => {
+  test("sends the intent with one credential and returns the record", async () => {
     const byKey = createClient({ baseUrl, apiKey: credentials.apiKey });
     assert.deepEqual(await byKey.create(sample), record);
     const byId = createClient({ baseUrl: `${baseUrl}/`, clientId: credentials.clientId });
@@ -164,7 +164,7 @@ describe("create", () => {
     assert.equal(second?.headers.authorization, undefined);
   });
 
-  test("generates a salt if there is none, the same one for every attempt", async () => {
+  test("generates a salt if there is none, and uses the same salt for every attempt", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once(refusal(429, "rate_limited", { "Retry-After": "0" }));
@@ -178,7 +178,7 @@ describe("create", () => {
 describe("lookup", () => {
   const client = () => createClient({ baseUrl });
 
-  test("throws UnprovenError for a record that does not match, or of another address", async () => {
+  test("throws UnprovenError for an inconsistent record, or one of another address", async () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
@@ -214,7 +214,7 @@ describe("lookup", () => {
     });
   });
 
-  test("returns undefined if the service has no intent, and prove throws", async () => {
+  test("lookup returns undefined and prove throws if the service has no intent", async () => {
     assert.equal(await client().lookup(shop), undefined);
     await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
       ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
@@ -230,7 +230,7 @@ describe("lookup", () => {
 describe("lists and references", () => {
   const { apiKey } = credentials;
 
-  test("throws ServiceError for a refusal and for a response that is not a page", async () => {
+  test("throws ServiceError for a refusal, and UnprovenError for an invalid page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
@@ -252,7 +252,7 @@ describe("lists and references", () => {
     assert.ok(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));
   });
 
-  test("returns events of some types and one event, or undefined if there is none", async () => {
+  test("requests events by type or by ID, and returns undefined for an unknown ID", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: "7", hasMore: false } });
     await client.events({ types: ["address.executed", "address.surplus"] });
@@ -304,7 +304,7 @@ describe("lists and references", () => {
     });
   });
 
-  test("throws UnprovenError if the service makes the salt and does not return it", async () => {
+  test("throws UnprovenError if the service does not return the generated salt", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
     const ofSalt = (seen: unknown) => ({ ...record, intent: { ...rest, salt: seen } });
@@ -325,7 +325,7 @@ describe("lists and references", () => {
     assert.deepEqual(JSON.parse(seen.at(-1)!.body), rest);
   });
 
-  test("create sends its reference beside the intent, not in it", async () => {
+  test("create sends the reference next to the intent, not inside it", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: record });
     await client.create(sample, { reference: "order-42" });
@@ -352,7 +352,7 @@ describe("check", () => {
     }
   });
 
-  test("sends the same intent as create, generates the salt, and returns a record", async () => {
+  test("generates the salt, and returns a record whose intent you can create", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const { salt: _, ...rest } = sample;
     const { record: checked, findings } = await client.check(rest);
@@ -368,7 +368,7 @@ describe("check", () => {
 });
 
 describe("chains, status, and simulation", () => {
-  test("throws UnprovenError for another factory's list, or another address's result", async () => {
+  test("throws UnprovenError for another factory's chains or another result", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [
@@ -407,7 +407,7 @@ describe("chains, status, and simulation", () => {
     }
   });
 
-  test("return the response of the service", async () => {
+  test("return the service's response", async () => {
     const client = createClient({ baseUrl });
     assert.deepEqual(await client.chains(), chainListOf(factoryAddress));
     assert.equal((await client.status(record.address))?.state, "funded");

@@ -1,6 +1,6 @@
 // `executable-address/client`: a client of the service that verifies everything that can be
-// verified. A record that does not derive its address with the trusted factory is an error and
-// never data.
+// verified. A record from which the trusted factory does not derive the requested address throws an
+// error.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
@@ -49,13 +49,13 @@ export type ClaimedStatus = ServiceStatus;
 /**
  * Every method rejects with a {@link ClientError}: a {@link ServiceError} for a refusal, a {@link
  * NetworkError} if no complete response arrived, or an {@link UnprovenError} for an invalid answer.
- * If the caller's signal aborts, it rejects with the signal's reason. An address can be in any
- * case; an invalid one is an `InvalidError`, and nothing is sent.
+ * If the caller's signal aborts, the method rejects with the signal's reason. Addresses can be in
+ * any case. For an invalid address, the method throws an `InvalidError` and sends nothing.
  */
 export type Client = Account & {
   /**
-   * Creates the address of `intent`. The call is idempotent: an error contains the intent as it was
-   * sent, with its salt, and creating it again returns the same address.
+   * Creates the address of `intent`. The call is idempotent: an error contains the intent that was
+   * sent, with its salt, and creating that intent again returns the same address.
    *
    * @throws {InvalidError} with every fault of the intent, before anything is sent
    * @throws {ServiceError} `reference_in_use` if another address has the reference
@@ -63,8 +63,8 @@ export type Client = Account & {
    */
   create(intent: NewIntent, options?: CreateOptions): Answered<AddressRecord>;
   /**
-   * Returns the record that create would return for `intent`, with a simulation and findings, and
-   * saves nothing. Create its `record.intent`, which contains the salt.
+   * Returns the record that create would return for `intent`, with a simulation and findings. Saves
+   * nothing. To create the address, pass the returned `record.intent`, which contains the salt.
    *
    * @throws the errors of {@link create}
    */
@@ -79,38 +79,39 @@ export type Client = Account & {
   /** Returns the chains and tokens. @throws {UnprovenError} if the service has another factory */
   chains(options?: CallOptions): Answered<ChainList>;
   /**
-   * Returns the status that the service reports; undefined if it has no record of `address`. To
-   * prove an outcome, use {@link prove}.
+   * Returns the status that the service reports, or undefined if the service has no record of
+   * `address`. To prove an outcome, use {@link prove}.
    */
   status(address: Hex, options?: CallOptions): Answered<ClaimedStatus | undefined>;
   /**
-   * Proves the outcome of an address with the caller's nodes: more than half of `rpcs`, or `quorum`
-   * nodes, must agree on a block. Uses the service's proof if it is valid.
+   * Proves the outcome of an address with the caller's nodes. At least `quorum` of `rpcs`, by
+   * default more than half, must agree on a block. Uses the service's proof if it is valid, and
+   * otherwise a proof from one of the nodes.
    *
-   * @param address or its record, in which case the service is not needed
+   * @param address the address, or its record, in which case the service is not needed
    * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
    */
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
   /** Simulates the execution of `address` with the service's node. The result is not proved. */
   simulation(address: Hex, options?: CallOptions): Answered<Simulation | undefined>;
   /**
-   * Reports a token or a transaction that a payer sent to `address` by mistake. The service answers
-   * with the tokens that it found, and its executor returns them if it can. The call is
-   * idempotent; undefined if the service has no record of `address`.
+   * Reports a token or a transaction that a payer sent to `address` by mistake. Returns the tokens
+   * that the service found at the address, or undefined if the service has no record of `address`.
+   * The service's executor returns the tokens if it can. The call is idempotent.
    */
   reportSent(address: Hex, sent: SentQuery, options?: CallOptions): Answered<SentMoney | undefined>;
   /**
    * Yields the current status and then each change, until the caller stops reading. Uses
-   * server-sent events, or polls every `pollMs` if they do not work.
+   * server-sent events. If these do not work, polls every `pollMs`.
    *
    * @throws {ServiceError} `not_found` if the service has no record of the address
    */
   watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
-   * Waits for the first reported status with one of the states. With `proof`, the status must also
-   * be proved by the caller's nodes, so a false report only delays the result.
+   * Returns the first reported status with one of the states. With `proof`, the caller's nodes must
+   * also prove the status, so a false report only delays the result.
    *
-   * @throws {WaitError} if the state can no longer be reached, or is not within `timeoutMs`
+   * @throws {WaitError} if the state can no longer be reached, or is not reached within `timeoutMs`
    * @throws the errors of {@link watch}
    */
   waitFor(
@@ -201,7 +202,7 @@ type Claimed = (
   options: WaitOptions,
 ) => Promise<ClaimedStatus>;
 
-/** Returns the methods that prove. Their code is loaded by the first call. */
+/** Returns `prove` and `waitFor`. The first call loads the code that proves. */
 function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove" | "waitFor"> {
   return {
     prove: async (of, options) => {

@@ -1,5 +1,5 @@
-// Creates and checks addresses, and reports payments by mistake. The address of a create is derived
-// here from the requested intent.
+// Creates and checks addresses, and reports mistaken payments. Derives the address of a create from
+// the requested intent and does not trust the answer.
 
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
@@ -15,15 +15,15 @@ import { ClientError, UnprovenError } from "./errors.ts";
 import type { Settings, Trust } from "./options.ts";
 import { send, writeQuery } from "./request.ts";
 
-/** An intent to create; without a salt, a random one is drawn. */
+/** An intent to create. If it has no salt, a random salt is generated. */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 
 /**
- * `reference`: the account's ID of the address, 1 to 128 printable characters. With an API key, it
- * determines the salt of an intent without one, so a repeated call returns the same address; with
- * the salt of `saltFor`, the address is known before the service answers. `again`: allows the
- * reference of another address. `signature`: from `signatureFor`, for a client ID that requires
- * signatures.
+ * `reference`: the account's own ID for the address, 1 to 128 printable characters. With an API
+ * key, the reference determines the salt of an intent that has none, so a repeated call returns the
+ * same address. If you pass the salt of `saltFor`, you know the address before the service answers.
+ * `again`: allows a reference that another address already has. `signature`: the result of
+ * `signatureFor`, for a client ID that requires signatures.
  */
 export type CreateOptions = CallOptions & {
   readonly reference?: string;
@@ -42,7 +42,7 @@ export async function createAddress(
   const { reference, signature, again } = options;
   const query = writeQuery({ reference, signature, again: again ? "true" : undefined });
   const path = `/address/create${query}`;
-  // With an API key, the reference determines the salt of an intent without one.
+  // With an API key, the reference determines the salt of an intent that has none.
   const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
   if (isSaltMade && "Authorization" in credential) {
     // The service computes the salt, because it knows the account's reference key.
@@ -61,7 +61,9 @@ export function checkIntent(settings: Settings, call: Call, intent: NewIntent): 
   );
 }
 
-/** Posts an intent with a salt, and returns the result of `prove` for the answer. */
+/**
+ * Posts an intent, with a new salt if it has none, and returns the answer as checked by `prove`.
+ */
 async function submitSalted<T>(
   settings: Settings,
   call: Call,
@@ -70,7 +72,7 @@ async function submitSalted<T>(
   prove: (answer: unknown, address: Hex) => T,
 ): Promise<T> {
   const { trust } = settings;
-  // The salt is drawn here and not by the service, so that a retry creates the same address.
+  // The client generates the salt, and not the service, so that a retry creates the same address.
   const { intent: requested, terms } = encodeNewIntent(intent, trust);
   const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
   try {

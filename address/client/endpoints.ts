@@ -1,5 +1,6 @@
-// The account's webhook endpoints, by API key. A request that creates something is never retried
-// automatically, because after two rotations in a row the first secret would be lost.
+// Manages the account's webhook endpoints with an API key. A request that creates something is not
+// retried automatically: if a rotation ran twice, the secret that the receiver uses would stop
+// working immediately.
 
 import {
   among,
@@ -133,7 +134,7 @@ export const deliveryPage = object({
   items: list(delivery),
 });
 
-/** Selects one event, or the events of a time span: `from` inclusive, `until` exclusive. */
+/** Selects one event, or the events from `from` (inclusive) until `until` (exclusive). */
 export type ReplayQuery =
   | { readonly eventId: string }
   | { readonly from: string | Date; readonly until: string | Date };
@@ -141,7 +142,9 @@ export type ReplayQuery =
 /** A request that creates something is sent once, so it has no `retries`. */
 export type WriteOptions = Omit<CallOptions, "retries">;
 
-/** Each takes an API key with the scope `webhooks`, and rejects as the client's methods do. */
+/**
+ * Every method needs an API key with the scope `webhooks`, and rejects like the client's methods.
+ */
 export type Endpoints = {
   list(options?: CallOptions): Answered<Endpoint[]>;
   /**
@@ -156,21 +159,24 @@ export type Endpoints = {
   /** Returns one endpoint of the account, or undefined if it has none with `id`. */
   get(id: string, options?: CallOptions): Answered<Endpoint | undefined>;
   pause(id: string, options?: WriteOptions): Answered<Endpoint>;
-  /** Also works after the endpoint was disabled. Sends waiting events immediately. */
+  /** Resumes a paused or disabled endpoint. The service sends waiting events immediately. */
   resume(id: string, options?: WriteOptions): Answered<Endpoint>;
   /** For 24 hours, deliveries are signed with both the old and the new secret. */
   rotate(id: string, options?: WriteOptions): Answered<TypeOf<typeof newSecret>>;
   test(id: string, options?: WriteOptions): Answered<TypeOf<typeof sentTest>>;
-  /** Returns at most the oldest 1,000. If there are more, `next` is the start of the next page. */
+  /**
+   * Sends the selected events again, the oldest 1,000 at most. If there are more, `next` is the
+   * `from` value of the next request.
+   */
   replay(id: string, which: ReplayQuery, options?: WriteOptions): Answered<TypeOf<typeof replayed>>;
-  /** The newest 50, each with its attempts. */
+  /** Returns the newest 50 deliveries, each with its attempts. */
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]> & AsyncIterable<Delivery>;
   remove(id: string, options?: WriteOptions): Answered<void>;
 };
 
 /** Sends the endpoints' requests for account.ts. */
 export type Sending = {
-  /** @param read requests the answer and checks it */
+  /** @param read requests the answer with the function that it receives, and checks the answer */
   read<Answer>(
     path: string,
     options: CallOptions | undefined,
@@ -187,7 +193,7 @@ export type Sending = {
   orUndefined<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
 };
 
-/** Without `for await`, which account.ts adds. */
+/** The methods without the async iterator of `deliveries`, which account.ts adds. */
 type WithoutIterator = Omit<Endpoints, "deliveries"> & {
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]>;
 };

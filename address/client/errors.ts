@@ -1,5 +1,5 @@
-// The errors of requests to the service. Each kind is a subclass of ClientError. Faults of an input
-// throw an InvalidError instead.
+// The errors of requests to the service. Each kind is a subclass of ClientError. An invalid input
+// throws an InvalidError instead.
 
 import type { Issue } from "../errors.ts";
 import type { Intent } from "../intent/intent.ts";
@@ -8,8 +8,8 @@ import type { ServiceStatus } from "../status/shape.ts";
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
   /**
-   * The `X-Request-Id` of the response, if there was one, with which the operator finds the
-   * request.
+   * The `X-Request-Id` of the response, if there was a response. The operator can find the request
+   * by this ID.
    */
   requestId: string | undefined;
   /**
@@ -64,10 +64,12 @@ export class UnprovenError extends ClientError {
   override readonly name = "UnprovenError";
 }
 
-/** The address can no longer reach the requested state, or did not reach it in time. */
+/** The address can no longer reach the requested state, or has not reached it in time. */
 export class WaitError extends ClientError {
   override readonly name = "WaitError";
-  /** `never`: the state in `status` rules it out. `timeout`: it can still happen. */
+  /**
+   * `never`: an address with this `status` can no longer reach the state. `timeout`: it still can.
+   */
   readonly reason: "never" | "timeout";
   /** The last known status, if any. */
   readonly status: ServiceStatus | undefined;
@@ -79,7 +81,7 @@ export class WaitError extends ClientError {
   }
 }
 
-/** A delivery is invalid, or the chain contradicts it. Ignore its content. */
+/** A webhook delivery is invalid, or the chain contradicts it. Ignore its content. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 }

@@ -1,6 +1,6 @@
-// Tests a service that lies, interrupts responses, floods, or stalls, in more than 128 ways. Each
-// case ends soon with a typed error, and the client does not read more than a valid response can
-// contain.
+// Tests a service that lies, interrupts responses, sends endless data, or stalls, in more than 128
+// ways. In each case the client soon throws a typed error, and does not read more than a valid
+// response can contain.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -42,7 +42,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** The number of sent bytes of endless responses, which shows how much the client read. */
+/** The number of bytes that endless responses have sent. It shows how much the client read. */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -70,24 +70,26 @@ const redirect =
 const connections: Record<string, Lie> = {
   "no answer, the connection closed": ({ socket }) => socket!.destroy(),
   "no answer at all": () => {},
-  "bytes that are no HTTP": raw("\u0000\u0001\u0002 no such thing\r\n\r\n"),
-  "headers that break off": raw("HTTP/1.1 200 OK\r\nContent-Le"),
-  "a body that is shorter than it says": raw("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
-  "a chunk that is no chunk": raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{"),
-  "headers of a megabyte": raw(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1 << 20)}\r\n\r\n{}`),
-  "a body byte by byte, without an end": (response) => {
+  "bytes that are not HTTP": raw("\u0000\u0001\u0002 no such thing\r\n\r\n"),
+  "incomplete headers": raw("HTTP/1.1 200 OK\r\nContent-Le"),
+  "a body that is shorter than its Content-Length": raw(
+    "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+  ),
+  "a malformed chunk": raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{"),
+  "one megabyte of headers": raw(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1 << 20)}\r\n\r\n{}`),
+  "an endless body, sent byte by byte": (response) => {
     const timer = setInterval(() => response.write(" "), 20);
     response.once("close", () => clearInterval(timer));
   },
-  "a body without an end, as fast as it goes": (response) => flood(response, Buffer.alloc(65_536)),
-  "a gzip of a gigabyte of spaces, begun": (response) => {
+  "an endless body, sent at full speed": (response) => flood(response, Buffer.alloc(65_536)),
+  "the beginning of a gzip of a gigabyte of spaces": (response) => {
     response.writeHead(200, { "Content-Encoding": "gzip" });
     flood(response, gzipSync(Buffer.alloc(8 << 20, " ")));
   },
-  "what is no gzip": (response) =>
+  "a body that is not the gzip that it claims to be": (response) =>
     void response.writeHead(200, { "Content-Encoding": "gzip" }).end("{}"),
   "a redirect to another path": redirect(302),
-  "a redirect for good": redirect(308),
+  "a permanent redirect": redirect(308),
   "no content": body("", 204),
   "nothing modified": body("", 304),
 };
@@ -96,16 +98,16 @@ const bodies: Record<string, string | Buffer> = {
   "an empty body": "",
   null: "null",
   "a number": "7",
-  "a number beyond all": "1e999",
+  "a number above the largest double": "1e999",
   text: '"0x"',
   "an array": "[]",
   "an empty object": "{}",
   "half of an object": '{"address":',
   "a page": "<!doctype html><title>502</title>",
-  "bytes that are no UTF-8": Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
+  "bytes that are not UTF-8": Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
   "a hundred thousand brackets": "[".repeat(100_000),
   "a hundred thousand brackets, closed": "[".repeat(100_000) + "]".repeat(100_000),
-  "fields of its prototype": '{"__proto__":{"address":"0x"}}',
+  "fields of an object's prototype": '{"__proto__":{"address":"0x"}}',
 };
 
 const refusals: Record<string, [status: number, body: unknown, headers?: Record<string, string>]> =
@@ -113,12 +115,15 @@ const refusals: Record<string, [status: number, body: unknown, headers?: Record<
     "an error that is null": [500, { error: null }],
     "an error that is text": [500, { error: "\u001b[2J" }],
     "a code that is a number": [400, { error: { code: 7, message: "x", issues: [] } }],
-    "a code that moves the cursor": [
+    "a code that moves the terminal's cursor": [
       400,
       { error: { code: "\u001b[2J", message: "x", issues: [] } },
     ],
     "a message that is an object": [400, { error: { code: "x", message: {}, issues: [] } }],
-    "a message of a megabyte": [400, { error: { code: "x", message: "x".repeat(1 << 20) } }],
+    "an error message of one megabyte": [
+      400,
+      { error: { code: "x", message: "x".repeat(1 << 20) } },
+    ],
     "issues that are an object": [
       400,
       { error: { code: "x", message: "x", issues: { length: 9 } } },
@@ -127,20 +132,20 @@ const refusals: Record<string, [status: number, body: unknown, headers?: Record<
       400,
       { error: { code: "x", message: "x", issues: Array(100_000).fill({ path: [], code: "x" }) } },
     ],
-    "a wait below zero": [429, {}, { "Retry-After": "-1" }],
-    "a wait without an end": [429, {}, { "Retry-After": "999999999" }],
-    "a wait until a date that is none": [503, {}, { "Retry-After": "Fri, 99 Foo 2026 GMT" }],
-    "a wait until the year 9999": [503, {}, { "Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT" }],
-    "a status of its own": [599, {}],
-    "a request id that moves the cursor": [400, {}, { "X-Request-Id": "\u009b2J" }],
+    "a negative Retry-After": [429, {}, { "Retry-After": "-1" }],
+    "a Retry-After of 999,999,999 seconds": [429, {}, { "Retry-After": "999999999" }],
+    "a Retry-After with an invalid date": [503, {}, { "Retry-After": "Fri, 99 Foo 2026 GMT" }],
+    "a Retry-After in the year 9999": [503, {}, { "Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT" }],
+    "an unknown HTTP status": [599, {}],
+    "a request ID that moves the terminal's cursor": [400, {}, { "X-Request-Id": "\u009b2J" }],
   };
 
 /** Values that are invalid for every field. */
 const odd: unknown[] = [undefined, {}, [[]], -1.5, "\u202e"];
 
 /**
- * `honest` with each of its fields, at any depth, replaced by an invalid value; the first such
- * value omits the field.
+ * Returns variants of `honest`. In each variant, one field at any depth has an invalid value or is
+ * missing.
  */
 function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
   if (typeof honest !== "object" || honest === null) return;
@@ -179,8 +184,7 @@ const newClient = () =>
   });
 
 /**
- * Calls every method simultaneously. Each must throw a ClientError; a stalled one does so at its
- * timeout.
+ * Calls all methods simultaneously. Each must throw a ClientError, at its timeout at the latest.
  */
 async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<void> {
   lie = kind;
@@ -204,7 +208,7 @@ describe("throws a ClientError from every method for", () => {
     test(name, async () => {
       writtenBytes = 0;
       await expectTyped(kind);
-      // Twice 4 MB and the buffers between the programs, for each method.
+      // For each method: twice 4 MB, and the network buffers.
       assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
     });
   for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));

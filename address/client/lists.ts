@@ -1,5 +1,6 @@
-// An account's own lists: its addresses, and the events about them. They are statements of the
-// service without proof. Records can be verified, and `executable-address/status` reads the chain.
+// An account's lists of its addresses and of the events about these addresses. The service's lists
+// come without proof. To verify an entry, verify the record and read its status from the chain with
+// `executable-address/status`.
 
 import { describeValue } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -24,7 +25,7 @@ import { type AddressState, addressStatus, blockReference, state } from "../stat
 import { expectAddress, expectId, shaped } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
 
-/** Times are ISO 8601 or a `Date`: `From` inclusive, `Until` exclusive. */
+/** Times are ISO 8601 text or a `Date`. `…From` is inclusive, and `…Until` is exclusive. */
 export type AddressQuery = {
   readonly order?: "newest" | "oldest";
   /** 1 to 100. */

@@ -1,5 +1,5 @@
-// Tests a service that is down and a mirror that lies: every look-up returns the true record or
-// none, with at most one additional round trip.
+// Tests look-ups if the service is down and a mirror lies. Every look-up returns the correct record
+// or none, with at most one additional round trip.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -36,8 +36,8 @@ const lies: Source[] = [
 const liar: Source = (record, at) => lies[at % lies.length]!(record, at);
 
 /**
- * Makes a client whose sources give these responses. `rounds` lists the sources that it waited for,
- * in order.
+ * Makes a client whose sources give these responses. `rounds` is the number of times that the
+ * client waited for responses.
  */
 function open(sources: Record<string, Source | "dead" | "silent">) {
   const seen = { rounds: 0 };
@@ -82,7 +82,7 @@ describe("mirrors", () => {
       });
   });
 
-  test(`${lookups} look-ups return no wrong record if one mirror lies`, async () => {
+  test(`none of ${lookups} look-ups returns a wrong record if one mirror lies`, async () => {
     for (const lying of ["a.example", "b.example", "c.example"]) {
       const honest = { "a.example": truth, "b.example": truth, "c.example": truth };
       const { client, seen } = open({ ...honest, [lying]: liar });
@@ -96,7 +96,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("returns the third mirror's record, or none, if the other sources fail", async () => {
+  test("returns the third mirror's record if other sources fail; throws if all fail", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
@@ -110,13 +110,13 @@ describe("mirrors", () => {
     await assert.rejects(client.lookup(address), UnprovenError);
   });
 
-  test("returns the record of a mirror if the service says that there is none", async () => {
+  test("returns a mirror's record if the service reports that there is no record", async () => {
     const { client } = open({ "pay.example": lies[3]!, "a.example": liar, "b.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
   });
 
-  test("returns undefined only if the service has no record and no mirror gives one", async () => {
+  test("returns undefined only if the service reports that the record does not exist", async () => {
     const unknown: Hex = `0x${"5a".repeat(20)}`;
     const { client: honest, seen } = open({ "pay.example": truth, "a.example": truth });
     assert.equal(await honest.lookup(unknown), undefined);
@@ -159,11 +159,11 @@ describe("findRecord, for pages", () => {
     response.write("{", () => response.destroy());
   };
 
-  test("returns the record if it belongs to the address", async () => {
+  test("returns a record that belongs to the address", async () => {
     assert.deepEqual(await find(say(record)), { kind: "record", record });
   });
 
-  test("returns wrong if it belongs to another address", async () => {
+  test("returns wrong if the record belongs to another address", async () => {
     const found = await find(say(other));
     assert.equal(found.kind, "wrong");
     assert.ok("error" in found && found.error instanceof InvalidError);
@@ -174,13 +174,13 @@ describe("findRecord, for pages", () => {
     assert.equal(found.kind, "wrong");
   });
 
-  test("returns missing only for a 404, and unreachable if a response breaks off", async () => {
+  test("returns missing only for a 404, and unreachable if a response is interrupted", async () => {
     assert.deepEqual(await find(say({}, 404)), { kind: "missing" });
     assert.deepEqual(await find(say({}, 503)), { kind: "unreachable" });
     assert.deepEqual(await find(breakOff), { kind: "unreachable" });
   });
 
-  test("returns a mirror's record if the service lies or breaks off", async () => {
+  test("returns a mirror's record if the service lies or interrupts its response", async () => {
     for (const liar of [say(other), say({}, 404), breakOff])
       assert.deepEqual(await find(liar, say(record)), { kind: "record", record });
   });

@@ -1,6 +1,6 @@
 // Requests records from a service or its mirrors, for the client and for pages. Records can be
-// verified, so any source is sufficient: if one is silent, slow, or lies, all others are requested
-// simultaneously, which costs one more round trip.
+// verified, so one honest source is sufficient. If a source is silent, is slow, or lies, all others
+// are requested simultaneously, which costs one more round trip.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -11,15 +11,16 @@ import type { Settings } from "./options.ts";
 import { type Signal, send } from "./request.ts";
 import { within } from "./within.ts";
 
-/** The time that the preferred source has before the others are requested. */
+/** If the preferred source does not answer within this time, the others are requested. */
 const slowMs = 2_000;
 
 /** Requests a proved result from a source, and rejects otherwise. */
 type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**
- * Requests the source that answered last, and if it does not answer, all others simultaneously. A
- * `not_found` does not count as an answer, because the absence of a record cannot be proved.
+ * Returns a function that first requests the source that answered most recently. If that source
+ * does not answer, it requests all others simultaneously. A `not_found` does not count as an
+ * answer, because the absence of a record cannot be proved.
  *
  * @param baseUrls the service, then its mirrors
  */
@@ -59,7 +60,10 @@ function openSources(baseUrls: readonly string[]) {
   };
 }
 
-/** Returns whether the service has no record. Another 404 means a wrong `baseUrl`. */
+/**
+ * Returns whether the error means that the service has no record. Other errors with status 404 mean
+ * that `baseUrl` is wrong.
+ */
 const isNotFound = (error: unknown) =>
   error instanceof ServiceError && error.status === 404 && error.code === "not_found";
 
@@ -73,7 +77,7 @@ export async function orUndefined<T>(ask: () => Promise<T>): Promise<T | undefin
   }
 }
 
-/** Requests the JSON at a path of a source. */
+/** Requests a path from a source, and returns the JSON of the response. */
 type Get = (baseUrl: string, path: string, signal: Signal) => Promise<unknown>;
 
 /** Returns a function that requests a record with `get` and proves it. */
@@ -96,7 +100,7 @@ function openRecords(baseUrls: readonly string[], trust: Parameters<typeof prove
 export function lookupIn({ transport, mirrors, trust }: Settings) {
   const find = openRecords([transport.baseUrl, ...mirrors], trust);
   return (address: Hex, { transport, signal }: Call) => {
-    // With mirrors, another source is better than a retry.
+    // If there are mirrors, requesting another source is better than a retry.
     const { retriesMax } = mirrors.length > 0 ? { retriesMax: 0 } : transport;
     const get: Get = (baseUrl, path, signal) =>
       send({ ...transport, baseUrl, retriesMax }, { method: "GET", path, signal });
@@ -104,9 +108,7 @@ export function lookupIn({ transport, mirrors, trust }: Settings) {
   };
 }
 
-/**
- * A proved record for a page, or the reason why there is none. `error` says what does not match.
- */
+/** A proved record for a page, or the reason why there is none. `error` describes the mismatch. */
 export type FoundRecord =
   | { kind: "record"; record: AddressRecord }
   | { kind: "wrong"; error: unknown }
@@ -127,7 +129,7 @@ export async function findRecord(
   const get: Get = async (baseUrl, path, signal) => {
     const answer = await fetch(`${baseUrl}${path}`, { signal });
     if (!answer.ok) throw new NoRecord(answer.status);
-    // Text that is not JSON is a wrong record. An interrupted response is unreachable.
+    // A complete response that is not JSON is a wrong record. An interrupted one is unreachable.
     return answer.json().catch((error) => {
       if (!(error instanceof SyntaxError)) throw error;
     });

@@ -1,4 +1,4 @@
-// The options of a client. Options that cannot work or would expose a secret are refused.
+// Parses the options of a client. Refuses options that cannot work or would expose a secret.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -14,13 +14,13 @@ export type ClientOptions = {
    */
   readonly baseUrl: string;
   /**
-   * Base URLs of static copies of the service's records (`admin mirror`). A look-up uses them if
-   * the service does not return a valid record.
+   * Base URLs of static copies of the service's records (made by `admin mirror`). A look-up uses
+   * the copies if the service does not return a valid record.
    */
   readonly mirrors?: readonly string[];
   /**
-   * Required to create addresses: an API key (`svc_sk_` and 64 hex digits) on a server, or a client
-   * ID (`svc_client_` and 32) in a page. Not both.
+   * The credential to create addresses: on a server an API key (`svc_sk_` and 64 hex digits), or in
+   * a page a client ID (`svc_client_` and 32 hex digits). Do not pass both.
    */
   readonly apiKey?: string;
   readonly clientId?: string;
@@ -41,7 +41,7 @@ export type ClientOptions = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Called before each attempt. Exceptions of hooks are ignored. */
   readonly onRequest?: (request: RequestInfo) => void;
-  /** Called with each response, also if it is an error. */
+  /** Called with each response, even if it is an error. */
   readonly onResponse?: (response: ResponseInfo) => void;
 };
 
@@ -117,7 +117,11 @@ function nameProgram(): Record<string, string> {
 /** The headers that the client sets itself. */
 const ownHeaders = /^(accept|authorization|content-type|cookie|host|last-event-id|x-client-id)$/;
 
-/** Parses headers and converts their names to lowercase. @throws {TypeError} without values */
+/**
+ * Parses headers and converts their names to lowercase.
+ *
+ * @throws {TypeError} that shows no values
+ */
 export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
   return Object.fromEntries(
     Object.entries(headers).map(([given, value]: [string, unknown]) => {
@@ -148,7 +152,7 @@ function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
   return mirrors.map((baseUrl, place) => parseBaseUrl({ baseUrl }, `mirrors[${place}]`));
 }
 
-/** Describes a text by its length, because it may be a mistyped secret. */
+/** Describes text by its length only, because the text may be a mistyped secret. */
 const describeSecret = (value: unknown): string =>
   typeof value === "string" ? `${value.length} characters` : describeType(value);
 

@@ -24,7 +24,7 @@ import { loadCode, sleep } from "./request.ts";
 import type { WaitOptions } from "./watch.ts";
 import { startBound } from "./within.ts";
 
-/** An outcome with its proof and record, with which anybody can verify it again. */
+/** An outcome with its proof and record. Anybody can verify the outcome again with these. */
 export type Proved = ProvedAddress & {
   readonly record: AddressRecord;
   readonly proof: AddressProof;
@@ -82,7 +82,9 @@ async function proveWith(
   }
 }
 
-/** Returns the agreed block, and that of the execution if the nodes agree on it. */
+/**
+ * Returns the block on which the nodes agree, and the execution's block if they agree on it too.
+ */
 async function readTrustedBlocks(
   proof: AddressProof,
   agreed: AgreedBlock,
@@ -94,7 +96,7 @@ async function readTrustedBlocks(
   return block ? [agreed, { ...block, chainId: agreed.chainId }] : [agreed];
 }
 
-/** The states that have a proof. Balances have none. */
+/** The states that can be proved. States that depend on a balance cannot. */
 const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outcome"]>>> = {
   executed: "executed",
   recovered: "closed",
@@ -102,8 +104,8 @@ const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outco
 };
 
 /**
- * Waits until the reported status is proved. A report that is not proved yet, because it is not
- * deep enough or false, is requested again until the timeout.
+ * Waits until the reported status is proved. If a report cannot be proved, because it is false or
+ * does not have enough confirmations yet, requests the status again until the timeout.
  *
  * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
  */

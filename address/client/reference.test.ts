@@ -36,7 +36,7 @@ describe("saltFor", () => {
   test("returns the salts of spec/references.json", () => {
     for (const { key, reference, salt } of salts) assert.equal(saltFor(reference, key), salt);
   });
-  test("throws TypeError for a misspelled key without repeating it", () => {
+  test("throws TypeError for a misspelled key, and does not show the key", () => {
     for (const wrong of ["", key.toUpperCase(), key.slice(0, -1), `svc_sk_${"0".repeat(64)}`])
       assert.throws(
         () => saltFor("order-1", wrong),
@@ -50,7 +50,7 @@ describe("signatureFor", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
-  test("differs for another address, reference, or key", () => {
+  test("returns another signature for another address, reference, or key", () => {
     const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
     const made = [
       signatureFor(address, key),
@@ -73,7 +73,7 @@ describe("saltForOrder", () => {
     for (const { key, reference, intent, salt } of orders)
       assert.equal(saltForOrder(reference, intent, key), salt);
   });
-  test("differs for another reference, another key, and any change of the intent", () => {
+  test("returns another salt for another reference or key, and if the intent changes", () => {
     const changes: Partial<Intent>[] = [
       { token: shop },
       { amount: "1" },
@@ -119,32 +119,32 @@ describe("verifyReference", () => {
         refusedAs("reference_mismatch"),
       );
   });
-  test("throws reference_mismatch for a cheap intent with an expensive order's salt", () => {
+  test("throws reference_mismatch if a cheap intent has the salt of an expensive order", () => {
     const cheap = makeRecord({ ...record.intent, amount: "1" });
     assert.throws(() => verifyReference(cheap, "order-1", key), refusedAs("reference_mismatch"));
   });
-  test("reference_only for a salt that any intent could have, without `accepts`", () => {
+  test("throws reference_only without `accepts` if the salt proves only the reference", () => {
     assert.throws(() => verifyReference(loose, "order-1", key), refusedAs("reference_only"));
   });
-  test("order_mismatch if `accepts` returns false", () => {
+  test("throws order_mismatch if `accepts` returns false", () => {
     const accepts = ({ amount }: { amount: string }) => amount === "another";
     assert.throws(
       () => verifyReference(loose, "order-1", key, { accepts }),
       refusedAs("order_mismatch"),
     );
   });
-  test("TypeError for an unknown option", () => {
+  test("throws TypeError for an unknown option", () => {
     const options = { accept: () => false };
     assert.throws(() => verifyReference(loose, "order-1", key, options as object), {
       name: "TypeError",
       message: "accept: unknown option, expected one of factory, accepts",
     });
   });
-  test("throws for a record that does not match its address, even with the right salt", () => {
+  test("throws for a record that does not match its address, even if the salt is correct", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);
   });
-  test("returns the record for the current key or an old one", () => {
+  test("returns the record if the salt was made with the current key or an old key", () => {
     assert.deepEqual(verifyReference(record, " order-1", key), record);
     assert.deepEqual(verifyReference(record, "order-1", [other, key]), record);
     const accepts = ({ amount }: { amount: string }) => amount === sample.amount;

@@ -1,7 +1,7 @@
 // `executable-address/reference`: derives salts from references. Two parties with the account's
-// reference key derive the same address for an order, and nobody else can create an address that
-// passes for it. The key also signs what a page may create with a client ID that requires
-// signatures.
+// reference key derive the same address for an order, and without the key nobody can create another
+// address that seems to belong to the order. The key also signs the addresses that a page may
+// create with a client ID that requires signatures.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -33,9 +33,9 @@ export function parseReference(value: unknown): string {
 }
 
 /**
- * Derives the salt that the service gives an intent without one: the first 16 bytes of HMAC-SHA256
- * of the reference's UTF-8 under the key's 32 bytes, then 16 zeros. It proves the reference only;
- * {@link saltForOrder} proves the whole intent.
+ * Derives the salt that the service chooses for an intent that has none: the first 16 bytes of
+ * HMAC-SHA256 of the reference's UTF-8 bytes under the key's 32 bytes, then 16 zero bytes. This
+ * salt proves only the reference. {@link saltForOrder} proves the whole intent.
  *
  * @param key `svc_ref_` and 64 lowercase hex digits, as the dashboard shows it once
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
@@ -51,9 +51,10 @@ function cutSalt(mac: Uint8Array): Hex {
 }
 
 /**
- * Signs that a page may create `address` with a client ID that requires signatures: HMAC-SHA256
- * with the key's 32 bytes of `create`, the lowercase address, and the reference, separated by line
- * feeds. A reference has no line feed, so a salt reveals nothing about a signature.
+ * Signs that a page may create `address` with a client ID that requires signatures. The signature
+ * is HMAC-SHA256 under the key's 32 bytes. Its message is `create`, the lowercase address, and the
+ * reference, separated by line feeds. A reference has no line feed, so the message of a signature
+ * never equals the message of a salt.
  *
  * @param address derived with the intent's own salt; it commits to every byte of the intent
  * @param reference the reference that the page may use, if any
@@ -74,9 +75,10 @@ function underKey(key: string, text: string): Uint8Array {
 
 /**
  * Derives a salt that binds an order's whole intent to its reference: the first 16 bytes of
- * HMAC-SHA256 with the key's 32 bytes, then 16 zeros. The message is `order`, the hex of the
+ * HMAC-SHA256 with the key's 32 bytes, then 16 zero bytes. The message is `order`, the hex of the
  * intent's terms with a salt of zeros, and the reference, separated by line feeds. Salts are
- * public, so a salt of only the reference can be reused with a lower amount. This one cannot.
+ * public, so a salt that proves only the reference can be reused with a lower amount. The salt of
+ * this function cannot.
  *
  * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
  */
@@ -97,9 +99,9 @@ type TrustOptions = {
 
 export type ReferenceOptions = TrustOptions & {
   /**
-   * Returns whether the shop asked for this intent under the reference. It is called for a salt of
-   * {@link saltFor}, which proves the reference and nothing else: compare at least token, amount,
-   * calls and chain.
+   * Returns whether the shop requested this intent under the reference. It is called if the salt is
+   * from {@link saltFor}, which proves only the reference. Compare at least the token, amount,
+   * calls, and chain.
    */
   readonly accepts?: (intent: Intent) => boolean;
 };

@@ -1,4 +1,4 @@
-// Tests requests of the client: retries, time limits, headers, hooks, and pages.
+// Tests the client's requests: retries, time limits, headers, hooks, and pages.
 
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, type TestContext, test } from "node:test";
@@ -24,7 +24,7 @@ const record = makeRecord(sample);
 const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
-/** Waits of `waitMs` are counted in this test, and end immediately. */
+/** Counts the waits of `waitMs` in this test, and ends them immediately. */
 function hasten({ mock }: TestContext, waitMs: number) {
   const waits = { count: 0 };
   const { setTimeout: wait } = globalThis;
@@ -54,14 +54,14 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("an abort ends the wait with the signal's reason", async () => {
+  test("ends the wait with the signal's reason if the caller aborts", async () => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "20" }));
     const signal = AbortSignal.timeout(100);
     await assert.rejects(client.chains({ signal }), { name: "TimeoutError" });
   });
 
-  test("waits and retries for 429 and for 503", async (context) => {
+  test("waits and retries after a 429 or 503 response", async (context) => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "7" }));
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
@@ -71,7 +71,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("accepts a date, compared with the clock of the response", async () => {
+  test("accepts a date, and compares it with the response's Date header", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -94,7 +94,7 @@ describe("transient failures", () => {
     assert.ok(error.cause instanceof Error);
   });
 
-  test("throws NetworkError redirected immediately and resends no credential", async () => {
+  test("throws NetworkError redirected, and sends no credential to the new URL", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     for (const status of [301, 302, 303, 307, 308]) {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
@@ -104,7 +104,7 @@ describe("transient failures", () => {
     assert.equal(seen.length, 5);
   });
 
-  test("an error contains the X-Request-Id of the response", async () => {
+  test("throws an error with the response's X-Request-Id", async () => {
     once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
     const error = await createClient({ baseUrl })
       .chains()
@@ -124,7 +124,7 @@ describe("transient failures", () => {
     await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
   });
 
-  test("retries a broken connection, 502, 503, and 504, also for a create", async () => {
+  test("retries after a broken connection, 502, 503, or 504, even for a create", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
     once({ body: hangUp });
     once({ status: 502, body: "bad gateway" });
@@ -139,7 +139,7 @@ describe("options", () => {
   const { apiKey } = credentials;
   const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
 
-  test("throws TypeError with the valid names for an unknown option or field", async () => {
+  test("throws TypeError that lists the valid names for an unknown option or field", async () => {
     const unknown = (name: string, what: string, known: string) => ({
       name: "TypeError",
       message: `${name}: unknown ${what}, expected one of ${known}`,
@@ -228,7 +228,7 @@ describe("options", () => {
     assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
   });
 
-  test("a call accepts its own retries, timeout, and signal", async () => {
+  test("accepts retries, timeout, and signal as options of one call", async () => {
     const client = open({ retriesMax: 3 });
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
     await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
@@ -306,7 +306,7 @@ describe("options", () => {
     assert.ok(!JSON.stringify(seen).includes(apiKey));
   });
 
-  test("for await reads every page of a list once, one page at a time", async () => {
+  test("for await requests every page once, one page at a time", async () => {
     const [event] = eventPageOf(record.address).items;
     const page = (at: number) => {
       const items = [{ ...event, id: `e${at}` }];
@@ -325,7 +325,7 @@ describe("options", () => {
     );
   });
 
-  test("for await ends at the last page, even if a list always names a next page", async () => {
+  test("for await ends at the last page, even if the list always has a next cursor", async () => {
     const body = (next: string | null) => ({ body: { items: [], next } });
     once(body("9"));
     for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
@@ -367,7 +367,7 @@ describe("options", () => {
   });
 });
 
-/** The result of a `fetch` that gets no response until it is stopped. */
+/** Returns the result of a `fetch` that gets no response until it is aborted. */
 const aborted = (signal: AbortSignal | null | undefined) =>
   new Promise<Response>((_, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -31,7 +31,7 @@ export type ResponseInfo = RequestInfo & {
   /** The service's `X-Request-Id`, with which its operator finds the request. */
   readonly requestId: string | undefined;
   readonly headers: HttpHeaders;
-  /** The time until the response's headers. */
+  /** The time from the request until the response's headers arrived. */
   readonly elapsedMs: number;
 };
 
@@ -45,7 +45,7 @@ export type Transport = {
   readonly timeoutMs: number;
   /** The maximum total time of a call, including retries and delays. */
   readonly deadlineMs?: number | undefined;
-  /** The end of that time, by `performance.now()`. */
+  /** The time at which the call's `deadlineMs` ends, by `performance.now()`. */
   readonly endsAtMs?: number;
   /** Sent with every request. The names are lowercase. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -66,9 +66,9 @@ const answerBytesMax = 4 * 1024 * 1024;
 const firstBackoffMs = 250;
 
 /**
- * Sends a request and returns the JSON of a successful response. Retries 429 and 503 after
- * `Retry-After`, and network errors, timeouts, 502, 503, and 504 after 0.25 s, 0.5 s, 1 s, and so
- * on.
+ * Sends a request and returns the JSON of a successful response. If a 429 or 503 response has a
+ * `Retry-After` header, retries after that delay. Retries network errors, timeouts, and 502, 503,
+ * and 504 responses after about 0.25 s, 0.5 s, 1 s, and so on.
  *
  * @throws {ServiceError}, {NetworkError}, or the signal's reason
  */
@@ -136,7 +136,7 @@ export async function fetchOnce(
     signal,
     // Following a redirect would send the credential to another URL.
     redirect: "manual",
-    // A page would send cookies to its own origin. Not every runtime supports the field.
+    // By default, a page would send cookies to its own origin. Not every runtime has this field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
   const { status, type, headers } = response;
@@ -148,7 +148,7 @@ export async function fetchOnce(
   throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
 }
 
-/** Calls a hook and ignores its exceptions, because a failing log must not fail a payment. */
+/** Calls a hook and ignores its exceptions, because an error in logging must not fail a payment. */
 function notify<Info>(hook: ((info: Info) => void) | undefined, info: Info): void {
   try {
     hook?.(info);
@@ -161,7 +161,9 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
   const bound = startBound(caller, timeoutMs, late);
   return {
     ...bound,
-    /** Returns the reason of a failed attempt: the caller's, or a {@link ClientError}. */
+    /**
+     * Returns the reason of a failed attempt: the caller's own reason, or a {@link ClientError}.
+     */
     explain(error: unknown, hasAnswer: boolean): unknown {
       if (error instanceof ClientError) return error;
       if (caller?.aborted) return caller.reason;
@@ -175,7 +177,7 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
 }
 
 /**
- * Waits for a part of the library that is loaded on demand.
+ * Loads a part of the library that is needed only by some calls.
  *
  * @throws {NetworkError} `unreachable` if a page cannot load it
  */

@@ -1,6 +1,6 @@
 // The shape of a simulation, the response of `GET /v1/address/{address}/simulation`: the result
-// that one node computed at one block. It proves nothing, unlike a record, and it is not evidence,
-// unlike a status.
+// that one node computed at one block. Unlike a record or a status, a simulation is neither a proof
+// nor evidence.
 
 import {
   address,

@@ -1,4 +1,4 @@
-// Tests following an address, with servers that stream, that do not stream, and that interrupt
+// Tests how the client follows an address, with servers that stream, do not stream, or interrupt
 // streams.
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ const type = { "Content-Type": "text/event-stream; charset=utf-8" };
 
 let server: Served;
 let seen: { url: string; lastId: string | undefined }[] = [];
-/** The next requests get these responses in order. The last one repeats. */
+/** The responses to the next requests, in order. The last response repeats. */
 let turns: ((response: ServerResponse, request: IncomingMessage) => void)[] = [];
 
 before(async () => {
@@ -57,7 +57,7 @@ const telling = (state: AddressState) => answering(statusOf(address, state), 200
 const refusing = (status: number, code: string) =>
   answering({ error: { code, message: "why", issues: [] } }, status);
 
-/** Collects the reported states until they equal `count`. */
+/** Collects `count` reported states. */
 async function states(count: number): Promise<string[]> {
   const found: string[] = [];
   for await (const { state } of client().watch(address, { pollMs: 1 })) {
@@ -76,7 +76,7 @@ describe("watch", () => {
     );
   });
 
-  test("throws UnprovenError for an event of another address or of none", async () => {
+  test("throws UnprovenError for an event about another address or without address", async () => {
     const other = JSON.stringify(statusOf(shop, "funded"));
     for (const data of [other, "{}", "no JSON", "null"]) {
       turns = [streaming(`event: status\ndata: ${data}\n\n`)];
@@ -84,7 +84,7 @@ describe("watch", () => {
     }
   });
 
-  test("yields the status, then each change except new blocks", async () => {
+  test("yields the status, and then each change except new blocks", async () => {
     const later = {
       ...statusOf(address, "unfunded"),
       block: { ...statusOf(address, "funded").block, number: 8 },
@@ -142,12 +142,12 @@ describe("watch", () => {
     }
   });
 
-  test("ends the stream on an oversized event and requests the status", async () => {
+  test("ends the stream at an oversized event, and requests the status instead", async () => {
     turns = [streaming(`data: ${"x".repeat(3_000_000)}`), telling("funded")];
     assert.deepEqual(await states(1), ["funded"]);
   });
 
-  test("ends with the signal's reason", async () => {
+  test("throws the signal's reason if the caller aborts", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const reason = new Error("enough");
     const controller = new AbortController();
@@ -167,7 +167,7 @@ describe("watch", () => {
 });
 
 describe("waitFor", () => {
-  test("throws WaitError never with the status if the state is impossible", async () => {
+  test("throws WaitError never, with the status, if the state is impossible", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],
       ["expired", "executed"],
@@ -185,7 +185,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("throws WaitError timeout with the last status if the state is not reached", async () => {
+  test("throws WaitError timeout, with the last status, if the state is not reached", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const error = await client()
       .waitFor(address, "executed", { timeoutMs: 200 })
@@ -215,7 +215,7 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
-  test("throws WaitError timeout with the claimed status if it is not proved in time", async () => {
+  test("throws WaitError timeout, with the reported status, if it is not proved", async () => {
     turns = [
       (response, { url }) =>
         url!.endsWith("/events")

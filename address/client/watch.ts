@@ -1,5 +1,5 @@
-// Follows an address with the service's server-sent events, or by polling its status if the stream
-// does not work.
+// Follows an address with the service's server-sent events. If the stream does not work, polls the
+// address's status.
 
 import type { Hex } from "../intent/intent.ts";
 import { type AddressState, addressStates, type ServiceStatus } from "../status/shape.ts";
@@ -34,8 +34,8 @@ export type WaitOptions = WatchOptions & {
 };
 
 /**
- * A message about an address: a status; a ping with the `timestamp` of the chain's newest block
- * (Unix seconds, undefined if unknown); or a notice that the chain is unavailable.
+ * A message about an address. It is a status, a ping, or a notice that the chain is unavailable. A
+ * ping contains the `timestamp` of the chain's newest block (Unix seconds, undefined if unknown).
  */
 export type StreamMessage =
   | { readonly kind: "status"; readonly status: ServiceStatus }
@@ -45,19 +45,19 @@ export type StreamMessage =
 type MessageOptions = {
   readonly signal: Signal | undefined;
   readonly pollMs: number;
-  /** The stream is lost after this time without a byte. The service pings every 15 s. */
+  /** If no byte arrives for this time, the stream counts as lost. The service pings every 15 s. */
   readonly silenceMs: number;
 };
 
-/** After a stream failed, the status is polled this number of times before another stream. */
+/** The number of polls after a stream failed, before another stream is opened. */
 const pollsBetween = 12;
 
 /**
  * Yields every message about an address, until the caller stops reading.
  *
  * @param address in EIP-55 case
- * @throws {ServiceError} `not_found` if the service has no intent for it, {UnprovenError}, the
- *   error of a status request after its retries, or the signal's reason
+ * @throws {ServiceError} `not_found` if the service has no intent for the address, {UnprovenError},
+ *   the error of a status request after its retries, or the signal's reason
  */
 export async function* readMessages(
   transport: Transport,
@@ -100,12 +100,12 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
   return { kind: "ping", timestamp: isTime ? (timestamp as number) : undefined };
 }
 
-/** A program can wait longer for a silent stream than a person. */
+/** A program can tolerate a silent stream for longer than a person can. */
 const silenceMs = 60_000;
 
 /**
- * Yields the current status and then each change, except of the block, until the caller stops
- * reading.
+ * Yields the current status and then each status that differs in more than its block, until the
+ * caller stops reading.
  *
  * @param address in EIP-55 case
  * @throws the errors of {@link readMessages}
@@ -140,7 +140,7 @@ const reachable: Readonly<Record<string, readonly AddressState[]>> = {
 };
 
 /**
- * Waits for the first status whose state is one of `states`.
+ * Returns the first status whose state is one of `states`.
  *
  * @throws {WaitError} if the address can no longer reach these states, or has not reached them in
  *   time; also the errors of {@link watchStatus}
@@ -175,23 +175,23 @@ export async function waitForState(
           status,
         );
     }
-    // Unreachable, because a watch does not end. The compiler cannot know that.
+    // A watch does not end, so this line is unreachable, but the compiler does not know that.
     throw new UnprovenError(`the stream of ${address} ended`);
   } finally {
     bound.end();
   }
 }
 
-// Server-sent events are read by fetch, because not every runtime has EventSource, with bounded
-// memory. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+// Reads server-sent events with fetch and bounded memory. Not every runtime has EventSource.
+// Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 type ServerEvent = { readonly name: string; readonly data: string; readonly id: string };
 
 type StreamRequest = {
   readonly path: string;
-  /** The ID of the last event, after which the stream continues. */
+  /** The ID of the last event that was read. The new stream continues after this event. */
   readonly lastId: string | undefined;
-  /** The stream is lost after this time without a byte, including heartbeats. */
+  /** If no byte arrives for this time, the stream counts as lost. Heartbeats count as bytes. */
   readonly silenceMs: number;
   readonly signal: Signal | undefined;
 };
@@ -240,8 +240,8 @@ async function* readEvents(
 }
 
 /**
- * Creates a parser that takes text in pieces and returns complete events; undefined if one is too
- * long.
+ * Creates a parser that takes text in pieces and returns the events that are complete, or undefined
+ * if an event is too long.
  */
 function newParser(): (text: string) => ServerEvent[] | undefined {
   let line = "";

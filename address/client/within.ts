@@ -1,7 +1,7 @@
 // Limits the time of asynchronous work.
 
-// Types of the platform, from `lib: dom` or `@types/node`. A program with neither gets the fields
-// that it can use.
+// Types of the platform, from `lib: dom` or `@types/node`. A program that has neither gets types
+// with only the fields that the library uses.
 
 export type Found<Name extends string, Shape> = typeof globalThis extends {
   readonly [name in Name]: { readonly prototype: infer Platform };
@@ -11,7 +11,9 @@ export type Found<Name extends string, Shape> = typeof globalThis extends {
 
 export type Signal = Found<"AbortSignal", { readonly aborted: boolean; readonly reason: unknown }>;
 
-/** Waits for `work` for `millis`. Returns its result or error, or undefined if it has not ended. */
+/**
+ * Waits up to `millis` for `work`. Returns its result or error, or undefined if it has not ended.
+ */
 export async function within<Found>(millis: number, work: Promise<Found>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -1,11 +1,11 @@
-// Parses JSON text that every parser understands in the same way.
+// Parses JSON text, and refuses text that parsers understand in different ways.
 
 import { InvalidError } from "../errors.ts";
 
 /**
- * Parses JSON like `JSON.parse`, but refuses repeated keys. `JSON.parse` uses the last of two equal
- * keys and other parsers the first, so they would read two different intents. A `__proto__` key is
- * an ordinary field.
+ * Parses JSON like `JSON.parse`, but refuses repeated keys. If a key is repeated, `JSON.parse` uses
+ * the last value and other parsers use the first, so they would read two different intents. A
+ * `__proto__` key is an ordinary field.
  *
  * @throws {InvalidError} `not_json` or `repeated_field`
  */
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   } catch {
     throw invalid("not_json", "expected JSON");
   }
-  // The text has one more member than the value for each repeated key.
+  // For each repeated key, the text has one member more than the parsed value.
   if (countMembers(text) !== countKeys(value))
     throw invalid("repeated_field", `field ${findRepeatedKey(text)} is repeated`);
   return value;
@@ -31,7 +31,7 @@ const backslash = 0x5c;
 const colon = 0x3a;
 
 /**
- * Counts the members of all objects, which are the colons outside strings.
+ * Counts the members of all objects, by counting the colons outside strings.
  *
  * @param text valid JSON
  */

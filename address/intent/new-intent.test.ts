@@ -14,7 +14,7 @@ const solc = createRequire(import.meta.url)("solc") as {
   version(): string;
 };
 
-/** Returns the `words` that the compiler refuses in the source that `source` makes. */
+/** Returns the words that the compiler refuses. `source` returns the source code for a word. */
 function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
   const settings = { outputSelection: { "*": { "*": ["abi"] } } };
   let left = words;
@@ -48,7 +48,7 @@ describe("reserved_word", () => {
     assert.match(solc.version(), /^0\.8\.37\+/);
   });
 
-  test("refuses every word that solc refuses as a function name, and no other", () => {
+  test("refuses exactly the function names that solc refuses", () => {
     const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "function")),
@@ -58,7 +58,7 @@ describe("reserved_word", () => {
       assert.ok(!refused.includes(allowed), allowed);
   });
 
-  test("refuses every word that solc refuses as a parameter name, and no other", () => {
+  test("refuses exactly the parameter names that solc refuses", () => {
     const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "parameter")),
@@ -81,14 +81,14 @@ describe("reserved_word", () => {
 describe("selector_clash", () => {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
 
-  test("refuses the selector of every well-known function, as viem computes it", () => {
+  test("refuses other functions with the selector of a well-known function", () => {
     for (const signature of signatures)
       assert.equal(findSelectorOwner(toFunctionSelector(`function ${signature}`)), signature);
     assert.equal(new Set(signatures).size, signatures.length);
     assert.equal(findSelectorOwner("0x00000000"), undefined);
   });
 
-  test("applies only to new intents, and not to the well-known function itself", () => {
+  test("applies only to new intents, and accepts the well-known function itself", () => {
     const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);
@@ -98,7 +98,7 @@ describe("selector_clash", () => {
 });
 
 describe("not_canonical", () => {
-  test("with a spelling that is accepted, for what Solidity lets one write", () => {
+  test("suggests a valid spelling for other spellings that Solidity allows", () => {
     const spellings = {
       "approve( address spender , uint amount )": "approve(address spender, uint256 amount)",
       "function f(bytes calldata a) external payable returns (bool)": "f(bytes a)",

@@ -1,6 +1,7 @@
-// Additional rules for new intents, which may change between releases: no name is reserved in
-// Solidity, and no selector belongs to a well-known function with another signature. They never
-// decide which terms are valid, so they are separate from the frozen rules of parse.ts.
+// Additional rules for new intents, which may change between releases. A name must not be reserved
+// in Solidity, and a selector must not belong to a well-known function with another signature.
+// These rules never decide which terms are valid, so they are separate from the frozen rules of
+// parse.ts.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
@@ -12,7 +13,10 @@ import type { Hex, Intent } from "./intent.ts";
 import { parseIntent, type TermsOptions, useIntent } from "./parse.ts";
 
 export type NewIntentOptions = TermsOptions & {
-  /** Checks the fields that are valid so far. Its issues are reported together with the others. */
+  /**
+   * Checks the fields that are valid so far. The returned issues are reported with the other
+   * faults.
+   */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };
 
@@ -31,8 +35,9 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
 
 /**
  * Finds names that are reserved in Solidity (`reserved_word`) and selectors of well-known functions
- * with another signature (`selector_clash`). {@link encodeNewIntent} refuses them, and a reader of
- * an existing intent should see a warning, because its terms remain valid. The lists may grow.
+ * with another signature (`selector_clash`). {@link encodeNewIntent} refuses these faults. An
+ * existing intent with such a fault remains valid, so show its reader a warning. The lists of names
+ * and functions may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
   const cache = getCache(chooseKeccak(options));
@@ -78,7 +83,8 @@ const reservedWord = (word: string, kind: "function" | "parameter"): Fault => ({
   message: `expected another ${kind} name: ${word} is a reserved word of Solidity`,
 });
 
-// The reserved words of solc 0.8.37. A test compiles each word in both places.
+// The reserved words of solc 0.8.37. A test compiles each word as a function name and as a
+// parameter name.
 
 /** Neither functions nor parameters can have these names. */
 const words = `abstract address after alias anonymous apply as assembly auto bool break byte bytes
@@ -117,9 +123,9 @@ export const isReserved = (word: string, kind: "function" | "parameter"): boolea
 
 export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
 
-// Well-known functions that move money or give access to it. A selector has four bytes, so about
-// 2^32 tries find a harmless-looking name with the selector of `approve`. The list helps readers
-// but cannot be complete, because a target can have functions that no list contains.
+// Well-known functions that move money or give access to it. A selector has four bytes, so an
+// attacker finds a harmless-looking name with the selector of `approve` after about 2^32 tries.
+// This list cannot be complete, because a target can have functions that no list contains.
 
 const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 const permitted = "(address,uint256),uint256,uint256";

@@ -1,4 +1,5 @@
-// Tests what vectors cannot express: several faults in one input, options, and malicious input.
+// Tests cases that the vectors cannot express: several faults in one input, options, and malicious
+// input.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -35,7 +36,7 @@ const codesOf = (value: unknown): string[] =>
   issuesOf(value).map(({ path, code }) => `${path.join(".")} ${code}`);
 
 describe("parseIntent refuses", () => {
-  test("every fault in one error, each with its path", () => {
+  test("an intent with several faults, and reports every fault with its path", () => {
     const calls = [
       { ...sampleCall, target: "0x01", args: ["1e3", "no"] },
       { ...sampleCall, function: "pay(uint order)", args: [7] },
@@ -66,7 +67,7 @@ describe("parseIntent refuses", () => {
     ]);
   });
 
-  test("with the right spelling, where there is one", () => {
+  test("another spelling, and suggests the right spelling if there is one", () => {
     const spelling = (value: unknown) => issuesOf(value)[0]!.message;
     assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
     assert.equal(
@@ -104,7 +105,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("arguments that are not strings, without a suggestion if it is unsafe or long", () => {
+  test("arguments that are not strings, without a suggestion that would be unsafe or long", () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     let wide: unknown = "1";
@@ -119,7 +120,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("array values that are not strings, and suggests the string where it is valid", () => {
+  test("array values that are not strings, and suggests the string if it would be valid", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -172,12 +173,12 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("at most 100 faults, regardless of their number", () => {
+  test("any number of faults, and reports at most 100", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
     assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
   });
 
-  test("without quoting values that are not plain and short", () => {
+  test("values that are long or not plain text, without quoting them", () => {
     const hostile = ["\u202e0x1", "<script>\u0000", "9".repeat(81), "x".repeat(5000)];
     for (const text of hostile) {
       const issues = [
@@ -228,12 +229,12 @@ describe("parseIntent refuses", () => {
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
 
-  test("malformed options.factory, in addition to the faults of the intent", () => {
+  test("a malformed options.factory, and reports it together with the intent's faults", () => {
     const [issue] = issuesOf(sample, { factory: "0x12" });
     assert.deepEqual(issue?.path, ["factory"]);
   });
 
-  test("recovery_is_factory for the given factory", () => {
+  test("recovery_is_factory: the factory of the options as recovery", () => {
     assert.doesNotThrow(() =>
       parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
     );
@@ -250,7 +251,7 @@ describe("parseIntent refuses", () => {
 });
 
 describe("encodeNewIntent refuses", () => {
-  test("as parseIntent does, with the cautions and the faults of options.check", () => {
+  test("an invalid intent, and reports cautions and the issues of options.check too", () => {
     const unlisted: Issue = { path: ["token"], code: "unlisted_token", message: "not listed" };
     const seen: unknown[] = [];
     const check = (fields: object) => {
@@ -293,7 +294,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("returns the faults that only a new intent can have, each at its function", () => {
+  test("returns the faults that only a new intent can have, with the path of the function", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
@@ -307,7 +308,7 @@ describe("findCautions", () => {
     assert.deepEqual(findCautions(sample), []);
   });
 
-  test("does not affect valid terms: they decode, and their record verifies", () => {
+  test("does not affect terms: they decode, and their record verifies", () => {
     const intent = parseIntent(withCall("constructor(bool return)", "true"));
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
@@ -326,7 +327,7 @@ describe("InvalidError", () => {
     assert.fail("nothing was refused");
   };
 
-  test("lists each fault after its path, or without a path if it is of the whole input", () => {
+  test("shows each fault after its path, or without a path if it concerns the whole input", () => {
     const { token, ...rest } = sample;
     const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
     assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
@@ -359,7 +360,7 @@ describe("parseIntent, in bounded time, refuses", () => {
     "JSON of 70,000 objects": withCall("f(uint256[] a)", '{"a":'.repeat(20_000)),
     "JSON of 70,000 elements": withCall("f(uint256[] a)", `[${'"",'.repeat(40_000)}""]`),
     "bytes of ten million digits": withCall("f(bytes a)", `0x${"0".repeat(10_000_000)}`),
-    "768 names alike": withCall(`f(${Array(768).fill("bool a").join(", ")})`),
+    "768 equal names": withCall(`f(${Array(768).fill("bool a").join(", ")})`),
     "a key of ten million characters": { ...sample, ["x".repeat(10_000_000)]: 1 },
   };
   for (const [name, value] of Object.entries(hostile))
@@ -385,7 +386,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("can be called by a getter or by options.check while it runs", () => {
+  test("can be called again by a getter or by options.check during a call", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,
@@ -401,7 +402,7 @@ describe("parseIntent", () => {
     assert.deepEqual(encodeNewIntent(value, { check }).terms, encodeTerms(sample));
   });
 
-  test("returns addresses in EIP-55 form and other hex in lower case, and nothing else", () => {
+  test("returns only the intent's fields, addresses in EIP-55, and other hex in lowercase", () => {
     const spelled = {
       ...sample,
       token: usdc.toLowerCase(),
@@ -427,7 +428,7 @@ describe("parseIntent", () => {
     assert.notEqual(intent.calls[0]?.args, sample.calls[0]?.args);
   });
 
-  test("a wrong keccak does not affect callers that use another", () => {
+  test("a wrong keccak does not affect callers that pass another keccak", () => {
     const keccak = () => new Uint8Array(32).fill(0xff);
     const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     const wrong = `0x${token.slice(2).toUpperCase()}`;
@@ -436,7 +437,7 @@ describe("parseIntent", () => {
     assert.equal(parseAddress(token, { keccak }), wrong);
   });
 
-  test("many different functions and addresses do not increase its memory", () => {
+  test("does not use more memory for many different functions and addresses", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 30_000; i++) {

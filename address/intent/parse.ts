@@ -1,5 +1,5 @@
-// Parses an intent from any value, or reports all of its faults. spec/terms.md §1 lists the rules.
-// One walk both checks and encodes the intent, so a valid intent always has terms that fit.
+// Parses an intent from any value, or reports all faults of the value. spec/terms.md §1 lists the
+// rules. One pass both checks and encodes the intent, so the terms of a valid intent always fit.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
@@ -22,7 +22,7 @@ import { callsMax } from "./rules.ts";
 import { type RawCall, type RawIntent, writeIntent } from "./write.ts";
 
 export type TermsOptions = {
-  /** The factory, which must not be `recovery`. In any case; default {@link factoryAddress}. */
+  /** The factory's address, in any case. Default {@link factoryAddress}. `recovery` must differ. */
   readonly factory?: Hex;
   readonly keccak?: Keccak;
 };
@@ -44,7 +44,10 @@ type NewIntentRules = {
   readonly check: ((fields: Partial<Intent>) => readonly Issue[]) | undefined;
 };
 
-/** Parses and encodes an intent, and calls `use` with both. `use` must copy terms that it keeps. */
+/**
+ * Parses and encodes an intent, and calls `use` with the intent and its terms. The buffer of the
+ * terms is reused, so `use` must copy terms that it keeps.
+ */
 export function useIntent<T>(
   value: unknown,
   options: TermsOptions,
@@ -73,8 +76,8 @@ const intentFields = "token amount calls expirationTimestamp recovery salt chain
 const callFields = ["target", "function", "args"];
 
 /**
- * Reads the fields of an intent. Each own field is read once, so getters and prototypes cannot
- * return something else later.
+ * Reads the fields of an intent. Reads only own fields, and each field once, so a getter or a
+ * prototype cannot return another value later.
  *
  * @param drawSalt returns the salt of an intent that has none
  */

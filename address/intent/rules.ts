@@ -7,7 +7,7 @@ import type { Hex } from "./intent.ts";
 
 export const callsMax = 32;
 
-/** @param token in EIP-55 case, as all addresses in this file */
+/** @param token in EIP-55 case, like all addresses in this file */
 export function tokenFault(token: Hex): Fault | undefined {
   if (token !== zeroAddress) return undefined;
   return { code: "zero_address", message: "expected a token contract, found the zero address" };

@@ -1,5 +1,5 @@
-// Tests the bijection between intents and terms with random intents of all types, compared with
-// viem, and that no other terms are accepted.
+// Tests the bijection between intents and terms with random intents of all types, and compares it
+// with viem. Also tests that no other terms are accepted.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -28,7 +28,7 @@ import {
 import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
-/** The number of intents that `npm run test:long` draws. A fifth are drawn in `npm test`. */
+/** The number of random intents in `npm run test:long`. `npm test` uses a fifth of this number. */
 const isLong = process.env.TESTS === "long";
 const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
@@ -37,7 +37,7 @@ const execute = paymentFactoryAbi.find(
 );
 
 describe("encodeTerms and decodeTerms", () => {
-  test("throws malformed_terms with the place if the layout is not canonical", () => {
+  test("throws malformed_terms with the path if the layout is not canonical", () => {
     const terms = encodeTerms(sample);
     const wordAt = (index: number) => 32 * index + 31;
     const cases: [string, Uint8Array, (string | number)[]][] = [
@@ -62,7 +62,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("changed bytes throw InvalidError or decode to an intent with exactly these terms", () => {
+  test("throws InvalidError for changed bytes, or decodes an intent that has these terms", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     const changes = fc.array(change, { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -75,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws InvalidError if words of the terms are cut, doubled, swapped, or added", () => {
+  test("throws InvalidError if words of the terms are removed, doubled, swapped, or added", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -113,7 +113,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("a cached value is never used for a similar input", () => {
+  test("never uses a cached value for a similar input", () => {
     const addressOf = (first: string) => parseAddress(`0x${first.repeat(37)}abc`);
     const spellings = ["a", "b"].flatMap((first) =>
       ["order", "refund"].map(
@@ -172,7 +172,7 @@ describe("encodeExecution", () => {
   });
 });
 
-/** The intents of valid calldata. */
+/** Returns the intents of valid calldata. */
 const intentsOf = (calldata: Uint8Array): Intent[] =>
   library.decodeExecutions(calldata).map((call) => {
     if ("error" in call) throw call.error;
@@ -204,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("throws not_an_execution for calldata of another function, also in a batch", () => {
+  test("throws not_an_execution for calldata of another function, even in a batch", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),
@@ -232,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("a batch with a changed byte throws InvalidError or encodes back to the same bytes", () => {
+  test("throws InvalidError for a changed batch, or decodes it without losing a byte", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
@@ -291,7 +291,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(bytes), InvalidError, title);
   });
 
-  test("reports the fault of an intent after its place in the batch", () => {
+  test("reports an intent's fault with the intent's index in the batch", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
     const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
@@ -299,7 +299,7 @@ describe("decodeExecutions", () => {
     assert.throws(() => intentsOf(batch), isPlaced);
   });
 
-  test("an invalid item does not hide other items, and each call has its name", () => {
+  test("names each call of a batch, and decodes the items next to an invalid item", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const target = `0x${"a1".repeat(20)}`;
     const args = [viemIntent(second!), target, 5n, "0x1234"] as never;
@@ -334,7 +334,8 @@ describe("decodeExecutions", () => {
 });
 
 /**
- * The bytes are rejected, or equal the terms of the decoded intent, so no intent has two encodings.
+ * Checks that the bytes are rejected or equal the terms of the decoded intent, so no intent has two
+ * encodings.
  */
 function expectStrict(terms: Uint8Array): void {
   let intent: library.Intent;

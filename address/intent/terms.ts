@@ -1,6 +1,6 @@
-// Terms: an intent as bytes, `abi.encode(Intent)`. spec/terms.md §2 describes the layout. Each
-// intent has exactly one encoding. The decoder accepts only that encoding, so its result does not
-// have to be encoded again and compared; the tests do that.
+// Terms are an intent as bytes, `abi.encode(Intent)`. spec/terms.md §2 describes the layout. Each
+// intent has exactly one encoding, and the decoder accepts only that encoding. So the decoder does
+// not have to encode its result again and compare it with the terms; the tests do that.
 
 import { type AbiFunction, getCache } from "../abi/cache.ts";
 import { readAddress } from "../abi/checksum.ts";
@@ -52,9 +52,9 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
  * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`, so terms that decode and derive
  * the requested address prove the intent.
  *
- * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} does not
- *   return: `malformed_terms` if the layout is not canonical, else a fault of the intent with its
- *   path
+ * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} cannot
+ *   return. The code is `malformed_terms` if the layout is not canonical, and otherwise the code of
+ *   the intent's fault
  */
 export function decodeTerms(terms: Bytes, options: TermsOptions = {}): Intent {
   const keccak = chooseKeccak(options);

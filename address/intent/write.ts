@@ -44,7 +44,7 @@ type Context = {
   readonly listCautions?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
 
-/** Offsets in the terms, whose first word is the offset 0x20 of `abi.encode`. */
+/** Offsets in the terms. The first word of terms is the offset 0x20 that `abi.encode` writes. */
 const places = {
   token: 32,
   amount: 64,
@@ -59,7 +59,9 @@ const places = {
 /** Offsets from the beginning of a call. The strings and the bytes follow. */
 export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
 
-/** Writes the terms of `raw` and returns its valid fields, in the order of the spec. */
+/**
+ * Writes the terms of `raw` and returns the valid fields. Checks fields in the order of the spec.
+ */
 export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Partial<Intent> {
   const { writer } = context;
   reserve(writer, places.end);
@@ -188,8 +190,8 @@ function writeSalt(context: Context, value: unknown): Hex | undefined {
 }
 
 /**
- * Writes the number of calls, an offset to each, and the calls. Returns undefined if one is
- * invalid.
+ * Writes the number of calls, the offset of each call, and the calls. Returns undefined if a call
+ * is invalid.
  */
 function writeCalls(
   context: Context,
@@ -213,7 +215,7 @@ function writeCalls(
   return written as Call[];
 }
 
-/** Runs `write`. If the terms become too long, adds a fault to `field` and returns undefined. */
+/** Runs `write`. If the terms become too long, adds a fault under `field` and returns undefined. */
 export function catchTooLong<T>(faults: Faults, field: string, write: () => T): T | undefined {
   const depth = faults.path.length;
   try {

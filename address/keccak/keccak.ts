@@ -1,13 +1,13 @@
-// The hash function of this library. It is an option, because a WASM keccak is faster on a server
-// (test/derive.bench.ts) but needs `wasm-unsafe-eval` under a strict CSP, so pages use the default.
+// The library's default hash function. A caller can pass another keccak: a WASM keccak is faster on
+// a server (test/derive.bench.ts), but in a page with a strict CSP it needs `wasm-unsafe-eval`.
 
 import { keccakP } from "@noble/hashes/sha3.js";
 import { abytes } from "@noble/hashes/utils.js";
 
-/** Hashes any number of bytes to 32 with Ethereum's keccak-256 (not SHA3-256). Stateless. */
+/** Hashes any number of bytes to 32 bytes with Ethereum's keccak-256 (not SHA3-256). Stateless. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-/** The words of the state that absorb input: 136 bytes, little-endian. */
+/** The number of 32-bit words of the state that absorb input: 136 bytes, little-endian. */
 const rateWords = 34;
 
 /**
@@ -45,5 +45,5 @@ export function chooseKeccak(options: { readonly keccak?: Keccak | undefined }):
   return keccak;
 }
 
-// Reused by every hash. A hash cannot call another one.
+// Reused by every hash, which is safe because a hash never runs during another hash.
 const state = new Uint32Array(50);

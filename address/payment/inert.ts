@@ -1,11 +1,15 @@
-// Decides which characters of untrusted text are shown as they are. Text from an intent can contain
-// characters that hide, reorder, or imitate the text around them, so those are written out.
+// Decides which characters of untrusted text are shown unchanged. Text from an intent can contain
+// characters that hide, reorder, or imitate the text around them. These characters are written out.
 
-/** A part of a text to show unchanged, or one character to show as its code point: "U+202E". */
+/**
+ * A part of a text that is shown unchanged, or one character that is shown as its code point:
+ * "U+202E".
+ */
 type Piece = { text: string; hidden: boolean };
 
 /**
- * Controls, bidi and format marks, separators, private use, unassigned, and invisible characters.
+ * Matches control characters, bidi and format marks, separators, private-use characters, and
+ * unassigned or invisible characters.
  */
 export const hiddenCharacter =
   /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
@@ -37,7 +41,9 @@ export const inertText = (text: string): string =>
 
 export const hasHidden = (text: string) => inertPieces(text).some((piece) => piece.hidden);
 
-/** Returns whether a page can show `text` as a name: short, visible, without hidden characters. */
+/**
+ * Returns whether a page can show `text` as a name: it is short and has only visible characters.
+ */
 export const isName = (text: unknown, lengthMax = 64): text is string =>
   typeof text === "string" && text.trim() !== "" && text.length <= lengthMax && !hasHidden(text);
 

@@ -21,13 +21,13 @@ describe("the payment", () => {
     );
   });
 
-  test("requests the missing amount, and never a negative one", () => {
+  test("requests the missing amount, and never a negative amount", () => {
     assert.equal(owed("25", "10"), "15");
     assert.equal(owed("25", "25"), "0");
     assert.equal(owed("25", "40"), "0");
   });
 
-  test("formats an address in ten groups of four, and by its ends", () => {
+  test("formats an address in ten groups of four, and shortens it", () => {
     assert.equal(`0x${addressGroups(record.address).join("")}`, record.address);
     assert.equal(addressGroups(record.address).length, 10);
     assert.match(shortAddress(record.address), /^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$/);
@@ -50,7 +50,7 @@ describe("formats base units as decimal numbers", () => {
     test(`${amount} with ${decimals} decimals is ${text}`, () =>
       assert.equal(formatUnits(amount, decimals), text));
   }
-  test("omits grouping for wallets", () => {
+  test("does not group digits for wallets", () => {
     assert.equal(plainUnits("1234567890123", 6), "1234567.890123");
     assert.equal(plainUnits("25000000", 6), "25");
   });

@@ -7,8 +7,8 @@ export { hasHidden, inertPieces, inertText, isName } from "./inert.ts";
 export * from "./shop-link.ts";
 
 /**
- * Formats a transfer of `amount` to the address as an ERC-681 link. It is never the default,
- * because its first address is the token, and some wallets pay the first address in a link.
+ * Formats a transfer of `amount` to the address as an ERC-681 link. No page shows this link by
+ * default, because the first address in the link is the token, and some wallets pay that address.
  *
  * @param amount base units, decimal
  */
@@ -23,9 +23,9 @@ export function owed(amount: string, balance: string): string {
 }
 
 /**
- * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. Because a comma
- * or a point separates thousands in some countries and decimals in others, a thin space separates
- * thousands, and 1.234 is formatted as 1.2340.
+ * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. In some
+ * countries a comma or a point separates thousands, in others decimals. So a thin space separates
+ * thousands here, and 1.234 is formatted as 1.2340.
  */
 export function formatUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);
@@ -50,8 +50,9 @@ function splitUnits(amount: string, decimals: number) {
 }
 
 /**
- * Shortens an address to "0xB9BD…41fe…99c9", to compare it with a wallet's display and not to pay.
- * Addresses with the same two ends are cheap to find, so a group of the middle is included.
+ * Shortens an address to "0xB9BD…41fe…99c9". People compare this text with a wallet's display, and
+ * do not pay to it. It is cheap to find an address with the same two ends, so the text includes a
+ * group from the middle.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

@@ -50,7 +50,7 @@ describe("a shop is not shown", () => {
       assert.equal(await proveShop(manifest, claim, sold), undefined, JSON.stringify(manifest));
   });
 
-  test("if another key signed, or the link is for another address, order, or shop", async () => {
+  test("if another key signed, or signed another address, order, or shop", async () => {
     const claim = await claimOf(sold);
     const other = recordOf(pay(thief));
     for (const [name, refuted, record] of [
@@ -83,12 +83,12 @@ describe("a shop is not shown", () => {
     assert.equal(await proveShop(elsewhere, unsigned, sold), undefined);
   });
 
-  test("with an order that only the link says, though the file names the payee", async () => {
+  test("if the link names an unsigned order, even if the file names the payee", async () => {
     assert.equal(await proveShop(naming, { ...unsigned, order: "77" }, sold), undefined);
   });
 });
 
-test("originOf refuses an address with a network, path, user, or upper case", () => {
+test("originOf returns undefined for an IP address, path, user, or uppercase letters", () => {
   for (const text of [
     ...["", "shop", "10.0.0.1", "169.254.169.254", "[::1]", "shop.example/x", "a@shop.example"],
     ...[
@@ -105,7 +105,7 @@ test("originOf refuses an address with a network, path, user, or upper case", ()
   assert.equal(originOf("localhost:3000"), "http://localhost:3000");
 });
 
-test("signShopLink refuses input that a page would not show, and repeats no key", async () => {
+test("signShopLink refuses input that a page would not show, without showing the key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
@@ -147,14 +147,14 @@ describe("a shop is shown with its domain", () => {
     assert.deepEqual(found, { shop, name: "A Shop", order: "77", logo: undefined });
   });
 
-  test("if its file names the address or the recipient of all the money", async () => {
+  test("if its file names the address, or the recipient of all the money", async () => {
     const proved = { shop, name: "A Shop", order: undefined, logo: undefined };
     assert.deepEqual(await proveShop(naming, unsigned, sold), proved);
     const itself = `eip155:${sample.chainId}:${sold.address}`;
     assert.deepEqual(await proveShop({ ...naming, accounts: [itself] }, unsigned, sold), proved);
   });
 
-  test("with a logo of its own origin alone", async () => {
+  test("with a logo only from its own origin", async () => {
     const logoOf = async (logo: unknown) =>
       (await proveShop({ ...naming, logo }, unsigned, sold))?.logo;
     for (const logo of ["https://evil.example/logo.png", "//evil.example/x", "data:,x", 7])

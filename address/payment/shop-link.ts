@@ -1,6 +1,6 @@
-// Links with the name of a shop and an order for the payment page. Anybody can create such a link,
-// so the shop's origin must confirm it: a file there lists the addresses or parties that are paid,
-// or the keys that sign links. The page shows a name together with its domain.
+// Links to the payment page that name a shop and an order. Anybody can create such a link, so the
+// shop's origin must confirm it. A file at that origin lists the addresses or parties that are
+// paid, or the keys that sign links. The page shows the shop's name together with its domain.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -16,11 +16,11 @@ export type ShopManifest = {
   readonly version: 1;
   /** 1 to 64 characters. */
   readonly name: string;
-  /** A path of the same origin to a picture of at most 64 kB. */
+  /** The path of a picture on the same origin, of at most 64 kB. */
   readonly logo?: string;
   /**
-   * The shop's addresses, or the only party that receives the money of an address, in CAIP-10 form:
-   * `eip155:8453:0x…`.
+   * Accounts in CAIP-10 form: `eip155:8453:0x…`. Each is an executable address of the shop, or a
+   * party that receives all the money of such an address.
    */
   readonly accounts?: readonly string[];
   /** The Ed25519 public keys that sign its links, 32 bytes in base64. */
@@ -41,7 +41,7 @@ export type ShopClaim = {
 export type ProvedShop = {
   readonly shop: string;
   readonly name: string;
-  /** On the shop's origin. */
+  /** A URL on the shop's origin. */
   readonly logo: string | undefined;
   /** Defined only if the shop signed it. */
   readonly order: string | undefined;
@@ -50,7 +50,7 @@ export type ProvedShop = {
 type LinkOptions = {
   /** The shop's domain, such as `shop.example`. */
   readonly shop: string;
-  /** The payer's name of the order, 1 to 64 characters. */
+  /** The order as its payer knows it, 1 to 64 characters. */
   readonly order: string;
   /** An Ed25519 key, PKCS #8 in base64, whose public key is in the shop's manifest. */
   readonly privateKey: string;
@@ -61,7 +61,7 @@ type LinkOptions = {
  *
  * @param page `https://pay.example/a/0x…`
  * @throws {InvalidError} if the page has no address; {TypeError} if the shop, the order, or the key
- *   is malformed, without the key
+ *   is malformed. The message does not contain the key
  */
 export async function signShopLink(page: string, options: LinkOptions): Promise<string> {
   const url = new URL(page);
@@ -109,9 +109,9 @@ export function originOf(shop: string): string | undefined {
 }
 
 /**
- * Returns the shop if its `manifest` confirms the claim: it contains the address or the only party
- * that receives the money, or one of its keys signed the link. An order without a valid signature
- * refutes the claim.
+ * Returns the shop if its `manifest` confirms the claim. The manifest must contain the address, or
+ * the only party that receives the money, or a key that signed the link. A claim that names an
+ * order is confirmed only by a signature.
  *
  * @throws {Error} if this browser cannot verify signatures
  */
@@ -135,12 +135,13 @@ export async function proveShop(
   return { shop, name, order, logo: resolveLogo(logo, shop) };
 }
 
-/** The only calls of the token itself that identify a party. */
+/** The only functions of the token whose calls identify a party. */
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Returns the party, in lowercase, that can receive the token by each call: the called contract, or
- * the recipient or spender of a call to the token. Undefined if it is unknown.
+ * Returns, for each call, the party that can receive the token, in lowercase. For a call to the
+ * token it is the recipient or spender, and otherwise the called contract. Undefined if it is
+ * unknown.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

@@ -1,5 +1,5 @@
-// The complete proof of an address in one object, which the service returns and a receipt contains.
-// spec/proof.md describes the format.
+// The complete proof of an address in one object. The service returns it, and a receipt contains
+// it. spec/proof.md describes the format.
 
 import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { describeType, describeValue } from "../errors.ts";
@@ -16,8 +16,8 @@ import {
 } from "./outcome.ts";
 
 /**
- * A proof and, for people, its result. A verifier compares both. `execution` is null unless the
- * outcome is `executed`.
+ * A proof together with its result, which is stated for people. A verifier checks that the proof
+ * has this result. `execution` is null unless the outcome is `executed`.
  */
 export type AddressProof = {
   readonly chainId: number;
@@ -74,8 +74,8 @@ export function verifyAddressProof(
 }
 
 /**
- * Compares texts, numbers, and blocks, regardless of the order of their fields. The message does
- * not contain the claim, because pages show it for receipts that they refuse to show.
+ * Compares texts, numbers, and blocks, regardless of the order of their fields. The error message
+ * does not contain the claim, because a page that refuses to show a receipt shows this message.
  */
 function compare(what: string, claimed: unknown, found: unknown): void {
   if (typeof found === "object" && found !== null) {

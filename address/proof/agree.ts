@@ -1,5 +1,5 @@
-// Finds a block to trust: one for which a quorum of endpoints reports the same hash. A caller with
-// a better source, such as a light client or an L1 oracle, can use its hash instead.
+// Finds a block to trust: a quorum of endpoints must report the same hash for it. A caller with a
+// better source, such as a light client or an L1 oracle, can use a hash from that source instead.
 
 import { toQuantity } from "../abi/hex.ts";
 import { describeType, refuseUnknown } from "../errors.ts";
@@ -13,7 +13,9 @@ export type Rpcs = readonly (string | Rpc)[];
 export type AgreementOptions = {
   /** The number of nodes that must report the same hash. Default: more than half. */
   readonly quorum?: number;
-  /** The number of blocks that must follow the block. Default 0: the newest agreed block. */
+  /**
+   * The number of blocks that must follow the block. Default 0: returns the newest agreed block.
+   */
   readonly confirmations?: number;
 };
 
@@ -34,7 +36,8 @@ const attemptsMax = 3;
  * agrees.
  *
  * @throws {ProofError} `no_quorum`, with the response of each endpoint
- * @throws {TypeError} for options that no endpoints could meet
+ * @throws {TypeError} for options that cannot be met, such as a quorum above the number of
+ *   endpoints
  */
 export async function blockHashOf(
   rpcs: Rpcs,
@@ -97,7 +100,7 @@ export function refuseUnknownOptions(options: object): void {
   refuseUnknown(options, gatherOptions, "option");
 }
 
-/** @throws {TypeError} for unknown options, or values that no endpoints could meet */
+/** @throws {TypeError} for unknown options, and for options that cannot be met */
 export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
   refuseUnknownOptions(options);
   const { quorum, confirmations = 0 } = options;

@@ -25,8 +25,8 @@ import { proveInTrie } from "./trie.ts";
 /**
  * A transaction of a block and its receipt.
  *
- * `headers` are RLP, from the transaction's block to the trusted one, each the parent of the next.
- * If the transaction's block itself is trusted, it is the only one.
+ * `headers` are RLP headers, from the transaction's block to the trusted block, each the parent of
+ * the next. If the transaction's block itself is trusted, `headers` contains only that block.
  */
 export type TransactionProof = {
   readonly headers: readonly Hex[];
@@ -35,7 +35,7 @@ export type TransactionProof = {
   readonly transaction: readonly Hex[];
 };
 
-/** `depth` is the number of blocks after the transaction's, up to and including the trusted one. */
+/** `depth` is the number of blocks after the transaction's block, including the trusted block. */
 type ProvedTransaction = {
   readonly transactionHash: Hex;
   readonly block: BlockReference;

@@ -1,6 +1,6 @@
-// Requests proofs, statuses, and records from nodes. The nodes must agree on the hash of a block.
-// Then any node can provide a proof, because each proof is verified. Balances have no proof, so a
-// status needs the same response from a quorum.
+// Requests proofs, statuses, and records from nodes. The nodes must first agree on the hash of a
+// block. Any node can then provide a proof, because each proof is verified. Balances have no proof,
+// so a status is used only if a quorum of nodes returns it.
 
 import { toHex } from "../abi/hex.ts";
 import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";
@@ -86,14 +86,14 @@ export async function findExecution(
 type EventQuery<Found> = {
   readonly name: VaultEvent["name"];
   readonly prove: Parameters<typeof askEvents<Found>>[3];
-  /** Other transactions are ignored. */
+  /** Only events of this transaction are used. */
   readonly transactionHash?: Hex;
 };
 
 /**
- * Finds and proves the newest event of this name up to `agreed`.
+ * Finds and proves the newest event with this name, up to the block `agreed`.
  *
- * @returns undefined if a quorum of nodes reports none
+ * @returns undefined if a quorum of nodes reports no such event
  * @throws {ProofError} `unproved`
  */
 export function findEvents<Found extends object>(
@@ -151,7 +151,7 @@ export async function findProved<Found extends object>(
 /**
  * Calls `ask` with each of `rpcs` in order, and returns the first result.
  *
- * @throws {ProofError} `unproved`, with the error of each
+ * @throws {ProofError} `unproved`, with the error of each node
  */
 export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Promise<T> {
   const reasons: string[] = [];
@@ -200,7 +200,7 @@ export async function readAgreed(
 }
 
 /**
- * Decodes a transaction to the factory: a single call, or each item of a batch.
+ * Returns the decoded factory calls of a transaction: a single call, or each item of a batch.
  *
  * @throws {ProofError} `unproved` if no node has it, or if it does not call the factory
  */

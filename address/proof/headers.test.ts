@@ -1,5 +1,5 @@
-// Encodes the headers of other chains' blocks from their JSON-RPC form (spec/header-vectors.json).
-// The blocks' own hashes prove that the bytes are right.
+// Encodes block headers of other chains from their JSON-RPC form (spec/header-vectors.json). The
+// blocks' hashes prove that the bytes are correct.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -51,7 +51,7 @@ describe("headers of other chains", () => {
     });
   }
 
-  test("includes each listed chain, Ethereum, and the test networks", () => {
+  test("the vectors include each listed chain, Ethereum, and the test networks", () => {
     assert.deepEqual(
       new Set(vectors.map(({ chainId }) => chainId)),
       new Set([42161, 8453, 43114, 137, 10]),

@@ -45,7 +45,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await world.mineAt(past);
     };
 
-    test("throws wrong_chain for a record of another chain, regardless of the node", async () => {
+    test("throws no_quorum or wrong_chain for a record of another chain", async () => {
       const record = await world.newRecord({ chainId: 10 });
       const rpcs = [world.rpcUrl];
       await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
@@ -56,7 +56,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("throws unproved for an unknown transaction or one of another contract", async () => {
+    test("throws unproved for an unknown transaction or one to another contract", async () => {
       const rpcs = [world.rpcUrl];
       const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
       await assert.rejects(rebuild(transactionHash, { rpcs }), {
@@ -68,7 +68,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("proves open for an untouched vault and one with coin or too few tokens", async () => {
+    test("proves open for an unused vault, or one with coin or too few tokens", async () => {
       const record = await world.newRecord();
       assert.equal((await prove(record)).outcome, "open");
       await world.payNative(record.address, 5n);
@@ -89,7 +89,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.deepEqual(fromHex(code), closed);
     });
 
-    test("proves executed with transaction and balance, also after later payments", async () => {
+    test("proves the same transaction and balances even after later payments", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 130n);
       const { transactionHash, blockNumber } = await world.execute(record);
@@ -109,7 +109,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await check(2);
     });
 
-    test("proves the execution among many transactions of its block", async () => {
+    test("proves an execution whose block has many transactions", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { client } = world;
@@ -151,7 +151,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       );
     });
 
-    test("throws unproved with the reason if a node gives no proof or a wrong one", async () => {
+    test("throws unproved with the reason if a node gives no proof or a wrong proof", async () => {
       const record = await world.newRecord();
       const node = httpRpc(world.rpcUrl);
       const without = (method: string, answer: unknown) => [

@@ -1,5 +1,5 @@
-// Tests that no changed proof is accepted: in the proof and the record of a real execution, each
-// part is changed by a byte, shortened, repeated, or swapped with another part.
+// Tests that no changed proof is accepted. Each part of a real execution's proof and record is
+// changed by a byte, shortened, repeated, or swapped with another part.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -46,7 +46,7 @@ describe("tampered proofs", () => {
     }
   };
 
-  /** Finds each hex string in a case, with its path and value. */
+  /** Finds each hex string in a test case, with its path and value. */
   function* textsOf(value: unknown, path: (string | number)[] = []): Generator<[typeof path, Hex]> {
     if (typeof value === "string" && /^0x([0-9a-f]{2})+$/i.test(value)) yield [path, value as Hex];
     if (typeof value === "object" && value !== null)
@@ -64,7 +64,7 @@ describe("tampered proofs", () => {
     for (const each of cases) assert.ok(isAccepted(each));
   });
 
-  test("accepts none of 100,000 changes of one byte", () => {
+  test("rejects each of 100,000 proofs with one changed byte", () => {
     const random = randomFrom(1);
     const texts = cases.flatMap((each) =>
       [...textsOf(each)].map(([path, text]) => ({ each, path, text })),
@@ -79,7 +79,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("accepts none of 10,000 proofs with nodes swapped, cut, repeated, or shortened", () => {
+  test("rejects each of 10,000 proofs with swapped, removed, repeated, or shortened nodes", () => {
     const random = randomFrom(2);
     const lists = cases.flatMap((each) => [
       { each, path: ["proof", "proof", "account"], list: each.proof.proof.account },
@@ -107,7 +107,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("accepts no changed claim and no other record or proof", () => {
+  test("rejects a changed claim, and the record or proof of another address", () => {
     const [executed, open] = cases as [Case, Case];
     const claims: [string[], unknown][] = [
       [["proof", "outcome"], "open"],

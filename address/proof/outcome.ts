@@ -1,6 +1,6 @@
-// Proves the outcome of an address. The block's hash proves a header, the header's state root
-// proves the account, and the hash of its code says whether it was executed or closed, which is
-// permanent. spec/proof.md describes the format.
+// Proves the outcome of an address. The block's hash proves a header, and the header's state root
+// proves the account. The hash of the account's code shows whether the address was executed or
+// closed, which is permanent. spec/proof.md describes the format.
 
 import { fromHex, type Hex, isHash } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -41,7 +41,7 @@ export type ProofOptions = { readonly factory?: Hex; readonly keccak?: Keccak };
  *
  * @param record verified here as by `verifyRecord`
  * @throws {ProofError} `wrong_chain`; `invalid_proof` if the proof is not for that account and
- *   block, or shows code that is not a vault's
+ *   block, or if it shows code that is not the code of a vault
  * @throws {InvalidError} with the faults of the record
  */
 export function proveOutcome(
@@ -75,7 +75,7 @@ export function proveOutcome(
   return { outcome, block: { number, hash, timestamp } };
 }
 
-/** Verifies `record`, and that `block` is of its chain. */
+/** Verifies `record`, and that `block` belongs to the record's chain. */
 export function verifySubject(
   record: AddressRecord,
   { chainId, hash }: TrustedBlock,
@@ -105,7 +105,7 @@ export function parseHexIn(value: unknown, what: string): Uint8Array {
   throw invalidProof(`${what}: expected hex, found ${describeValue(value)}`);
 }
 
-/** The longest path in a trie has one node per nibble of the key, and one more. */
+/** The longest path in a trie has one node per nibble of the key, and one final node. */
 const nodesMax = 65;
 
 /** Decodes a list of hex. @throws {ProofError} `invalid_proof` for anything else */

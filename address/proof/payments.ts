@@ -1,5 +1,6 @@
-// Finds and proves payments to an address: nodes report where they are, and the receipts of those
-// blocks prove them. Native coin leaves no log, so its payments cannot be proved.
+// Finds and proves payments to an address. Nodes report the blocks of the payments, and the
+// receipts of those blocks prove them. Native coin leaves no log, so payments in native coin cannot
+// be proved.
 
 import { isHash, lowerHex, toQuantity } from "../abi/hex.ts";
 import { topicOf, transferOf, transferTopic } from "../abi/token.ts";
@@ -22,7 +23,7 @@ export type PaymentProof = {
   readonly proof: TransactionProof;
 };
 
-/** A receipt must stay small, and anybody can pay an address any number of times. */
+/** Limits the size of a receipt, because anybody can pay an address any number of times. */
 export const paymentsMax = 4;
 /** Hex characters of the proof of one payment. Payments in larger transactions are omitted. */
 const proofCharactersMax = 64_000;
@@ -30,9 +31,9 @@ const proofCharactersMax = 64_000;
 const rangeBlocks = 9_000;
 
 /**
- * Payments up to `block`. `omitted` counts the transactions that a quorum reported, or that are
- * proved, beyond those listed. `disputed` is true if the nodes did not report the same payments:
- * each one listed is proved, but others may be missing.
+ * Payments up to `block`. `omitted` is the number of transactions that are not in `payments`
+ * although they are proved or reported by a quorum. `disputed` is true if the nodes did not report
+ * the same payments: each listed payment is proved, but others may be missing.
  */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
@@ -42,13 +43,13 @@ export type PaymentsUpTo = {
 };
 
 /**
- * Returns the transactions up to `agreed` that paid `record` the most, oldest first: a payment that
- * matters is listed regardless of how many small ones follow. Every node is asked, and each
- * reported payment is proved, so a node that hides or invents payments changes nothing if another
- * node is honest.
+ * Returns the transactions up to `agreed` that paid `record` the most, oldest first. A large
+ * payment is listed regardless of how many small payments follow. Every node is asked, and each
+ * reported payment is proved. So if one node is honest, nodes that hide or invent payments have no
+ * effect.
  *
- * @param since an earlier result: unless its block left the chain, only later logs are read
- * @throws {ProofError} `unproved` if no node gives its logs
+ * @param since an earlier result; if its block is still part of the chain, only later logs are read
+ * @throws {ProofError} `unproved` if no node returns its logs
  */
 export async function findPayments(
   record: AddressRecord,
@@ -108,7 +109,7 @@ export async function findPayments(
 
 /**
  * Reads the payments that each node reports from block `from` to `to`. The result is disputed if a
- * node returns no logs, or if two nodes report different transactions.
+ * node does not return its logs, or if two nodes report different transactions.
  */
 async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: number) {
   const answers = await Promise.allSettled(
@@ -142,7 +143,9 @@ const sumPayment = ({ payments }: PaymentProof) =>
 
 const readAmount = ({ amount }: Candidate) => amount;
 
-/** Returns the `paymentsMax` largest in their original order, preferring later ones if equal. */
+/**
+ * Returns the `paymentsMax` largest items in their original order. Prefers later items if equal.
+ */
 const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));
   ranks.sort((a, b) => (a.amount === b.amount ? b.at - a.at : a.amount < b.amount ? 1 : -1));

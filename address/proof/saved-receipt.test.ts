@@ -1,5 +1,5 @@
-// Tests saved receipts, true and tampered with (spec/receipt-vectors.json). The library and the
-// scripts of docs/receipt, which share no code with it, must accept and refuse the same receipts.
+// Tests valid receipts and tampered receipts (spec/receipt-vectors.json). The library and the
+// scripts in docs/receipt must accept and refuse the same receipts. They share no code.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -34,7 +34,7 @@ const scripts = new URL("../../docs/receipt/", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "receipts-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** `says` is in the reason for which `value` at `path` of a receipt is refused. */
+/** A receipt with `value` at `path` is refused, and the reason contains `says`. */
 type Tampered = { of: number; path: (string | number)[]; value: unknown; says: string };
 type Vectors = { receipts: SavedReceipt[]; tampered: Tampered[] };
 
@@ -50,7 +50,7 @@ async function make(): Promise<Vectors> {
   await world.mineAt(late.intent.expirationTimestamp + 1);
   const options = { rpcs: [world.rpcUrl] };
   const receipts = [await makeReceipt(executed, options), await makeReceipt(late, options)];
-  // Does the same with the headers from the execution's block to the newest one.
+  // Also makes a receipt with all headers from the execution's block to the newest block.
   const deep = structuredClone(receipts[0]!) as { proof: { execution: { proof: object } } };
   const { number } = receipts[0]!.proof.execution!.block;
   const rpc = httpRpc(world.rpcUrl);
@@ -141,7 +141,7 @@ describe("spec/receipt-vectors.json", () => {
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
-  test("reports the values of its parts and the content of a payment's proof", () => {
+  test("reports wrong values of parts, and wrong content of a payment's proof", () => {
     const [{ record, proof, payments }] = receipts as [SavedReceipt];
     const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
     const { hash, number, timestamp } = shown.block;
@@ -171,7 +171,7 @@ describe("spec/receipt-vectors.json", () => {
       assert.throws(() => verifyReceipt(receipts[0], hashes), { code: "invalid_proof" });
   });
 
-  test("returns the payers, the amounts moved, and the blocks that it depends on", () => {
+  test("returns the payers, the moved amounts, and the blocks that the receipt depends on", () => {
     const found = verifyReceipt(receipts[0], "its own");
     assert.equal(found.outcome, "executed");
     assert.deepEqual(
@@ -186,10 +186,10 @@ describe("spec/receipt-vectors.json", () => {
     assert.equal(verifyReceipt(receipts[1], "its own").outcome, "never");
   });
 
-  test("headers from the execution's block to a trusted one determine its depth", () => {
+  test("computes an execution's depth from the headers between its block and a trusted one", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
-    // The last of the headers is the outcome's block, so the execution's own need not be trusted.
+    // The last header is the outcome's block, so the execution's own block need not be trusted.
     const found = verifyReceipt(receipts[2], [block.hash, payments[0]!.block.hash]);
     assert.equal(found.execution?.depth, block.number - execution!.block.number);
     assert.ok(found.execution.depth > 1);
@@ -235,7 +235,7 @@ test("refuses unknown options before it calls a node", async () => {
     });
 });
 
-test("agreeOnReceipt refuses nodes with other blocks, and accepts the right ones", async () => {
+test("agreeOnReceipt accepts nodes that have the same blocks, and refuses others", async () => {
   const world = await startWorld();
   const record = await world.newRecord();
   await world.pay(record.address, 100n);
@@ -261,7 +261,7 @@ describe("makeReceipt with nodes that differ about payments", () => {
   });
   after(() => world.stop());
 
-  /** A node that changes the logs of transfers. */
+  /** A node that changes the logs of transfers before it returns them. */
   const lying =
     (change: (logs: Json[]) => unknown): Rpc =>
     async (method, params) => {
@@ -284,7 +284,7 @@ describe("makeReceipt with nodes that differ about payments", () => {
     ["hides all payments", lying(() => [])],
     ["hides one payment", lying((logs) => logs.slice(1))],
     ["invents larger payments", lying(invent)],
-    ["gives no list", lying(() => ({ length: 4 }))],
+    ["does not return a list", lying(() => ({ length: 4 }))],
     ["fails", lying(() => Promise.reject(new Error("timeout")))],
   ] as const)
     for (const rpcs of [
@@ -324,8 +324,8 @@ describe("docs/receipt", () => {
   };
   let imports = 0;
   /**
-   * Does the same as {@link say} in this process, because starting one with viem takes 0.3 s of
-   * CPU.
+   * Does the same as {@link say}, but in this process, because a new process with viem takes 0.3 s
+   * of CPU time.
    */
   const sayHere = async (script: string, receipt: unknown) => {
     writeFileSync(path, JSON.stringify(receipt));
@@ -337,7 +337,7 @@ describe("docs/receipt", () => {
       return { status: 1, stderr: String(error) };
     }
   };
-  /** The message of the scripts for each word in the library's message about the same receipt. */
+  /** The scripts' messages, by a word of the library's message about the same receipt. */
   const reasons: Record<string, RegExp> = {
     format: /another format/,
     address: /(another address|the terms are another address's)/,
@@ -351,7 +351,10 @@ describe("docs/receipt", () => {
     "execution.left": /other amounts/,
   };
   const hasPython = spawnSync("python3", ["--version"]).status === 0;
-  /** Neither reads `intent` or payments; numbers and hashes of transactions are the chain's. */
+  /**
+   * Returns whether a script reads the tampered field. No script reads `intent`, payments, block
+   * numbers, or transaction hashes.
+   */
   const isReadBy = (script: string, { of, path }: Tampered) =>
     of < 2 &&
     path[0] !== "payments" &&
@@ -359,7 +362,7 @@ describe("docs/receipt", () => {
     !/^(number|transactionHash)$/.test(String(path[2])) &&
     (script === "verify.py" || path[1] !== "execution");
 
-  test("its constants match the library", () => {
+  test("the constants of the scripts match the library", () => {
     const { executed, closed } = vaultCodeHashes(factoryAddress, chooseKeccak({}));
     for (const name of ["verify.js", "verify.py"]) {
       const text = readFileSync(join(scripts, name), "utf8").toLowerCase();
@@ -373,7 +376,7 @@ describe("docs/receipt", () => {
     [process.execPath, "verify.js"],
     ["python3", "verify.py"],
   ] as const)
-    test(`${script} prints the outcome of true receipts and refuses the tampered ones`, {
+    test(`${script} prints the outcome of valid receipts and refuses tampered receipts`, {
       skip: command === "python3" && !hasPython ? "there is no python3 here" : false,
     }, async ({ mock }) => {
       for (const receipt of receipts.slice(0, 2)) {
@@ -390,7 +393,7 @@ describe("docs/receipt", () => {
         assert.equal(status, 1, each.path.join());
         assert.match(stderr, reasons[each.says]!, each.path.join());
       }
-      // The fields that the scripts do not read, according to docs/verifying.md.
+      // According to docs/verifying.md, the scripts do not read these fields.
       for (const each of tampered.filter((one) => one.of < 2 && !isReadBy(script, one)))
         assert.equal((await sayOf(each)).status, 0, each.path.join());
     });

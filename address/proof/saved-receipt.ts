@@ -1,6 +1,6 @@
-// The receipt that a person keeps: the record, and the proofs of its outcome and its payments. It
-// needs only the hashes of its blocks to be verified, so it remains valid after the service is
-// gone.
+// The receipt that a person keeps: the record, and the proofs of its outcome and its payments. To
+// verify a receipt, you need only the hashes of its blocks, so it remains useful after the service
+// is shut down.
 
 import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -30,7 +30,7 @@ export type SavedReceipt = {
 };
 
 /**
- * A verified receipt. It proves its outcome only if each of `blocks` is a block of the chain
+ * A verified receipt. It proves its outcome only if each of `blocks` belongs to the chain
  * `record.intent.chainId`.
  */
 export type ProvedReceipt = ProvedAddress & {
@@ -40,8 +40,9 @@ export type ProvedReceipt = ProvedAddress & {
 };
 
 /**
- * Makes the receipt of `record` with nodes of its chain. If no node returns its logs, the receipt
- * lists no payments and is marked `paymentsDisputed`, as it is if the nodes report different ones.
+ * Makes the receipt of `record` with nodes of its chain. If the nodes report different payments,
+ * the receipt is marked `paymentsDisputed`. If no node returns its logs, the receipt also lists no
+ * payments.
  *
  * @throws {ProofError} the errors of `proveAddress`
  */
@@ -66,7 +67,7 @@ export async function makeReceipt(
  * @param hashes the hashes of blocks that the caller trusts to be of the intent's chain. With "its
  *   own", the receipt is valid only if its blocks belong to the chain, so compare them by other
  *   means.
- * @throws {ProofError} `invalid_proof`, with the invalid part
+ * @throws {ProofError} `invalid_proof`; the message names the invalid part
  * @throws {InvalidError} with the faults of the record
  */
 export function verifyReceipt(
@@ -94,7 +95,7 @@ export function verifyReceipt(
       throw invalidProof(`payments: expected as proven ${serialize(found).slice(0, 400)}`);
     return found;
   });
-  // A repeated payment would be counted twice.
+  // Otherwise a repeated payment would be counted twice.
   const twice = payments.find(
     ({ transactionHash: hash }, index) =>
       payments.findIndex((each) => each.transactionHash === hash) < index,

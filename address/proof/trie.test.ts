@@ -15,7 +15,7 @@ import { proveInTrie } from "./trie.ts";
 const isLong = process.env.TESTS === "long";
 
 describe("tries", () => {
-  test("matches the other library on 1,000 random tries, including absences", async () => {
+  test("match the other library for 1,000 random tries, including proofs of absence", async () => {
     const random = randomFrom(26);
     for (let round = 0; round < (isLong ? 1000 : 150); round++) {
       const trie = await createMPT();
@@ -41,7 +41,7 @@ describe("tries", () => {
     }
   });
 
-  test("proves that the empty trie contains nothing", () => {
+  test("prove that the empty trie contains nothing", () => {
     const root = keccak256(Uint8Array.of(0x80));
     assert.equal(proveInTrie(root, Uint8Array.of(1), [], keccak256), undefined);
     const nodes = [Uint8Array.of(0x80)];
@@ -49,23 +49,27 @@ describe("tries", () => {
   });
 });
 
-describe("refuses nodes that no trie contains", () => {
+describe("throws for nodes that no trie contains", () => {
   const hash = new Uint8Array(32);
   const nowhere = "trie: expected an extension with a path and a child";
   const nodes: [string, Rlp, message: string][] = [
-    ["an extension to no node", [Uint8Array.of(0x11), new Uint8Array()], nowhere],
-    ["an extension of no nibble", [Uint8Array.of(0x00), hash], nowhere],
+    ["an extension without a child", [Uint8Array.of(0x11), new Uint8Array()], nowhere],
+    ["an extension with an empty path", [Uint8Array.of(0x00), hash], nowhere],
     [
       "a leaf without a value",
       [Uint8Array.of(0x20, 0x12), new Uint8Array()],
       "trie: expected a leaf with a value",
     ],
     [
-      "a path of no known kind",
+      "a path with unknown flags",
       [Uint8Array.of(0x40), hash],
       "trie: expected a path with valid flags",
     ],
-    ["a node of three", [hash, hash, hash], "trie: expected a node with 2 or 17 items, found 3"],
+    [
+      "a node with three items",
+      [hash, hash, hash],
+      "trie: expected a node with 2 or 17 items, found 3",
+    ],
     ["no list", Uint8Array.of(1), "trie: expected a node, found 1 bytes"],
   ];
   for (const [name, node, message] of nodes) {
@@ -87,7 +91,7 @@ test("throws invalid_proof with both hashes if a node does not match the root", 
   });
 });
 
-test("throws invalid_proof with the status of a failed transaction's receipt", () => {
+test("throws invalid_proof with the status for the receipt of a failed transaction", () => {
   for (const [status, found] of [
     [new Uint8Array(), "0x"],
     [Uint8Array.of(2), "0x02"],

@@ -1,5 +1,5 @@
-// Tests spec/proof-vectors.json: proofs of each outcome from a chain, for every implementation.
-// UPDATE_VECTORS regenerates them on anvil.
+// Tests spec/proof-vectors.json, which contains proofs of each outcome from a real chain. Every
+// implementation can test with it. UPDATE_VECTORS regenerates them on anvil.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -64,12 +64,12 @@ if (process.env.UPDATE_VECTORS) {
 describe("spec/proof-vectors.json", () => {
   const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
 
-  test("has each outcome", () => {
+  test("contains a proof of each outcome", () => {
     const outcomes = vectors.map(({ proof }) => proof.outcome);
     assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
   });
 
-  test("throws TypeError for an invalid trusted hash, and for a hash as bytes", () => {
+  test("throws TypeError if the trusted hash is invalid or is passed as bytes", () => {
     const { record, trusted, proof } = vectors[1]!;
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
@@ -83,7 +83,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("throws invalid_proof, with the kind, for a transaction of another address", () => {
+  test("throws invalid_proof, with the missing event, for another address's transaction", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);
@@ -174,7 +174,7 @@ describe("spec/proof-vectors.json", () => {
   });
 
   for (const { record, trusted, proof } of vectors) {
-    test(`${proof.outcome}: is proved only by its trusted blocks`, () => {
+    test(`${proof.outcome}: accepts the proof only with its own trusted blocks`, () => {
       const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);
       assert.deepEqual({ outcome, block }, { outcome: proof.outcome, block: proof.block });
       assert.equal(execution?.transactionHash, proof.execution?.transactionHash);

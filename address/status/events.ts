@@ -1,6 +1,6 @@
-// Reads the events of an address. Nodes limit the range of one request (all blocks, 10,000, or
-// 500), and some do not have old state, so the search begins with the whole range and narrows it
-// only if the node refuses.
+// Reads the events of an address. Some nodes limit the range of one request, for example to 10,000
+// or 500 blocks, and some do not have old state. So the search begins with the whole range and
+// narrows it only if the node refuses.
 
 import { toQuantity } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -15,11 +15,11 @@ const callsMax = 96;
 const firstRangeBlocks = 10_000;
 
 /**
- * Reads the events of `search.vault`, oldest first. Its code must exist at block `to`.
+ * Reads the events of `search.vault`, oldest first. The vault's code must exist at block `to`.
  *
  * If the node refuses the whole range, finds the first block with code by bisection, which needs
- * old state, and reads only later blocks, from the newest back. The search ends at `Executed`,
- * because no event can precede it.
+ * old state. Then reads only the blocks from that block on, from the newest back. The search ends
+ * at an `Executed` event, because no other event can precede it.
  *
  * @throws {StatusError} `evidence_unavailable` if {@link callsMax} calls do not cover the range
  */
@@ -66,12 +66,12 @@ const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =
   });
 
 /**
- * Finds the first block of something permanent that exists at block `to`, such as a vault's code.
- * Steps back in growing strides, because most vaults are recent, but never farther than a
- * bisection.
+ * Finds the first block at which something permanent exists, such as a vault's code. It must exist
+ * at block `to`. Steps back in growing strides, because most vaults are recent, but never farther
+ * than a bisection would.
  *
- * @param isThereAt returns undefined if the node has no state of that block; the result is then
- *   `from`
+ * @param isThereAt whether it exists at a block; undefined if the node does not have the state of
+ *   that block, and the result is then `from`
  */
 export async function findFirstBlock(
   { from, to }: { readonly from: number; readonly to: number },

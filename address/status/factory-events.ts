@@ -1,5 +1,5 @@
 // Decodes the factory's events, and finds the events of vaults. A node may be wrong or lie, so a
-// log with another layout, or one that was not requested, is an error.
+// log that has another layout or was not requested is an error.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { topicOf } from "../abi/token.ts";
@@ -104,8 +104,8 @@ const decodeWord = (data: Hex, index: number) =>
   parseQuantity(`0x${data.slice(2 + 64 * index, 66 + 64 * index)}`, "log data");
 
 /**
- * One event of a vault. `vault` and `token` are lowercase. `values` are the uint256 values of its
- * data in order: `held` and `left` of an execution, or the amount of a recovery.
+ * One event of a vault. `vault` and `token` are lowercase. `values` are the uint256 values of the
+ * event's data, in order: `held` and `left` of an execution, or the amount of a recovery.
  */
 export type VaultEvent = EventReference & {
   name: "Executed" | "Recovered";
@@ -145,7 +145,7 @@ export function parseVaultEvents(logs: unknown, search: VaultEventSearch): Vault
   return events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 }
 
-/** @throws {StatusError} `rpc_inconsistent` unless `log` is one of these events, of `factory` */
+/** @throws {StatusError} `rpc_inconsistent` unless `log` is one of these events from `factory` */
 function parseVaultEvent(log: Record<string, unknown>, factory: Hex): VaultEvent {
   const blockNumber = parseNumber(log.blockNumber, "log's block number");
   const isOurs =

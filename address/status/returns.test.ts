@@ -24,7 +24,7 @@ const spentBy = (calls: readonly Call[], change: Partial<Intent> = {}) =>
   deriveReturns(makeRecord({ ...sample, ...change, calls: [...calls] })).spent;
 
 describe("deriveReturns", () => {
-  test("has one row for each mistake, in order, with the shape of the API", () => {
+  test("returns one row for each mistake, in order, with the shape of the API", () => {
     const found = deriveReturns(makeRecord(sample), policy);
     assert.deepEqual(
       found.returns.map(({ mistake }) => mistake),
@@ -35,7 +35,7 @@ describe("deriveReturns", () => {
     assert.deepEqual([...times].sort(), [...returnTimes].sort());
   });
 
-  test("names recovery for every mistake, with its checksum, and the chain of arrival", () => {
+  test("names recovery with its checksum and the chain of the return for every mistake", () => {
     const lower = { ...sample, recovery: sample.recovery.toLowerCase() as typeof buyer };
     for (const { mistake, to, chainId } of deriveReturns(makeRecord(lower), policy).returns) {
       assert.equal(to, buyer, mistake);
@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("never names a time within the last second of an execution", () => {
+  test("never names a time at which the calls can still be executed", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe("deriveReturns", () => {
     for (const { notBefore } of timed) assert.equal(notBefore, sample.expirationTimestamp + 1);
   });
 
-  test("names no executor if there is none, and anyone always", () => {
+  test("always names anyone, and names the executor only if there is one", () => {
     const { executor, returns } = deriveReturns(makeRecord(sample));
     assert.equal(executor, null);
     for (const { by } of returns) assert.equal(by[0], "anyone");
@@ -65,7 +65,7 @@ describe("deriveReturns", () => {
 });
 
 describe("the most that the calls can use", () => {
-  test("is the sum of their transfers and approvals of the token", () => {
+  test("is the sum of the calls' transfers and approvals of the token", () => {
     assert.equal(spentBy([transfer("7")]), "7");
     assert.equal(spentBy([transfer("7"), approve("5"), sampleCall, transfer("3")]), "15");
     assert.equal(spentBy([transfer("7"), transfer("9", shop)]), "7");
@@ -79,7 +79,7 @@ describe("the most that the calls can use", () => {
     assert.equal(spentBy(calls, { amount }), "25");
   });
 
-  test("is unknown without a limit, or with another function of the token", () => {
+  test("is null if there is no limit or if a call uses another function of the token", () => {
     assert.equal(spentBy([approve(`${2n ** 256n - 1n}`), sampleCall]), null);
     const burn = { target: usdc, function: "burn(uint256 amount)", args: ["7"] } as const;
     assert.equal(spentBy([transfer("7"), burn]), null);
@@ -101,7 +101,7 @@ describe("docs/returns.md", () => {
     );
   });
 
-  test("explains each code of a column, and spec/service.md names each too", () => {
+  test("explains every code, and spec/service.md names every code", () => {
     const spec = readFileSync(new URL("../../spec/service.md", import.meta.url), "utf8");
     const explained = [...page.matchAll(/^- (`[^:]*):/gm)].flatMap(([, codes]) => codesIn(codes!));
     for (const codes of [returnedParts, returnTimes, returnTriggers])

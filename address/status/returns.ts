@@ -1,7 +1,7 @@
 // Derives where money goes that an address cannot use: one row for each mistake of a payer. The
-// rows follow from the record and the factory's rules, so nobody has to be asked, except whether
-// the service has an executor. service/executor/test/returns.test.ts follows each mistake to its
-// end on a real chain and compares it with its row; docs/returns.md shows the same rows.
+// rows follow from the record and the factory's rules. Only the service knows whether it has an
+// executor. service/executor/test/returns.test.ts makes each mistake on a real chain and compares
+// the result with the row. docs/returns.md shows the same rows.
 
 import { isSame } from "../abi/hex.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
@@ -178,7 +178,7 @@ const rules: Readonly<Record<Mistake, Rule>> = {
 };
 
 /**
- * Derives the return of a payment after each mistake, without a request.
+ * Derives the return of a payment after each mistake. Sends no request.
  *
  * @param record verified
  * @param executor the rules of the service's executor on the chain; null if there is none
@@ -209,13 +209,13 @@ export function deriveReturns(
 /** Names of parameters do not change which function is called. */
 const grantPattern = /^(transfer|approve)\(address [\w$]+, uint256 [\w$]+\)$/;
 
-/** Larger sums mean no limit. */
+/** A larger sum counts as no limit. */
 const sumMax = 2n ** 128n;
 
 /**
- * Returns the most that the calls can use of the intent's token, in base units: their transfers and
- * approvals, because other contracts can take only approved amounts. Null without a limit, or if
- * the calls use another function of the token.
+ * Returns the most that the calls can use of the intent's token, in base units. It is the sum of
+ * their transfers and approvals, because other contracts can take only approved amounts. Null if
+ * there is no limit, or if the calls use another function of the token.
  */
 function spentBy({ token, calls }: Pick<Intent, "token" | "calls">): string | null {
   const own = calls.filter(({ target }) => isSame(target, token));

@@ -1,5 +1,5 @@
-// The JSON-RPC that reading a status needs. Every response is checked, so a malformed one is an
-// error here and not a wrong value later.
+// The JSON-RPC calls that are needed to read a status. Every response is checked here, so a
+// malformed response is an error and never a wrong value later.
 
 import { countBytes, fromQuantity, type Hex, lowerHex } from "../abi/hex.ts";
 import { describeValue } from "../errors.ts";
@@ -14,11 +14,11 @@ export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknow
 /**
  * - `rpc_unavailable`: no response, or an error for a call that cannot fail
  * - `rpc_inconsistent`: a malformed response, or responses that contradict each other
- * - `wrong_chain`: the node serves another chain than that of the intent
+ * - `wrong_chain`: the node serves another chain than the intent's
  * - `block_unknown`: the node's chain does not contain the requested block
  * - `reorganized`: the chain reorganized during every attempt
  * - `token_unreadable`: the token does not answer `balanceOf`
- * - `evidence_unavailable`: the node does not return events from far enough back
+ * - `evidence_unavailable`: the node does not return all of the events that are needed
  */
 export type StatusErrorCode =
   | "rpc_unavailable"
@@ -63,7 +63,7 @@ type Reply = { ok: boolean; status: number; json(): Promise<unknown> };
 type Signal = { readonly aborted: boolean };
 type Post = { method: "POST"; headers: Record<string, string>; body: string; signal: Signal };
 
-/** The part of the platform's `fetch` that is used. */
+/** The part of the platform's `fetch` that the library uses. */
 type Fetch = (url: string, init: Post) => Promise<Reply>;
 
 const platform = globalThis as unknown as {
@@ -73,8 +73,8 @@ const platform = globalThis as unknown as {
 
 /**
  * Returns JSON-RPC over HTTP POST. A call fails if there is no response within `timeoutMs` (10 s).
- * If the connection fails, for example because the node closed an idle one, reads are retried once,
- * and transactions are not.
+ * If the connection fails, for example because the node closed an idle connection, reads are
+ * retried once. Transactions are not retried.
  */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
   const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));

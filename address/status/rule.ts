@@ -1,7 +1,7 @@
 // Derives the status of an address: a pure function of its intent, its holdings at one block, and
-// the factory's events up to that block. The library and the service read these facts in their own
-// ways and both use this rule. service/testing/chain/oracle.ts is an independent implementation,
-// and a test compares both on random histories.
+// the factory's events up to that block. The library and the service read these facts in different
+// ways, and both derive the status with this rule. service/testing/chain/oracle.ts is an
+// independent implementation, and a test compares both on random histories.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { zeroAddress } from "../abi/token.ts";
@@ -17,9 +17,12 @@ export type StatusSubject = { readonly address: Hex; readonly intent: Intent };
 /** The holdings of an address at one block. */
 export type Holding = {
   codeBytes: number;
-  /** Wei. 0 if the token is the native coin itself. */
+  /** The native balance in wei; 0 if the token is the native coin itself. */
   native: bigint;
-  /** Base units. Undefined if the token does not answer `balanceOf` with a word. */
+  /**
+   * The token balance in base units; undefined if the token does not answer `balanceOf` with a
+   * word.
+   */
   balance: bigint | undefined;
 };
 
@@ -27,7 +30,7 @@ export type Holding = {
 export const isOpenState = (state: AddressState): boolean =>
   state === "unfunded" || state === "partially_funded" || state === "funded";
 
-/** The past of an address, as a status reports it. */
+/** The execution and recoveries of an address, as a status reports them. */
 export type Past = Pick<AddressStatus, "execution" | "recoveries">;
 
 export const noPast: Past = { execution: null, recoveries: [] };
@@ -46,7 +49,7 @@ export function statusOf(
   { execution, recoveries }: Past,
 ): AddressStatus {
   const state = stateOf({ address, intent }, block, holding);
-  // The code decides. Events that a node lost or invented cannot change the state.
+  // The code determines the state. Events that a node lost or invented cannot change it.
   if ((state === "executed") !== (execution !== null)) {
     const found = execution ? "an Executed event" : "no Executed event";
     throw inconsistent(`${address}: its code shows ${state}, but the node reports ${found}`);
@@ -74,8 +77,8 @@ export function statusOf(
 /**
  * Derives the state from the code, the time, and the balance, without events.
  *
- * @throws {StatusError} `token_unreadable`; `rpc_inconsistent` if the code is not a vault's, or is
- *   that of a closed vault before the expiry
+ * @throws {StatusError} `token_unreadable`; `rpc_inconsistent` if the code is not a vault's, or if
+ *   it is the code of a closed vault before the expiry
  */
 export function stateOf(
   { address, intent }: StatusSubject,
@@ -104,7 +107,7 @@ export function stateOf(
  * Adds later events to `past`.
  *
  * @param events of this vault, oldest first
- * @throws {StatusError} `rpc_inconsistent` if an execution is not the vault's first event, or has
+ * @throws {StatusError} `rpc_inconsistent` if an execution is not the vault's first event, or is of
  *   another token
  */
 export function addEvents(

@@ -1,5 +1,5 @@
-// The shape of a report: the tokens that a payer sent to an address by mistake, and what happens to
-// each.
+// The shape of a report about tokens that a payer sent to an address by mistake: each token, and
+// what happens to it.
 
 import {
   address,

@@ -1,5 +1,6 @@
-// Tests readings that need no chain. service/chain/status/*.test.ts compare this reading with a
-// real chain, with the service's reading, and with the contract, at every step of random histories.
+// Tests status reads that need no chain. At every step of random histories,
+// service/chain/status/*.test.ts compare the library's status with a real chain, with the service's
+// status, and with the contract.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -57,7 +58,7 @@ const answers: [string, number, string, string][] = [
   ["wrong_chain", 200, '{"result":"0x2"}', "expected a node of chain 1, found 2"],
 ];
 
-/** A node's responses for an empty address. The test sets the block. */
+/** A node's responses about an empty address. Each test sets the block. */
 const ofNothing: Record<string, () => unknown> = {
   eth_chainId: () => "0x1",
   eth_getCode: () => "0x",
@@ -93,7 +94,7 @@ describe("readStatus", () => {
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
   });
 
-  test("throws token_unreadable if balanceOf returns less than a word", async () => {
+  test("throws token_unreadable if balanceOf returns less than 32 bytes", async () => {
     const block = { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp: "0x1" };
     const answers: typeof ofNothing = {
       ...ofNothing,
@@ -145,7 +146,7 @@ describe("httpRpc, if the node closes the connection", () => {
       node.stop();
     });
 
-  test("repeats a read once, and throws if the second attempt breaks off", async () => {
+  test("repeats a read once, and throws if the second attempt is interrupted too", async () => {
     const [once, twice] = [await startClosing(1), await startClosing(2)];
     assert.equal(await once.rpc("eth_blockNumber", []), "0x1");
     assert.equal(once.countRequests(), 2);

@@ -1,5 +1,5 @@
-// Reads the status of an address from a node of its chain, without the service, so it can be
-// compared with the service's answer. spec/service.md, "Status", describes the states.
+// Reads the status of an address from a node of its chain. It does not use the service, so you can
+// compare the result with the service's answer. spec/service.md, "Status", describes the states.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
@@ -68,7 +68,7 @@ export { addressStates } from "./shape.ts";
 export type StatusOptions = {
   /** A node of the intent's chain: its URL or a function. */
   rpc: string | Rpc;
-  /** Reads only at this block, to compare a status with the chain. */
+  /** Reads at this block instead of the newest, for example to check a status of the service. */
   blockHash?: Hex;
   /** An earlier status of this record, whose events are not requested again. */
   previous?: AddressStatus;
@@ -77,10 +77,11 @@ export type StatusOptions = {
 const attemptsMax = 3;
 
 /**
- * Reads the status at one block, by its hash, and retries if the chain reorganizes meanwhile.
+ * Reads the status at one block, which it names by its hash. Retries if the chain reorganizes
+ * during the read.
  *
  * @param record from `verifyRecord`; it is not verified again
- * @throws {StatusError} if the status cannot be read; nothing is guessed
+ * @throws {StatusError} if the status cannot be read
  */
 export async function readStatus(
   record: AddressRecord,
@@ -132,8 +133,8 @@ async function readHolding(
   const byHash = { blockHash: block.hash, requireCanonical: true };
   let at: unknown = byHash;
   const code = await rpc("eth_getCode", [address, byHash]).catch((error: unknown) => {
-    // A node without EIP-1898 refuses the object. With a number, isCanonical detects
-    // reorganizations.
+    // A node without EIP-1898 refuses the object, so the block is named by its number instead. In
+    // that case isCanonical detects reorganizations.
     if (!(error instanceof RpcError) || error.rpcCode !== invalidParameters) throw error;
     at = toQuantity(block.number);
     return rpc("eth_getCode", [address, at]);
@@ -156,7 +157,10 @@ async function readHolding(
     balance: held,
   };
 
-  /** Without state overrides, this is unknown, and both balances are reported. */
+  /**
+   * Returns whether the token is the native coin. A node without state overrides cannot answer;
+   * then both balances are reported.
+   */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);
     const without = await rpc("eth_call", params).catch((error: unknown) => {
@@ -175,7 +179,7 @@ async function readPast(record: AddressRecord, { rpc, block, previous }: At): Pr
   return addEvents(record, known ?? noPast, events);
 }
 
-/** Returns the earlier status if it is of this address and its block is still canonical. */
+/** Returns the earlier status if it is about this address and its block is still canonical. */
 async function reusePrevious(
   record: AddressRecord,
   rpc: Rpc,
@@ -192,8 +196,8 @@ async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
 }
 
 /**
- * Returns parameters of an `eth_call` that reads the `token` balance of `vault` as if it had no
- * native coin. Sending coins or tokens to other accounts cannot change the result.
+ * Returns parameters of an `eth_call` that reads the `token` balance of `vault` as if `vault` had
+ * no native coin. Nobody can change the result by sending coins or tokens to other accounts.
  *
  * @param at a block parameter of `eth_call`
  */

@@ -1,11 +1,12 @@
-// Measures records per second from intents, compared with viem doing the same work: from the result
-// of JSON.parse to checked fields with checksums, the terms, and the address, both as hex. The
-// output also shows how often per second the library's keccak could do only the hashes of a record,
-// which is the upper bound for any library. "noble's keccak" is the library with all of noble's
-// keccak in place of its own sponge. A second benchmark decodes terms to intents, as a look-up
-// does, also for terms in which no address or function recurs, so that the caches do not help.
-// Results are medians. `npm run bench` builds the package first, because nobody receives it as
-// types that Node strips.
+// Measures how many records per second the library derives from intents, and compares it with viem
+// doing the same work. The work begins with the result of JSON.parse, and ends with checked fields
+// with checksums, and with the terms and the address as hex. The output also shows how often per
+// second the library's keccak can compute only the hashes of a record, which is the upper bound for
+// any library. "noble's keccak" is the library with noble's complete keccak instead of its own
+// sponge. A second benchmark decodes terms to intents, as a look-up does. It runs with terms whose
+// addresses and functions recur, and with terms in which none recurs, so that the caches do not
+// help. Results are medians. `npm run bench` builds the package first, because users run the built
+// package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -59,10 +60,10 @@ const tuple = {
 } as const;
 
 /**
- * Written as a user of viem would write it. The parameters are flat, and all are value types. viem
- * accepts several spellings of some values, so each value is compared with its canonical spelling;
- * otherwise two intents could share one record. viem refuses an address with a wrong checksum when
- * it encodes the address.
+ * Derives a record as a user of viem would write it. All parameters are value types without
+ * nesting. viem accepts several spellings of some values, so each value is compared with its
+ * canonical spelling; otherwise two intents could share one record. viem refuses an address with a
+ * wrong checksum when it encodes the address.
  */
 function viemRecord(intent: Intent): unknown {
   const read = intent.calls.map((call) => {
@@ -138,8 +139,8 @@ const pool = [
 let made = 0;
 
 /**
- * Intents as a server receives them, just read from JSON. Salt and recovery are new each time, so
- * their checksums are never cached. Tokens and functions recur.
+ * Creates intents as a server receives them, read from JSON. Each intent has a new salt and
+ * recovery, so the checksum of a recovery is never cached. Tokens and functions repeat.
  */
 function samples(calls: number): Intent[] {
   return Array.from({ length: batch }, () => {
@@ -158,7 +159,8 @@ function samples(calls: number): Intent[] {
 }
 
 /**
- * The same as {@link samples}, but each with different addresses and functions of the same length.
+ * Creates intents like {@link samples}, but every intent has different addresses and functions, of
+ * the same length.
  */
 function strangers(calls: number): Intent[] {
   return samples(calls).map((intent) => {
@@ -177,7 +179,7 @@ function strangers(calls: number): Intent[] {
 }
 
 type Run = (intent: Intent) => unknown;
-/** Splits a batch into pieces of work, and measures each. */
+/** Returns the pieces of work of one contender, which are measured. */
 type Contender = (calls: number) => (() => unknown)[];
 
 const ofSamples =
@@ -193,7 +195,10 @@ const decoding =
       return () => decodeTerms(terms, { keccak: wasmKeccak });
     });
 
-/** Computes only the hashes of a record, with inputs of the same lengths. */
+/**
+ * Returns a function that computes only the hashes that `makeRecord` computes. It hashes the inputs
+ * that were recorded while records were derived.
+ */
 function hashesAlone(keccak: Keccak): Run {
   const inputs = new Map<number, Uint8Array[]>();
   for (const calls of [1, 2, 5]) {
@@ -224,15 +229,18 @@ const contenders: Record<string, () => Contender> = {
   "decoding strangers'": () => decoding(strangers),
 };
 
-/** Runs one contender in a separate process, so that garbage and types of others have no effect. */
+/**
+ * Measures one contender in this process. Each contender has its own process, so that the garbage
+ * and types of other contenders have no effect.
+ */
 function contend(name: string): void {
   const contender = contenders[name]!();
   process.on("message", (calls: number) => process.send!(perSecond(contender, calls)));
 }
 
 /**
- * Measures processor time, including garbage collection, so other load on the machine does not
- * count.
+ * Measures processor time, including garbage collection, so that other load on the machine does not
+ * affect the result.
  */
 function perSecond(contender: Contender, calls: number): number {
   let done = 0;

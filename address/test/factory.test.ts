@@ -1,5 +1,5 @@
-// Compares the addresses of the library and of the deployed contract for hundreds of intents, and
-// with TESTS=long for thousands.
+// Compares the library's addresses with the deployed contract's for hundreds of intents, or for
+// thousands with TESTS=long.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -30,7 +30,7 @@ describe("PaymentFactory.addressOf, on a chain,", () => {
   });
   after(() => anvil.stop());
 
-  test("matches makeRecord by terms and by intent, for intents of every type", async () => {
+  test("matches makeRecord for intents with every type, by terms and by intent", async () => {
     const drawn = fc.sample(intents, { numRuns: intentsCount, seed });
     const records = drawn.map(({ intent }) => makeRecord(intent));
     for (let start = 0; start < records.length; start += batchSize) {
@@ -59,7 +59,7 @@ const callOf = (data: Hex): Request => ["eth_call", [{ to: factoryAddress, data 
 const termsCalldata = (terms: Hex): Hex =>
   encodeFunctionData({ abi: paymentFactoryAbi, functionName: "addressOf", args: [terms] });
 
-/** Terms are the ABI encoding of the intent, so a selector before them makes a call. */
+/** Terms are the ABI encoding of the intent, so a selector followed by terms is a call. */
 const intentCalldata = (terms: Hex): Hex => concatHex([addressOfIntent, terms]);
 
 const addressOfIntent = toFunctionSelector(

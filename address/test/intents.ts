@@ -1,11 +1,11 @@
-// Random intents, together with viem's input for the same intents. Types, names, and values are
-// drawn here and not by the library, so the two can disagree.
+// Random intents, together with viem's input for the same intents. This file draws types, names,
+// and values without the library, so that a test can find faults in the library.
 
 import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";
 import type { Hex, Intent } from "../intent/intent.ts";
 
-/** A parameter's type as text before its name, for viem, and a value both as text and for viem. */
+/** A parameter: its type as text (`spelled`) and for viem, and its value as text and for viem. */
 type Drawn = { spelled: string; type: string; components?: AbiParameter[]; value: Both };
 type Both = { text: Nested; plain: unknown };
 type Nested = string | Nested[];
@@ -120,7 +120,7 @@ const call = fc
     },
   }));
 
-/** Any intent the library accepts, of every type, nested up to three deep. */
+/** Generates any intent that the library accepts, with every type, nested up to three levels. */
 export const intents: fc.Arbitrary<DrawnIntent> = fc
   .record({
     token: ownAddress,

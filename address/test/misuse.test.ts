@@ -1,5 +1,5 @@
-// Tests common mistakes of programs, especially with hex and bytes: they never result in a wrong
-// address. Hex is accepted everywhere that bytes are. Everything else is refused by name.
+// Tests that common mistakes of programs, especially with hex and bytes, never result in a wrong
+// address. Hex is accepted everywhere that bytes are. Any other type is refused with an error.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("throws TypeError for an invalid keccak, and for hashing values that are not bytes", () => {
+  test("throws TypeError for an invalid keccak, and if a value to hash is not bytes", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);
@@ -86,7 +86,7 @@ describe("misuse", () => {
 });
 
 describe("hex and bytes", () => {
-  test("accepts them everywhere that bytes are expected", () => {
+  test("are both accepted everywhere that bytes are expected", () => {
     const upper = `0x${digits.toUpperCase()}`;
     for (const given of [terms, Buffer.from(terms), record.terms, upper]) {
       assert.equal(lib.formatAddress(lib.deriveAddress(given)), record.address);
@@ -96,7 +96,7 @@ describe("hex and bytes", () => {
     assert.equal(lib.formatAddress(record.address.toLowerCase()), record.address);
   });
 
-  test("accepts bytes of another realm", () => {
+  test("are accepted if the bytes are from another realm", () => {
     const foreign = runInNewContext("new Uint8Array(bytes)", { bytes: [...terms] });
     assert.ok(!(foreign instanceof Uint8Array));
     assert.equal(lib.formatAddress(lib.deriveAddress(foreign)), record.address);

@@ -1,5 +1,4 @@
-// Runs the examples of the docs: the example of README.md, and each word of the one in
-// spec/terms.md.
+// Runs the example of README.md, and checks each word of the example in spec/terms.md.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -13,15 +12,15 @@ const readme = new URL("../README.md", import.meta.url);
 const terms = new URL("../../spec/terms.md", import.meta.url);
 const shownAddress = /(It prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
 
-/** Finds the places where the source contains an error code. */
+/** Matches the places where the source contains an error code. */
 const refusal =
   /(?:addFault\(\s*(?:context\.)?faults,\s*|stuck\(\s*cursor,\s*|code: |\? \[)"([a-z_]+)"/g;
 
-/** The first block of `language` on the page. */
+/** Returns the first code block in `language` on the page. */
 const block = (page: URL, language: string): string =>
   new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(readFileSync(page, "utf8"))![1]!;
 
-/** Returns the output of the page's JavaScript. */
+/** Runs the page's JavaScript and returns its output. */
 function printed(page: URL): string {
   const run = ["--input-type=module", "--eval", block(page, "js")];
   return execFileSync(process.execPath, run, {
@@ -46,7 +45,7 @@ if (process.env.UPDATE_VECTORS) {
   put(readme, (text) => text.replace(shownAddress, `$1 \`${printed(readme)}\``));
 } else {
   describe("README.md", () => {
-    test("its example prints the documented address", () => {
+    test("the example prints the documented address", () => {
       assert.equal(printed(readme), shownAddress.exec(readFileSync(readme, "utf8"))?.[2]);
     });
   });
@@ -79,7 +78,7 @@ if (process.env.UPDATE_VECTORS) {
       for (const [, code] of codes) assert.ok(text.includes(`\`${code}\``), code);
     });
 
-    test("viem's terms and address, as shown, match the library", () => {
+    test("the example with viem returns the library's terms and address", () => {
       const shown: { terms: Hex; address: Hex } = JSON.parse(printed(terms));
       const { terms: wanted, address } = exampleRecord();
       assert.deepEqual(shown, { terms: wanted, address });

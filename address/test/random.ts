@@ -1,4 +1,4 @@
-// Numbers and bytes that are the same in each run: mulberry32.
+// Generates numbers and bytes that are the same in each run, with mulberry32.
 
 export function randomFrom(seed: number) {
   let state = seed;

@@ -36,8 +36,8 @@ function honest({ method, url, body }: Seen): Answer {
 }
 
 /**
- * Starts the service. `answers` are for the next requests, in order, and `reset` forgets them and
- * the requests that were seen.
+ * Starts the service. The next requests get `answers`, in order. `reset` removes the remaining
+ * answers and the recorded requests.
  */
 export async function startScripted() {
   const seen: Seen[] = [];

@@ -1,6 +1,6 @@
 // Tests the library, the contracts, and the service with the same vectors (spec/vectors.json). `npm
-// run vectors -w address` recomputes terms and addresses. Use it only if the factory's address or
-// PREFIX has changed in the contracts' snapshot.
+// run vectors -w address` recomputes terms and addresses. Run that command only if the factory's
+// address or PREFIX has changed in the contracts' snapshot.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ describe("spec/vectors.json", () => {
   });
 
   for (const { name, intent, path, code } of vectors.refused)
-    test(`refuses for one fault, ${code}: ${name}`, () => {
+    test(`refuses with exactly one fault, ${code}: ${name}`, () => {
       assert.deepEqual(
         faultsOf(() => parseIntent(intent)),
         [{ path, code }],
@@ -60,7 +60,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const { path, code, ...valid } of vectors.refusedWhenNew)
-    test(`refuses as a new intent, ${code}: ${valid.name}, and accepts existing terms`, () => {
+    test(`refuses a new intent with ${code}, and accepts existing terms: ${valid.name}`, () => {
       assert.deepEqual(
         faultsOf(() => encodeNewIntent(valid.intent)),
         [{ path, code }],
@@ -94,7 +94,7 @@ function faultsOf(run: () => unknown): Fault[] {
   assert.fail("nothing was refused");
 }
 
-/** If an intent or terms name the factory, they name the current one. */
+/** Replaces the old factory's address in an intent or terms by the current address. */
 function update(): void {
   const named = <T extends { name: string }>(list: T[], name: string): T =>
     list.find((vector) => vector.name === name)!;

@@ -1,5 +1,5 @@
-// Tests signed events with false content, and false nodes. A fact exists only if the chain proves
-// it.
+// Tests signed events with false content, and false nodes. A fact is returned only if the chain
+// proves it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -32,7 +32,7 @@ describe("proveEvent", () => {
   const records: Record<string, AddressRecord> = {};
   let past: Record<string, ServiceEvent>;
 
-  /** By address: the newest payment to it. */
+  /** The newest payment to each address. */
   const paid: Record<Hex, PaymentNews> = {};
   const pay = async ({ address }: AddressRecord, amount: bigint, token = world.token) => {
     const { transactionHash, blockHash, blockNumber, logs } = await world.pay(
@@ -116,7 +116,7 @@ describe("proveEvent", () => {
   ];
 
   for (const [name, type, wanted] of truths) {
-    test(`returns a fact with proved amounts: ${type} of ${name}`, async () => {
+    test(`returns a fact with proved amounts: ${type}, ${name} address`, async () => {
       const record = records[name]!;
       const found = await proveEvent(await eventOf(record, type), record, options(2));
       for (const [key, value] of Object.entries(wanted))
@@ -132,9 +132,11 @@ describe("proveEvent", () => {
     });
   }
 
-  test("returns no fact for each event type of each address that it does not match", async () => {
+  test("returns no fact if the event's type does not match the address's history", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
-    // reverted reports only the current balance, and money that remains is surplus.
+    // The type address.reverted is skipped, because it reports only the current state. Both added
+    // events are true: an address with a remaining balance was executed, and some money was
+    // recovered.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {
@@ -204,7 +206,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("returns a fact of the balance, or none, for a payment without a log", async () => {
+  test("returns the balance as a fact for a payment without a log, if there is one", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -218,7 +220,7 @@ describe("proveEvent", () => {
     assert.equal((await proveChanged(unpaid, { token: world.token })).fact, "outdated");
   });
 
-  test("a fact names the token; for another token it is only a claim", async () => {
+  test("names the token in the fact of a payment, which can be another token", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await pay(record, 7n, other);
@@ -226,7 +228,7 @@ describe("proveEvent", () => {
     assert.equal("token" in fact && fact.token, other);
   });
 
-  test("returns notYet for a payment above the requested depth", async () => {
+  test("returns notYet for a payment that does not have the requested depth", async () => {
     const record = await world.newRecord();
     await pay(record, 7n);
     const event = await eventOf(record, "address.payment");
@@ -235,7 +237,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, record, options(3)), "payment");
   });
 
-  test("throws WebhookError for an unpaid order that is reported as executed", async () => {
+  test("throws WebhookError if an unpaid order is reported as executed", async () => {
     const real = await eventOf(records.executed!, "address.executed");
     const lie = structuredClone(real);
     lie.data.address = records.unpaid!.address;
@@ -250,7 +252,7 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
-  test("throws TypeError for an unknown option, also for an event of a later type", async () => {
+  test("throws TypeError for an unknown option, even for an unknown event type", async () => {
     const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
     const wrong = { ...options(), quorm: 2 };
     await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
@@ -274,7 +276,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("returns a fact of an executed or recovered address only for its own type", async () => {
+  test("returns outdated for reverted if the address is executed or recovered", async () => {
     for (const name of ["executed", "returned", "surplus", "closed"] as const) {
       const record = records[name]!;
       const reverted = await eventOf(record, "address.reverted");
@@ -327,7 +329,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("throws WebhookError if look-up has no record, or one of another address", async () => {
+  test("throws WebhookError if the look-up finds no record or another address's", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -340,7 +342,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("throws ProofError unproved for a block that other nodes lack, or for none", async () => {
+  test("throws ProofError unproved if a node reports an unknown block or no logs", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
@@ -368,7 +370,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("throws for the record of another factory and of another intent", async () => {
+  test("throws InvalidError for a record of another factory and for a forged record", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -379,7 +381,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("returns notYet above the requested depth, and if nodes are behind the event", async () => {
+  test("returns notYet without the requested depth or if nodes are behind the event", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -393,7 +395,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("returns outdated after a reorganization, then a fact for reverted", async () => {
+  test("returns outdated after a reorganization, and a fact for the reverted event", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);
@@ -405,11 +407,11 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
   });
 
-  test("returns outdated for an old event whose state has changed", async () => {
+  test("returns outdated for an old event if the state has changed since", async () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("one node of three that lies, is behind, or is silent changes nothing", async () => {
+  test("returns the same result if one node of three lies, is behind, or is silent", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,

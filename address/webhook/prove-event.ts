@@ -1,5 +1,5 @@
-// Proves the fact behind an event with the receiver's own nodes. The event only shows where to
-// look, and no fact is taken from it.
+// Proves the fact behind an event with the receiver's own nodes. The event only shows where to look
+// on the chain. No fact is copied from the event.
 
 import { isAddress, parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -29,13 +29,15 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs; check
  *   `token`, because any contract can log anything
- * - `held`: the current balance, for a payment without a log (native coin), which cannot be proved
- * - `notYet`: not yet, or not yet at the required depth; have the event delivered again
- * - `outdated`: no longer true; there is nothing to do
+ * - `held`: the current balance. It is reported for a payment without a log (native coin), which
+ *   cannot be proved
+ * - `notYet`: the event is not true yet, or does not have the required depth yet; have it delivered
+ *   again
+ * - `outdated`: the event is no longer true; there is nothing to do
  * - `unknown`: the type was added in a later version of the service; accept the event and do
  *   nothing
- * - `reverted`: the state of an address that is neither executed nor recovered; only your own
- *   records show whether it was
+ * - `reverted`: the address is neither executed nor recovered; only your own records show whether
+ *   it was before
  *
  * A fact contains no reference, because the chain has none. Find the order by `address`.
  */
@@ -74,7 +76,7 @@ export type ProvedEvent = { readonly address: Hex } & (
   | { readonly fact: "unknown" }
 );
 
-/** `confirmations` is the number of blocks that must follow before something is a fact. */
+/** `confirmations` is the number of blocks that must follow the block of a fact. */
 export type ProveEventOptions = GatherOptions & { readonly confirmations: number };
 
 /** A client of the service, which proves its records. */
@@ -85,7 +87,8 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
  *
  * @param of the record of the event's address, as stored with the order, or a client to look it up
  * @throws {WebhookError} if the chain contradicts the event: reject the event
- * @throws {ProofError} or {ClientError} if the event cannot be proved now: have it delivered again
+ * @throws {ProofError} or {ClientError} if the event cannot be proved now: have the event delivered
+ *   again
  * @throws {TypeError} for unknown options, or without `confirmations`
  */
 export async function proveEvent(
@@ -141,7 +144,8 @@ async function isCanonical(
 }
 
 /**
- * Returns whether a later version of the service added the type. Its data may have another form.
+ * Returns whether a later version of the service added the event's type. The data of such an event
+ * may have another form.
  */
 function isOfLaterType(event: ServiceEvent): boolean {
   const { type, data } = (event ?? {}) as Partial<ServiceEvent>;
@@ -179,7 +183,7 @@ type RuleInput = {
   readonly agreed: AgreedBlock;
 };
 
-/** Returns the fact of each type at the agreed block, or undefined if it is not true there. */
+/** By event type: returns the fact at the agreed block, or undefined if it is not true there. */
 const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(input) {
     const { payment } = input.claimed;
@@ -228,7 +232,7 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
   },
   async "address.reverted"(input) {
     const { state } = await readStateAt(input);
-    // After an execution or recovery, another state means that the chain reverted it.
+    // The event says that an execution or recovery was reverted, so these states contradict it.
     if (state === "executed" || state === "recovered") return undefined;
     if (state !== input.claimed.status.state) return undefined;
     return { fact: "reverted", state, depth: computeDepth(input) };

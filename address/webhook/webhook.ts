@@ -22,22 +22,28 @@ type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type WebhookOptions = {
-  /** The endpoint's secret (`whsec_…`), both during a rotation. Verifies `v1` signatures. */
+  /**
+   * The endpoint's secret (`whsec_…`), which verifies `v1` signatures. During a rotation, pass the
+   * old and the new secret.
+   */
   readonly secret?: string | readonly string[];
-  /** The service's public key (`whpk_…`) instead of a secret. Verifies `v1a` signatures. */
+  /**
+   * The service's public key (`whpk_…`), which verifies `v1a` signatures. Pass it instead of a
+   * secret.
+   */
   readonly publicKey?: string | readonly string[];
   /** The maximum difference between the signature's time and now. Default 300. */
   readonly toleranceSeconds?: number;
-  /** Unix milliseconds. Default: the current time. */
+  /** The time to compare with, in Unix milliseconds. Default: the current time. */
   readonly now?: number;
 };
 
 /**
- * Verifies a delivery and returns its event. The signature proves the sender and not the event: use
- * {@link proveEvent} before you act on it.
+ * Verifies a delivery and returns its event. The signature proves only who sent the event. Use
+ * {@link proveEvent} before you act on the event.
  *
  * @param body the unchanged bytes or text of the request
- * @throws {WebhookError} if no signature is valid, or its time is too far from now
+ * @throws {WebhookError} if no signature is valid, or if the delivery's time is too far from `now`
  */
 export async function verifyWebhook(
   body: string | Uint8Array,

@@ -1,5 +1,6 @@
-// Encodes headers, receipts, and transactions of JSON-RPC as the bytes that are hashed. The caller
-// compares the hash, so a wrong guess leads to no proof and never to a wrong one.
+// Encodes headers, receipts, and transactions from JSON-RPC as the bytes that a chain hashes. The
+// caller compares the hash. So if this code guesses a layout wrongly, there is no proof, but never
+// a wrong proof.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../../abi/hex.ts";
@@ -12,7 +13,7 @@ export type Json = Readonly<Record<string, unknown>>;
 const data = (value: unknown): Uint8Array => fromHex(value);
 /** Encodes a quantity such as `0x1b4` as an RLP integer. */
 const quantity = (value: unknown): Uint8Array => encodeCount(BigInt(value as string));
-/** Encodes hex, or null as no bytes, which is the recipient of a contract creation. */
+/** Encodes hex, or null as no bytes. The recipient of a contract creation is null. */
 const dataOrNone = (value: unknown): Uint8Array => (value == null ? new Uint8Array() : data(value));
 
 type Field = readonly [name: string, encode: (value: unknown) => Rlp];
@@ -35,7 +36,10 @@ const headerFields: readonly Field[] = [
   ["nonce", data],
 ];
 
-/** The fields of London, Shanghai, Cancun (3), and Prague, and those planned for Amsterdam. */
+/**
+ * The fields that London, Shanghai, Cancun (three fields), and Prague added, and the fields that
+ * are planned for Amsterdam.
+ */
 const laterFields: readonly Field[] = [
   ["baseFeePerGas", quantity],
   ["withdrawalsRoot", data],
@@ -47,7 +51,7 @@ const laterFields: readonly Field[] = [
   ["slotNumber", quantity],
 ];
 
-/** The fields of Avalanche's C-Chain, in its order. */
+/** The fields that Avalanche's C-Chain added, in its own order. */
 const avalancheFields: readonly Field[] = [
   ["extDataHash", data],
   ["baseFeePerGas", quantity],
@@ -59,8 +63,9 @@ const avalancheFields: readonly Field[] = [
 ];
 
 /**
- * Lists the possible headers of a JSON-RPC block. A node can return fields that are not part of the
- * header, as Arbitrum's do, so shorter headers follow. If none has the block's hash, the chain uses
+ * Lists the headers that a JSON-RPC block can have, beginning with a header that contains every
+ * known field. Some nodes, such as Arbitrum's, return fields that are not part of the header, so
+ * headers with fewer fields follow. If no listed header has the block's hash, the chain uses
  * another encoding.
  */
 export function* listHeaders(block: Json): Generator<Uint8Array> {
@@ -136,7 +141,7 @@ const feeMarket: readonly Field[] = [
   ["accessList", accessList],
 ];
 
-/** Legacy transactions, EIP-2930, 1559, 4844, 7702, and deposits of the OP Stack. */
+/** The fields by transaction type: legacy, EIP-2930, 1559, 4844, 7702, and OP Stack deposits. */
 const transactionFields: Readonly<Record<string, readonly Field[]>> = {
   0: [["nonce", quantity], ["gasPrice", quantity], ...call, ...signature],
   1: [

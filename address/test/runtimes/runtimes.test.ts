@@ -1,6 +1,6 @@
-// Compares the packed library on Bun, Deno, and Cloudflare Workers with Node. The runtimes have
-// about 350 MB, so `npm run test:runtimes -w address` installs them first. Without them the test is
-// skipped.
+// Compares the packed library on Bun, Deno, and Cloudflare Workers with Node. The runtimes take
+// about 350 MB, so only `npm run test:runtimes -w address` installs them. If they are not
+// installed, the test is skipped.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -70,7 +70,7 @@ after(async () => {
 
 const args = () => JSON.stringify([server.origin, sample, { apiKey: credentials.apiKey }]);
 
-/** Runs a file that uses the whole library on `command`, and returns its output. */
+/** Runs a file that uses the whole library with the runtime `command`, and returns its output. */
 async function printed(command: string, ...options: string[]): Promise<unknown> {
   const file = join(project, "main.js");
   const code = `import { tryAll } from "./program.js";
@@ -80,7 +80,7 @@ async function printed(command: string, ...options: string[]): Promise<unknown> 
   return JSON.parse(stdout);
 }
 
-/** Returns the program of the package for this machine. */
+/** Returns the path of the package's executable for this machine. */
 function programOf(scope: "@deno" | "@oven"): string {
   const platform = `${process.platform}-${process.arch}`;
   const inner = {
