@@ -90,7 +90,8 @@ export const moneyReturn = object({
   notBefore: orNull(count),
   /**
    * Who can trigger it: the service's `executor` automatically, `executor_if_listed` if the service
-   * lists the token and the chain, `executor_on_request` after the address's status was requested;
+   * lists the token and the chain, `executor_on_request` after the address's status was requested
+   * or the payment was reported (`/sent`);
    * `anyone` by `recover`; and only the `recovery` address by `rescue`.
    */
   by: list(matching<(typeof returnTriggers)[number]>(codePattern)),
@@ -152,7 +153,7 @@ const rules: Readonly<Record<Mistake, Rule>> = {
   other_token: {
     returned: "all",
     when: "after_execution_or_expiry",
-    by: ["executor_if_listed", "anyone"],
+    by: ["executor_if_listed", "executor_on_request", "anyone"],
   },
   native_coin: {
     returned: "all",

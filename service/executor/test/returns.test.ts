@@ -281,6 +281,20 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
   });
 
+  test("a token that is not listed: the payment comes back after a report", async () => {
+    const one = await order();
+    await pay(one, 7n * unit, unlisted);
+    await pay(one, 25n * unit);
+    await until("it is executed", () => isExecuted(one));
+    const url = `/v1/address/${one.record.address}/sent`;
+    const payload = { token: unlisted };
+    const response = await api.app.inject({ method: "POST", url, payload });
+    assert.equal(response.json().tokens[0].fate, "queued");
+    const found = await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
+    const { from } = await client.getTransaction({ hash: found.transactionHash });
+    assert.equal(from.toLowerCase(), executor);
+  });
+
   test("native coin: the payment comes back after the execution", async () => {
     const one = await order();
     await payCoin(one);
