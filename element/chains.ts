@@ -1,5 +1,5 @@
-// Reads names of chains, and symbols and decimals of tokens. The page shows them beside amounts,
-// and they come from the server unverified, so entries that cannot be shown safely are dropped.
+// Reads names of chains, and symbols and decimals of tokens. The page shows these names beside
+// amounts, and the server does not prove them, so entries that cannot be shown safely are dropped.
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/parts";

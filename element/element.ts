@@ -1,6 +1,6 @@
 // `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
-// the amount, QR code, and live status of an address in any page, and verifies the record in that
-// page. Importing this module defines the element. It needs no framework and runs under a strict
+// an address's amount, QR code, and live status in any page, and verifies the record in that page.
+// Importing this module defines the element. It needs no framework and runs under a strict
 // Content-Security-Policy: no inline code, no eval, and no text is parsed as markup.
 
 import { type Hex, parseAddress } from "executable-address";
@@ -25,7 +25,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** The wallet flow of a page that could not load the wallet code: it offers no wallet. */
+/** The wallet flow if the page could not load the wallet code. It offers no wallet. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -50,7 +50,7 @@ export class ExecutableAddressElement extends Base {
   #spoken: ElementWords = elementWords;
   #drawn = "";
 
-  /** Overrides single texts. All others stay in the language of the element. */
+  /** Overrides single texts. All other texts stay in the element's language. */
   set words(words: Partial<ElementWords>) {
     this.#own = words;
     this.#draw();
@@ -114,7 +114,10 @@ export class ExecutableAddressElement extends Base {
     this.#simulate();
   }
 
-  /** Loads the wallet code. No QR code is shown until it is known whether a payment is pending. */
+  /**
+   * Loads the wallet code. Until then, the element cannot know of a pending payment, and shows no
+   * QR.
+   */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);
     if (signal.aborted) return;

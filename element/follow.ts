@@ -1,5 +1,5 @@
-// Follows the status of an address for a page. Adds to the client's watch how long the server has
-// been silent, and the time by the chain's clock.
+// Follows the status of an address for a page. In addition to the client's watch, reports how long
+// the server has been silent, and the chain's time.
 
 import type { Hex } from "executable-address";
 import {
@@ -26,19 +26,20 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * If the two clocks differ by more than this, the device slept: on many systems, only one of them
- * continues during sleep.
+ * If the page's and the device's clock differ by more than this, the device slept, because on many
+ * systems only one clock continues during sleep.
  */
 const sleptMs = 5_000;
 
 /**
- * Returns the clock of the page, which may stop during sleep, and of the device, which may be set.
+ * `runMs` is the page's clock, which may stop during sleep. `wallMs` is the device's clock, which
+ * the user can set.
  */
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
- * Returns the longer of both durations. Too long only causes another request; too short could show
- * an expired address as open.
+ * Returns the longer of the durations by both clocks. If it is too long, the page only sends
+ * another request; if it is too short, the page could show an expired address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
@@ -65,7 +66,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // Without a readable chain, the server names no block, so the status is not news.
+    // If the server cannot read the chain, it reports no block, so the status is not an update.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };
@@ -118,11 +119,12 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
 }
 
 /**
- * Watches for the end of sleep, freezing, and lost connections of the device.
+ * Detects when the device wakes up, unfreezes the page, or is online again.
  *
- * @param wake called with true if messages were probably lost, and with false if they may be late
+ * @param wake called with true if messages were probably lost, and with false if they may only be
+ *   late
  * @param onTick called every second while the page runs
- * @returns a function that stops it
+ * @returns a function that stops watching
  */
 function watchDevice(wake: (hasSlept: boolean) => void, onTick: () => void): () => void {
   let ticked = clocks();

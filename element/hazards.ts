@@ -20,12 +20,13 @@ export type Hazard = {
 };
 
 /**
- * Whether payment options are hidden until the payer presses a button, to review the hazard first.
+ * Returns whether payment options stay hidden behind a button, so that the payer sees the hazard
+ * first.
  */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
 
-/** From this amount, an approval counts as unlimited. */
+/** An approval of at least this amount counts as unlimited. */
 export const unlimitedFrom = 2n ** 255n;
 
 /** @param isListed whether the server lists the intent's token */
@@ -35,7 +36,9 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
 
-/** A create rejects these, but an address can be derived without the service. */
+/**
+ * The service rejects these names in a create, but an address can be derived without the service.
+ */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;
@@ -70,7 +73,7 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
 }
 
 const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
-  // The Collector moves only tokens of its caller, so nobody else can use the rest.
+  // The Collector moves only its caller's tokens, so nobody else can use the rest of the approval.
   if (isSame(args[0] ?? "", collectorAddress)) return undefined;
   const at = {
     "approve(address,uint256)": 1,

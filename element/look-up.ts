@@ -11,13 +11,13 @@ export type LookedUp =
   | {
       kind: "record";
       record: AddressRecord;
-      /** Names from the server. Undefined if it does not list them. */
+      /** Names from the server. Undefined if the server does not list the chain or token. */
       chainName: string | undefined;
       token: { symbol: string; decimals: number } | undefined;
     };
 
 /**
- * Never throws. Verifies against the factory of this package, not of the response.
+ * Never throws. Verifies against this package's factory address, not the response's.
  * @param mirrors base URLs to try if the service returns no valid record
  */
 export async function lookUp(

@@ -1,9 +1,9 @@
 // Mounts the elements of this package in a page.
 
-// A server that renders pages can import an element too, which then defines nothing.
+// A server that renders pages can also import an element. The import then defines nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
-/** Attaches a shadow root with the common style, unless the element has one. */
+/** Attaches a shadow root with the common style, unless the element already has a shadow root. */
 export function attachRoot(host: HTMLElement): void {
   if (host.shadowRoot) return;
   const sheet = new CSSStyleSheet();
@@ -12,7 +12,7 @@ export function attachRoot(host: HTMLElement): void {
 }
 
 /**
- * Defines an element if there is a registry and it is not defined yet, because a page can load the
+ * Defines an element if a registry exists and does not contain it yet, because a page can load the
  * module twice.
  */
 export function define(name: string, element: CustomElementConstructor): void {
@@ -21,8 +21,8 @@ export function define(name: string, element: CustomElementConstructor): void {
 }
 
 /**
- * The default style. Pages override it with the custom properties below, which inherit into the
- * element, and with `::part(…)`.
+ * The default style. Pages override it with `::part(…)` and with the custom properties below, which
+ * the element inherits.
  */
 const style = `
 :host {

@@ -23,7 +23,7 @@ export type News = {
   chainSeconds(): number | undefined;
 };
 
-/** The updates before the first status. */
+/** The value before the first update. */
 export const noNews: News = {
   status: undefined,
   updatedAtMs: undefined,

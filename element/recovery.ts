@@ -1,6 +1,6 @@
-// `executable-address-element/recovery`: <executable-recovery for="ID"> requests the account of the
-// customer's wallet and fills it into the field with that ID, so that late and excess payments can
-// be returned to it.
+// `executable-address-element/recovery`: <executable-recovery for="ID"> requests the customer's
+// wallet account and fills it into the field with that ID, so that late and excess payments can be
+// returned to that account.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";
@@ -10,7 +10,7 @@ import { connect } from "./wallet/send.ts";
 import { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
-/** If no wallet has announced itself within this time, the element says so. */
+/** If no wallet has announced itself within this time, the element reports that it found none. */
 const patienceMs = 600;
 
 export class ExecutableRecoveryElement extends Base {
@@ -88,7 +88,10 @@ export class ExecutableRecoveryElement extends Base {
   }
 }
 
-/** An account that only delegates (EIP-7702) still belongs to its key. */
+/**
+ * Returns whether the account is a contract. An account that only delegates (EIP-7702) is not one,
+ * because its key still controls it.
+ */
 async function isContract(provider: WalletProvider, account: Hex): Promise<boolean> {
   const code = await ask<unknown>(provider, "eth_getCode", [account, "latest"]);
   return code !== "0x" && !(typeof code === "string" && /^0xef0100[0-9a-f]{40}$/i.test(code));

@@ -1,5 +1,5 @@
-// Tests the simulation of a page against servers that return none, another address's, or too much.
-// Tests of each field are in client/lies.test.ts.
+// Tests a page's simulation request against servers that return no simulation, a simulation of
+// another address, or too many changes. Tests of each field are in client/lies.test.ts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -31,7 +31,7 @@ const found = async (answer: unknown, answerStatus = 200) => {
 };
 
 describe("findSimulation", () => {
-  test("returns unavailable for a malformed or foreign one, and for too many changes", async () => {
+  test("returns unavailable for a malformed or foreign simulation, or one with too many changes", async () => {
     const wrong = [
       "<html>",
       null,

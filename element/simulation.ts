@@ -23,7 +23,7 @@ export async function findSimulation(
     const simulation = answer.ok && proveSimulation(await answer.json(), address);
     if (simulation && simulation.changes.length <= changesMax) return { kind: "done", simulation };
   } catch {
-    // The server did not respond, or not with a simulation of this address.
+    // The server did not respond, or its response is not a simulation of this address.
   }
   return { kind: "unavailable" };
 }

@@ -36,7 +36,7 @@ describe("hides payment options until the payer presses a button", () => {
     ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
     ["no status yet", {}, "unknown", ["unknown"]],
     [
-      "a status from before the device slept",
+      "a status that is older than the device's sleep",
       { status: statusOf("unfunded"), isStale: true },
       "unfunded",
       ["unknown"],
@@ -58,7 +58,7 @@ describe("hides payment options until the payer presses a button", () => {
       ["soon"],
     ],
     [
-      "both of them",
+      "a failing test run and less than ten minutes left",
       { status: statusOf("partially_funded"), chain: now + 3001, simulated: simulation("fails") },
       "partly",
       ["fails", "soon"],
@@ -85,7 +85,7 @@ describe("hides payment options until the payer presses a button", () => {
 });
 
 describe("the clock", () => {
-  test("uses the chain's clock, regardless of the payer's device", () => {
+  test("uses the chain's clock, regardless of the payer's clock", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };
     assert.deepEqual(stand({ status, chain: now, ...wrong }).doubts, []);
@@ -93,13 +93,13 @@ describe("the clock", () => {
     assert.equal(stand({ status, chain: now + 3600, device: 0 }).secondsLeft, 0);
   });
 
-  test("uses the device's clock if the chain's is unknown", () => {
+  test("uses the device's clock if the chain's clock is unknown", () => {
     assert.equal(stand({ device: now + 3601 }).state, "expired");
   });
 });
 
 describe("does not show a paid address as successful if it cannot execute", () => {
-  test("reports a failing simulation with its reason and call", () => {
+  test("reports why a simulation fails, and at which call", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
     assert.equal(standing.state, "stuck");
@@ -107,7 +107,7 @@ describe("does not show a paid address as successful if it cannot execute", () =
     assert.equal(standing.failedCall, 1);
   });
 
-  test("reports an executor that gave up, or that failed without a good simulation", () => {
+  test("reports an executor that gave up, or that failed while no simulation succeeds", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -137,7 +137,7 @@ describe("the notice about look-alikes", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("says that they wait at an open address, up to the second of its expiration time", () => {
+  test("says that look-alikes wait at an open address until the second when it expires", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -148,7 +148,7 @@ describe("the notice about look-alikes", () => {
     ]);
   });
 
-  test("says that they are being returned after the address is over", () => {
+  test("says that look-alikes are being returned after the address was executed or expired", () => {
     const over = [
       { state: "unfunded", secondsLeft: -1 },
       { state: "expired", secondsLeft: -9 },
@@ -184,7 +184,7 @@ describe("an address that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("requests 100, and after a first payment the rest of 100", () => {
+  test("requests 100, and after a first payment only the remainder", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });

@@ -7,7 +7,7 @@ import { formatUnits, isName, owed } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
 import type { News } from "./news.ts";
 
-/** The reasons for which payment options are hidden behind a button, the most serious first. */
+/** The reasons to hide payment options behind a button, the most serious reason first. */
 export type Doubt = "executed" | "expired" | "enough" | "unknown" | "fails" | "soon" | "silent";
 
 export type Standing = {
@@ -24,17 +24,15 @@ export type Standing = {
   doubts: Doubt[];
   /** The amount still due, in base units. */
   owed: string;
-  /**
-   * The reason for which the calls do not run, as text from a contract or server; null if unknown.
-   */
+  /** Why the calls do not run, as text from a contract or server; null if unknown. */
   reason: string | null;
   /** The index of the failing call, from 0. */
   failedCall: number | null;
-  /** Seconds until expiry, by the chain's clock if it is known; negative afterwards. */
+  /** Seconds until expiry; negative after expiry. Uses the chain's clock if it is known. */
   secondsLeft: number;
 };
 
-/** Whether no execution is possible anymore, so that new money can only go to `recovery`. */
+/** Returns whether the calls can no longer run, so that new money can only go to `recovery`. */
 export const isOver = ({ state }: Standing): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
@@ -42,9 +40,9 @@ export const isOver = ({ state }: Standing): boolean =>
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** With less time than this, a payment may arrive too late. */
+/** If less time than this is left, a payment may arrive too late. */
 const soonSeconds = 10 * 60;
-/** After this time without an update, the last status may be outdated. */
+/** If no update arrives for this time, the last status may be outdated. */
 const silentSecondsMax = 60;
 
 type Paid = Pick<Intent, "token" | "amount" | "calls">;
@@ -93,7 +91,10 @@ export function decideStanding(
   };
 }
 
-/** Zero if the calls can run, even if they accept less than the requested amount. */
+/**
+ * Returns the amount due. It is zero if the calls can run, even with less than the requested
+ * amount.
+ */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(askedAmount(intent), balance);
 
@@ -104,7 +105,7 @@ export type WrongTokenNews = {
   /** Such as "25 USDC.e". */
   held: string;
   /**
-   * The key of its sentence in the element's texts: it waits at an open address, or is being
+   * The key of the sentence in the element's texts: the token waits at an open address, or is being
    * returned.
    */
   fate: "wrongTokenLater" | "wrongTokenNow";
@@ -130,5 +131,5 @@ export function findWrongTokens(
   });
 }
 
-/** The service refuses longer symbols in its file of chains. */
+/** The service rejects longer symbols in its chains file. */
 const symbolMax = 20;

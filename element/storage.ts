@@ -25,6 +25,6 @@ export function forget(key: string): void {
   try {
     localStorage.removeItem(key);
   } catch {
-    // Then nothing is stored.
+    // Storage is blocked or full, so the value is only in memory.
   }
 }

@@ -1,6 +1,6 @@
-// The symbols, decimals, and addresses of the tokens in service/chains.json, and the coins of its
-// chains. Pages that must not trust a file or a server use this list: with wrong decimals, a
-// receipt would show another amount.
+// The symbols, decimals, and addresses of the tokens in service/chains.json, and the native coins
+// of the chains in that file. Pages that must not trust a file or a server use this list, because a
+// receipt with wrong decimals would show a wrong amount.
 
 import type { Hex } from "executable-address";
 import { isSame } from "executable-address/status";
@@ -16,7 +16,7 @@ export function findKnownToken(chainId: number, token: Hex): KnownToken | undefi
   return undefined;
 }
 
-/** Each token once, with its address by chain ID. */
+/** The tokens. Each token occurs once, with its addresses by chain ID. */
 export const knownTokens: readonly (KnownToken & { addresses: Readonly<Record<number, Hex>> })[] = [
   {
     symbol: "USDC",

@@ -22,7 +22,7 @@ const catalogues: Readonly<Record<Exclude<LanguageTag, "en">, () => Loaded>> = {
 
 /**
  * Returns the language of a tag such as `de-AT`, or undefined. Chinese is available only in
- * simplified characters, so tags of traditional Chinese return English.
+ * simplified characters, so tags for traditional Chinese return English.
  */
 export function findLanguage(tag: string): LanguageTag | undefined {
   const [language = "", ...rest] = tag.toLowerCase().split("-");

@@ -1,4 +1,4 @@
-// Tests the size of the built pages, the origins of their assets, and that nothing is inline.
+// Tests the sizes of the built pages and the origins of their assets, and that no code is inline.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,8 @@ const dist = mkdtempSync(join(tmpdir(), "web-build-"));
 const textOf = (path: string) => readFileSync(join(dist, path), "utf8");
 
 /**
- * Returns the scripts that a page loads before any interaction: its own and everything they import.
+ * Returns the scripts that a page loads before any interaction: its own scripts and everything that
+ * they import.
  */
 function scriptsOf(page: string): string[] {
   const found = new Set<string>();
@@ -47,12 +48,12 @@ describe("the web build", () => {
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 300, JSON.stringify(found));
   });
 
-  test("the payment page loads no code of the dashboard", () => {
+  test("does not load dashboard code in the payment page", () => {
     for (const path of scriptsOf("pay.html"))
       assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
   });
 
-  test("the script of receipts is one file without imports, for saved receipts", () => {
+  test("puts the receipt script in one file without imports, for saved receipts", () => {
     assert.doesNotMatch(textOf("receipt.js"), /\bimport\b|\beval\(|new Function\(/);
   });
 
@@ -75,12 +76,12 @@ describe("the web build", () => {
     assert.equal(readFileSync(join(dist, "favicon.ico")).readUInt16LE(2), 1, "an icon");
   });
 
-  test("every asset has a hash in its name, so that it can be cached permanently", () => {
+  test("has a hash in the name of every asset, so that assets can be cached permanently", () => {
     for (const name of readdirSync(join(dist, "assets"))) {
       assert.match(name, /-[\w-]{8}\.(js|css)$/);
     }
   });
 });
 
-/** Gzipped bytes of the scripts, with a tolerance of 300. */
+/** The gzipped size of each page's scripts in bytes. The test allows a difference of 300 bytes. */
 const pinned = { dashboard: 78_300, page: 66_060, receipt: 41_700 };

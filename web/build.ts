@@ -28,10 +28,10 @@ await build({
     outDir,
     emptyOutDir: true,
     target: "es2024",
-    // A page lists all its scripts. On a phone, discovering a script in another one costs a round
-    // trip.
+    // Each page lists all its scripts. On a phone, a script that the browser discovers only in
+    // another script costs a round trip.
     modulePreload: { polyfill: false },
-    // A data: URL would need img-src data: in the policy of the pages.
+    // A data: URL would need `img-src data:` in the pages' Content-Security-Policy.
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: ["index.html", "pay.html"],
@@ -48,7 +48,7 @@ await build({
   logLevel: "error",
   publicDir: false,
   resolve: resolveReact,
-  // A library build does not replace this, and a browser has no `process`.
+  // A library build does not replace `process.env.NODE_ENV`, and a browser has no `process`.
   define: { "process.env.NODE_ENV": '"production"' },
   build: {
     outDir,

@@ -430,7 +430,7 @@ describe("the element and a wallet", () => {
       return route.fulfill({ json: failing, headers: { "access-control-allow-origin": "*" } });
     });
     await mint(service, order.address, 5_000_000n);
-    await page.getByText("This payment can’t complete now. Don’t pay.").waitFor();
+    await page.getByText("This payment can’t complete right now. Don’t pay.").waitFor();
     assert.equal(await part("qr").count(), 0);
     await page.context().close();
   });

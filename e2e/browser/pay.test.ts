@@ -207,7 +207,7 @@ describe("what happens if something goes wrong", () => {
     for (const { language, late } of [
       {
         language: "en",
-        late: "All of it is returned · as soon as it arrives · anyone can trigger it",
+        late: "Everything is returned · as soon as it arrives · anyone can trigger it",
       },
       {
         language: "de",
@@ -240,7 +240,7 @@ describe("something else that a payer sent", () => {
     await lookUp("0x12");
     await result().getByText("Enter a token contract").waitFor();
     await lookUp(shopAddress);
-    await result().getByText("This address has none now.").waitFor();
+    await result().getByText("This address has none left.").waitFor();
     await lookUp(`0x${"12".repeat(32)}`);
     await result().getByText("This transaction isn’t on Local.").waitFor();
     await mint(service, partly.address, 1n);
@@ -404,7 +404,7 @@ describe("the link, the QR code, and the text of the page all pay the address it
     [
       "a failing test run",
       () => hostile,
-      /This payment can’t complete now: step 2: “there is no contract at this address”/,
+      /This payment can’t complete right now: step 2: “there is no contract at this address”/,
     ],
     ["little time left", () => soon, /This expires in [78] min/],
     ["enough there", () => paid, "The full amount has already arrived"],
@@ -428,7 +428,7 @@ describe("the status and its age", () => {
   test("paid but unable to run: shows the reason and the date of the return", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page
-      .getByText("can’t complete now: step 2: “there is no contract at this address”")
+      .getByText("can’t complete right now: step 2: “there is no contract at this address”")
       .waitFor();
     await page
       .getByText(/If it doesn’t complete by .*, the money goes to the return address/)

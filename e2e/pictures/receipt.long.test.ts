@@ -77,12 +77,12 @@ describe("the receipt", () => {
     await page.unroute("**/proof");
     for (const path of [stranger, "0x12"]) {
       await page.goto(urlOf(`/receipt/${path}`));
-      const missing = "This service doesn’t know the address, so there is no receipt.";
+      const missing = "This service has no data for this address, so there is no receipt.";
       await page.getByRole("alert").getByText(missing, { exact: true }).waitFor();
     }
     await page.route("**/proof", (route) => route.abort());
     await page.goto(urlOf(`/receipt/${record.address}`));
-    await page.getByRole("alert").getByText("The receipt can’t be loaded now.").waitFor();
+    await page.getByRole("alert").getByText("The receipt can’t be loaded right now.").waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /fetch$|Failed|HTTP/m);
     await page.context().close();
   });

@@ -1,5 +1,5 @@
-// Draws a payment by a wallet in the element. It is loaded separately from the code that draws the
-// QR code.
+// Draws a payment by a wallet in the element. This module is loaded separately from the code that
+// draws the QR code.
 
 import { formatUnits, inertText, shortAddress } from "executable-address/payment";
 import { coinDecimals } from "../tokens.ts";

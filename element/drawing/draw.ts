@@ -16,7 +16,7 @@ type Drawing = {
   words: ElementWords;
   /** The URL of the service's own payment page. */
   page: string | undefined;
-  /** The payment by a wallet. Undefined until it is known whether a payment is pending. */
+  /** The payment by a wallet. Undefined until the element knows whether a payment is pending. */
   wallet: { drawn: readonly Node[]; isInProgress: boolean } | undefined;
   /** One button for each wallet. */
   wallets: readonly { name: string; pay: () => void }[];
@@ -99,7 +99,7 @@ function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Paym
   ];
 }
 
-/** Returns a sentence whose values keep their own direction: amounts read from left to right. */
+/** Returns a sentence. Its values keep their own direction, so amounts read from left to right. */
 export function sentence(
   part: string,
   text: string,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawIdenticon } from "./identicon.ts";
 
-/** By blo 2.0.0: the left halves of the lines, and ground, front and spot. */
+/** Output of blo 2.0.0: the left half of each line, then the ground, front, and spot colors. */
 const known = [
   [
     "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",

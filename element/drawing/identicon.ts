@@ -1,6 +1,6 @@
-// Draws the identicon of an address that wallets and explorers show, which Ethereum's first wallet
-// introduced: eight by eight squares in three colors, whose right half mirrors the left. Its random
-// numbers are a 128-bit xorshift that is seeded with the address.
+// Draws an address's identicon as wallets and explorers show it. Ethereum's first wallet introduced
+// this picture: eight by eight squares in three colors, where the right half mirrors the left. The
+// random numbers come from a 128-bit xorshift generator that is seeded with the address.
 
 /** The squares of one color, as the attributes of a path. */
 type Squares = { readonly d: string; readonly fill: string };
@@ -31,7 +31,7 @@ export function drawIdenticon(address: string): Squares[] {
   return paths;
 }
 
-/** Returns numbers from 0 to below 1. */
+/** Returns a generator of numbers that are at least 0 and less than 1. */
 function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)

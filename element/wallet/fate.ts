@@ -1,6 +1,6 @@
-// Follows a payment by requests to the wallet's own provider until its outcome is final. After a
-// reload, the page knows only the stored payment, so it must find a transaction that the wallet
-// sent in the meantime, and distinguish replaced and dropped transactions from slow ones.
+// Follows a payment until its outcome is final, by requests to the wallet's own provider. After a
+// reload, the page knows only the stored payment. It must find a transaction that the wallet sent
+// in the meantime, and distinguish slow transactions from replaced and dropped ones.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -8,9 +8,9 @@ import type { Kept } from "./kept.ts";
 import { ask, askQuantity, nodeMs, settleWithin, type WalletProvider } from "./provider.ts";
 
 export type Fate =
-  /** The wallet has not reported a transaction, and no block contains one. */
+  /** The wallet has not reported a transaction, and no block contains such a transaction. */
   | { kind: "asking" }
-  /** The account made the same transfer while the request is still open in its wallet. */
+  /** The account has made the same transfer, but the request is still open in its wallet. */
   | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
   /** The wallet is on another chain. */
@@ -18,8 +18,8 @@ export type Fate =
   /** The wallet does not respond. */
   | { kind: "silent" }
   /**
-   * No node knows the transaction anymore, and no other transaction has replaced it. It may still
-   * be mined.
+   * The wallet's node no longer knows the transaction, and no other transaction has replaced it.
+   * The transaction may still be mined.
    */
   | { kind: "dropped" }
   | { kind: "mined"; block: number }
@@ -46,7 +46,8 @@ type Block = { transactions: Transaction[] };
 
 /**
  * Reports each change of the payment's fate until it is final or `signal` aborts.
- * @param onFound called with the payment to store from now on, possibly under another hash
+ * @param onFound called with the payment that replaces the stored payment, possibly with another
+ *   hash
  */
 export async function watchPayment(
   provider: WalletProvider,
@@ -86,7 +87,9 @@ export async function watchPayment(
   const isTheSame = ({ to, input }: Transaction) =>
     isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(kept.amount));
 
-  /** Returns the sender's transaction that is `wanted`: the payment, or its replacement. */
+  /**
+   * Searches for the sender's transaction that matches `wanted`: the payment, or its replacement.
+   */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
     const { found, isEnd } = await searchBlocks(provider, kept, progress, wanted);
     if (!found) {
@@ -97,8 +100,8 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // The same account may have paid by QR code, which does not answer the open request. The
-    // block is searched again, because the waiting tab may be closed.
+    // The same account may have paid by QR code, while its wallet still shows the request. The
+    // block is searched again, because the tab that waits for the wallet may be closed.
     if (!kept.hash && isOpen()) return { kind: "met" };
     isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
     const isFound = kept.hash === undefined || kept.isFound;
@@ -120,8 +123,9 @@ export async function watchPayment(
 /**
  * Searches the blocks after the request for a transaction of the sender.
  *
- * @param progress the last block without one, kept for the next call, because a wallet may be slow
- * @returns the transaction, or whether all blocks that count were searched
+ * @param progress the last block without the transaction, kept for the next call, because a wallet
+ *   may be slow
+ * @returns the transaction, or whether all relevant blocks were searched
  */
 async function searchBlocks(
   provider: WalletProvider,

@@ -1,5 +1,5 @@
-// The state machine of a payment by a browser wallet, from the button to the end, including reloads
-// and other tabs. The payment page and the element share it.
+// The state machine of a payment by a browser wallet, from the button to the outcome. It handles
+// reloads and other tabs. The payment page and the element share it.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
@@ -53,7 +53,8 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!kept.isArrived && (await arrivals.hasArrived(payment, kept, watcher.fate()))) {
-      // A request that was found on the chain without a response may still be open in the wallet.
+      // If the payment was found on the chain before the wallet responded, the request may still be
+      // open in the wallet.
       if (findKept(address)?.hash === kept.hash)
         keep(address, kept.isFound ? { ...kept, isArrived: true } : undefined);
     }
@@ -153,7 +154,7 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
   };
 }
 
-/** Follows the stored payment with its wallet until its fate is final. */
+/** Follows the stored payment through its wallet until its fate is final. */
 function watchKept({
   now,
   change,
@@ -171,7 +172,7 @@ function watchKept({
       const record = now()?.record;
       const kept = record && findKept(record.address);
       const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
-      // The same payment under another hash remains the watched payment.
+      // The watched payment stays the same if only its hash changes.
       const isRequested = kept?.hash === undefined;
       const key =
         kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isRequested}` : "";
@@ -204,8 +205,8 @@ function watchKept({
 const proofsMax = 5;
 
 /**
- * Checks with the service whether the stored transaction has reached the address, independent of
- * the wallet.
+ * Asks the service, independently of the wallet, whether the stored transaction has reached the
+ * address.
  */
 function lookForArrival(baseUrl: string) {
   let checked = "";

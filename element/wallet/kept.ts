@@ -5,7 +5,7 @@ import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
 
 export type Kept = {
-  /** Missing while the wallet waits for the user, and if the requesting page was closed. */
+  /** Missing while the wallet waits for the user, or if the requesting page was closed. */
   hash?: Hex;
   from: Hex;
   /** The sender's nonce at the request. The wallet may choose a later one. */
@@ -46,7 +46,8 @@ export function onKept(listener: () => void): () => void {
 let last: { text: string | undefined; kept: Kept | undefined } | undefined;
 
 /**
- * Returns the same object for the same text, and undefined for text that this code did not write.
+ * Returns the stored payment, or undefined if this code did not write the stored text. The same
+ * text returns the same object.
  */
 export function findKept(address: Hex): Kept | undefined {
   const text = recall(writeKey(address));

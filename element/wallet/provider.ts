@@ -1,4 +1,4 @@
-// An EIP-1193 wallet of the browser. It is called without a library, because a page needs ten
+// An EIP-1193 wallet of the browser. It is called without a library, because a page needs only ten
 // methods.
 
 import { fromQuantity } from "executable-address/status";
@@ -8,8 +8,8 @@ export type WalletProvider = {
 };
 
 /**
- * The reason for which nothing was sent. Only `failed` is uncertain, because the wallet did not
- * say.
+ * Why nothing was sent. Only after `failed`, something may have been sent, because the wallet did
+ * not report it.
  */
 export type Refusal =
   | {
@@ -44,8 +44,8 @@ export class PaymentRefused extends Error {
 export const nodeMs = 15_000;
 
 /**
- * Settles as `promise` does, or rejects when `signal` aborts. The promise itself cannot be stopped:
- * a wallet keeps its window open.
+ * Settles with `promise`, or rejects after `ms` or when `signal` aborts. The promise itself cannot
+ * be stopped, so the wallet keeps its window open.
  *
  * @throws {PaymentRefused} `silent` after `ms`, `canceled` if `signal` aborts
  */
@@ -90,7 +90,9 @@ export async function askQuantity(
   throw new PaymentRefused({ kind: "failed", reason: `${method}: no number` });
 }
 
-/** EIP-1193 and EIP-1474: the user rejected the request; an earlier request is open. */
+/**
+ * Codes of EIP-1193 and EIP-1474: the user rejected the request, and an earlier request is open.
+ */
 const rejectedCode = 4001;
 const pending = -32002;
 

@@ -1,5 +1,5 @@
-// Sends a payment with a browser wallet. The wallet signs; the page first checks whether the
-// payment can succeed.
+// Sends a payment with a browser wallet. The wallet signs the transaction. The page first checks
+// that the payment can succeed.
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -35,7 +35,8 @@ export type Order = {
 /**
  * Requests a payment from a wallet. During the request, the payment is stored for the address
  * ({@link findKept}), and no other tab of this browser can request it.
- * @throws {PaymentRefused} if nothing was sent, or if the wallet does not say
+ * @throws {PaymentRefused} if nothing was sent, or if the wallet does not report whether it sent
+ *   something
  */
 export const sendPayment = (provider: WalletProvider, rdns: string, order: Order) =>
   alone(order.record.address, () => settleWithin(sendAlone(provider, rdns, order), order.signal));
@@ -87,7 +88,7 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
 
 /**
  * Returns the account that the wallet offers.
- * @throws {PaymentRefused} if it offers none
+ * @throws {PaymentRefused} if the wallet offers no account
  */
 export async function connect(provider: WalletProvider): Promise<Hex> {
   const [from] = await ask<Hex[]>(provider, "eth_requestAccounts");
@@ -97,7 +98,9 @@ export async function connect(provider: WalletProvider): Promise<Hex> {
 
 const nameLock = (address: Hex) => `payment:${address}`;
 
-/** Whether a tab of this browser waits for a wallet's response to a request for `address`. */
+/**
+ * Returns whether a tab of this browser waits for a wallet's response to a request for `address`.
+ */
 export async function isOpenInATab(address: Hex): Promise<boolean> {
   const { held = [] } = (await navigator.locks?.query().catch(() => undefined)) ?? {};
   return held.some(({ name }) => name === nameLock(address));
@@ -133,7 +136,10 @@ async function requireChain(provider: WalletProvider, chainId: number): Promise<
     throw new PaymentRefused({ kind: "other_chain" });
 }
 
-/** A wallet that approves the switch but does not switch would pay on the wrong chain. */
+/**
+ * Switches the wallet's chain and verifies the switch: a wallet that only claims to switch would
+ * pay on the wrong chain.
+ */
 async function changeChain(
   provider: WalletProvider,
   { record, chainName, walletChain }: Order,
@@ -164,12 +170,15 @@ async function changeChain(
   if (!(await isThere())) throw new PaymentRefused({ kind: "other_chain" });
 }
 
-/** EIP-3085. */
+/** The error code of EIP-3085. */
 const unknownChain = 4902;
 
 type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 
-/** Checks the token balance, the transfer, and the coin for the fee with the wallet's own node. */
+/**
+ * Checks the token balance, the transfer, and the native coin for the fee with the wallet's own
+ * node.
+ */
 async function requireMeans(
   provider: WalletProvider,
   { from, token, amount, data }: Transfer,

@@ -52,13 +52,13 @@ export type WalletView = {
   readonly action?: { readonly word: keyof ElementWords; readonly press: () => void };
 };
 
-/** Whether no other way to pay may be offered. */
+/** Returns whether the page must offer no other way to pay. */
 export const isInProgress = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
 
 type PendingRequest = {
-  /** This tab has requested it. */
+  /** This tab has requested the payment. */
   isOpenHere: boolean;
-  /** Any tab of this browser has requested it. */
+  /** Any tab of this browser has requested the payment. */
   isOpen: boolean;
   /** The same transfer by the same account is on the chain. */
   isMet: boolean;
@@ -66,12 +66,12 @@ type PendingRequest = {
   forget: () => void;
 };
 
-/** Whether the address needs no more money, according to its last status. */
+/** Returns whether the address needs no more money, according to its last status. */
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
 /**
- * The view of a request without a response. It ends only with the response, or when the payer ends
- * it.
+ * Returns the view of a request that has no response yet. The view stays until the response arrives
+ * or the payer dismisses it.
  */
 export function makeRequestView(
   { record, standing }: PaymentNow,

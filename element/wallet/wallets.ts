@@ -1,5 +1,5 @@
-// Finds the wallets of this browser: those announced by EIP-6963 or, if none is announced within
-// 300 ms, the older `window.ethereum`.
+// Finds the wallets of this browser. Wallets announce themselves by EIP-6963. If no wallet does so
+// within 300 ms, `window.ethereum` is used, the older interface.
 
 import { isName } from "executable-address/payment";
 import type { WalletProvider } from "./provider.ts";
@@ -45,7 +45,7 @@ const nameMax = 40;
 
 /**
  * Returns the wallet's own name, unless it cannot be shown safely.
- * @param injected the name for `window.ethereum`, which has none
+ * @param injected the name to show for `window.ethereum`, which has no name
  */
 export function sayWalletName({ info }: Wallet, injected: string): string {
   if (info.rdns === injectedRdns) return injected;

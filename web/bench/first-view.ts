@@ -1,13 +1,13 @@
-// Measures how long a payer waits for the QR code: cold opens of a payment page in Chromium, each
-// in a new browser profile and on a real chain, from the start of the navigation until the QR code
-// is in the document. Prints the requests of the slowest open.
+// Measures how long a payer waits for the QR code, from the start of the navigation until the QR
+// code is in the document. Opens a payment page in Chromium, each time with a new browser profile,
+// for an address on a real chain. Also prints the requests of the slowest open.
 
 import { launchBrowser } from "../../e2e/browser/browser.ts";
 import { createOrder } from "../../e2e/browser/pay-page.ts";
 import { startService } from "../../e2e/service.ts";
 
 const opens = Number(process.env.BENCH_OPENS ?? 20);
-/** Marks when the QR code is in the document. */
+/** Sets a mark when the QR code is in the document. */
 const watch = `new MutationObserver((_, watcher) => {
   if (!document.querySelector(".qr")) return;
   watcher.disconnect();

@@ -1,4 +1,4 @@
-// Requests to the account's routes of the dashboard API in service/http/dashboard.
+// Requests to the account routes of the dashboard API, which is in service/http/dashboard.
 
 import type * as Answers from "../../service/http/answers.ts";
 import { request } from "./request.ts";
@@ -10,7 +10,9 @@ export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: s
 
 const dashboard = "/dashboard/api";
 
-/** Paths of `/dashboard`: its API, and the sign-in under /auth. */
+/**
+ * Requests to paths below `/dashboard`: the API, and the sign-in routes below `/dashboard/auth`.
+ */
 export const api = {
   config: () => request<Answers.Config>("GET", `${dashboard}/config`),
   session: () => request<Answers.SignedIn>("GET", `${dashboard}/session`),

@@ -14,8 +14,8 @@ let current: string | undefined;
 export function Heading({ title, children }: HeadingProps) {
   const { say } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
-  // Runs after the heading is rendered: screen readers announce the title and continue from the
-  // focus.
+  // Runs after the heading is rendered, because screen readers announce the title and continue from
+  // the focus.
   useLayoutEffect(() => {
     document.title = `${title} · ${say("brand")}`;
     const replacesAnother = current !== undefined && current !== title;

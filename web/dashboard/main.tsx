@@ -45,7 +45,9 @@ const paths = [
 const isPage = (path: string) =>
   ["/", "/sign-in", "/sign-up", ...paths].includes(path) || /^\/addresses\/[^/]+$/.test(path);
 
-/** Without a session, every page shows the sign-in form, which then leads to the requested page. */
+/**
+ * Without a session, every page shows the sign-in form. After sign-in, the requested page appears.
+ */
 function Pages() {
   const [path] = useLocation();
   const session = useSession();

@@ -7,7 +7,7 @@ import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
-/** The chain and token of an amount. Both an intent and a sum have them. */
+/** The chain and token of an amount. Intents and totals have both fields. */
 export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
 export const findChain = (
@@ -28,7 +28,7 @@ export function sayAmount(
   return say("baseUnits", { amount: sayCount(units) });
 }
 
-/** Formats an amount of the native coin, with its name if it is known. */
+/** Formats an amount of the native coin, with the coin's name if it is known. */
 const sayCoin = (wei: string, { chainId }: Pick<TokenOnChain, "chainId">, say: Say): string =>
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 

@@ -1,4 +1,4 @@
-// Reads and changes the data of the pages, in one cache with one key each.
+// Reads and changes the pages' data. One cache stores all data, with one key for each kind of data.
 
 import {
   keepPreviousData,
@@ -31,8 +31,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // Requests and responses can contain a password or a key, so they are not kept after their
-      // form.
+      // Requests and responses can contain a password or a key, so the cache drops them when their
+      // form closes.
       gcTime: 0,
       onError: (error) => {
         if (isUnauthorized(error) && isSignedIn()) endSession("ended");
@@ -52,7 +52,10 @@ function endSession(why: "ended" | "left") {
 
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
 
-/** Signs out. Requests that the server refuses meanwhile do not count as an ended session. */
+/**
+ * Signs out. If the server rejects other requests during the sign-out, the page does not report
+ * that the session ended.
+ */
 export const useSignOut = () =>
   useMutation({
     mutationKey: signOutKey,
@@ -81,7 +84,7 @@ export const useCredentials = () =>
 
 export const useOrigins = () => useQuery({ queryKey: ["origins"], queryFn: api.origins });
 
-/** The number of days of payments that are shown. */
+/** The number of days whose payments are shown. */
 export const moneyDays = 30;
 /** The interval between requests while the server is still counting. */
 const countingMs = 500;
@@ -117,7 +120,9 @@ export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Ans
   });
 }
 
-/** Both changes return the whole list, which replaces the old one. */
+/**
+ * Adds or removes an origin. Both changes return the whole list, which replaces the cached list.
+ */
 export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   const client = useQueryClient();
   return useMutation({
@@ -129,7 +134,7 @@ export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   });
 }
 
-/** Returns the result for `text` once typing pauses, and the previous result until then. */
+/** Returns the result for `text` after typing pauses, and the previous result until then. */
 export function useVerdict<Answer>(
   of: "entry" | "origin",
   text: string,
@@ -145,7 +150,7 @@ export function useVerdict<Answer>(
   return text.trim() === "" ? undefined : data;
 }
 
-/** Returns `value` once it has not changed for a moment, so that typing sends one request. */
+/** Returns `value` after it has not changed for `ms`, so that typing sends one request. */
 export function useSettled<Value>(value: Value, ms = 150): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

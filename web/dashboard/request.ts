@@ -1,4 +1,4 @@
-// Sends one request, and throws one kind of error.
+// Sends requests to the server. Every error is a {@link Problem}.
 
 export type Issue = { path: (string | number)[]; code: string; message: string };
 

@@ -17,7 +17,7 @@ export type SimplePayment = {
   expirationTimestamp: number;
 };
 
-/** Returns an intent for create, which draws the salt. */
+/** Returns the body of a create request. The service chooses the salt. */
 export const makeIntent = ({ chainId, recovery, expirationTimestamp, ...paid }: SimplePayment) => ({
   chainId,
   ...partsOf(paid),
@@ -25,7 +25,7 @@ export const makeIntent = ({ chainId, recovery, expirationTimestamp, ...paid }: 
   recovery,
 });
 
-/** Returns a transfer, or the calls that forward what arrived if less is accepted. */
+/** Returns a transfer or, if less is accepted, the calls that forward the received amount. */
 function partsOf({
   token,
   amount,
@@ -48,7 +48,7 @@ type SampleInput = {
   apiBase: string;
   intent: ReturnType<typeof makeIntent>;
   clientId: string | undefined;
-  /** The key itself while it is on the screen, and afterwards the shell variable. */
+  /** The key, if the page currently shows it. Otherwise the sample uses the shell variable. */
   apiKey?: string;
 };
 

@@ -178,7 +178,8 @@ type Target = { path: string; name: string };
 const isMac = /^(Mac|iP)/.test(navigator.platform);
 
 /**
- * Opens with Ctrl-K (Command-K on a Mac), and finds pages, and addresses by digits or reference.
+ * Opens with Ctrl-K (Command-K on a Mac). Finds pages by name, and addresses by digits or
+ * reference.
  */
 function Palette({ pages }: { pages: readonly Target[] }) {
   const { say } = useSpeech();

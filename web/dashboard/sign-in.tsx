@@ -115,7 +115,9 @@ function EmailForm({ action, send, autoComplete, hint }: EmailFormProps) {
   );
 }
 
-/** The one-time token of a reset link, after `#`, so that no server logs it. */
+/**
+ * Returns the one-time token of a reset link. The token is after `#`, so that no server logs it.
+ */
 const tokenOfLink = () => new URLSearchParams(window.location.hash.slice(1)).get("token");
 
 export function Reset() {
@@ -123,7 +125,7 @@ export function Reset() {
   const [token] = useState(tokenOfLink);
   const sending = useMutation({
     mutationFn: (form: FormData) => api.resetPassword(token ?? "", String(form.get("password"))),
-    // The token was used, so it is removed from the history.
+    // The token was used, so it is removed from the browser's history.
     onSuccess: () => window.history.replaceState(null, "", "/reset"),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {

@@ -1,5 +1,5 @@
-// Builds the API reference: spec/openapi.json as one page of the documentation, with a form to try
-// each operation. spec/decisions.md compares it with existing viewers.
+// Builds the API reference: one documentation page from spec/openapi.json, with a form to try each
+// operation. spec/decisions.md compares it with existing viewers.
 
 type Schema = {
   $ref?: string;
@@ -132,7 +132,10 @@ ${inputs.join("")}${body}<button>Send</button>
 <button type="button" class="curl">Copy as curl</button><output></output></form>`;
 }
 
-/** Lists each field of an object in a row. A field of another shape links to it. */
+/**
+ * Lists each field of an object in a row. A field whose type is another schema links to that
+ * schema.
+ */
 function fieldsOf({
   properties = {},
   required = [],

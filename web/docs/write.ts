@@ -39,7 +39,8 @@ type Page = { file: string; title: string; text: string };
 type Heading = { page: string; title: string; heading: string; id: string; text: string };
 
 /**
- * Writes the pages to `out`/docs, and all of them as one text for machines to `out`/llms-full.txt.
+ * Writes the pages to `out`/docs, and all pages as one machine-readable text to
+ * `out`/llms-full.txt.
  */
 export function writeDocs(root: string, out: string): void {
   const pages = sources
@@ -108,7 +109,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         if (last?.page === page.file) last.text = `${last.text} ${plain(text)}`.slice(0, 600);
         return `<p>${this.parser.parseInline(tokens)}</p>\n`;
       },
-      // Shows a path that is not a page as text, because it is not served.
+      // A link to a file that is not a page becomes plain text, because the file is not served.
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
         const [path = "", heading] = href.split("#");

@@ -1,6 +1,6 @@
-// Shows how to pay. The default QR code, and the first address anywhere, is the plain address:
-// money that a wallet sends wrongly to it can be returned, but the token contract of a payment link
-// keeps what it receives.
+// Shows how to pay. The default QR code contains only the address, because money sent to the
+// address by mistake can be returned. A payment link also contains the token contract, which would
+// keep money that a wallet sends to it by mistake.
 
 import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";

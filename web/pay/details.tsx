@@ -20,15 +20,18 @@ type DetailsProps = {
   onRetry: () => void;
 };
 
-/** These depend only on the record, while the page is drawn each second. */
+/** Memoized, because the calls depend only on the record and the page is drawn each second. */
 const StillCalls = memo(Calls);
 const StillOtherwise = memo(Otherwise);
 const StillEvidence = memo(Evidence);
 
-/** Opens the details beside the card on wide screens; they are folded below it on narrow ones. */
+/**
+ * On wide screens, the details are open beside the card; on narrow screens, they are folded below
+ * the card.
+ */
 const besideFrom = "(width >= 72rem)";
 
-/** Shows everything except the payment. Opens if it contains a warning or the outcome. */
+/** Shows everything except the payment options. Opens if it contains a warning or the outcome. */
 export function Details(props: DetailsProps) {
   const { say } = useSpeech();
   const { standing, news, simulated, hazards, isFinal, onRetry } = props;
@@ -36,7 +39,7 @@ export function Details(props: DetailsProps) {
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
   const isOpen = isNeeded || window.matchMedia(besideFrom).matches;
-  // On a phone, the folded details would be half of the drawing before the QR code.
+  // On a phone, drawing the folded details would take half of the drawing time before the QR code.
   const [wasOpened, setOpened] = useState(false);
   return (
     <details
@@ -83,7 +86,10 @@ export function Details(props: DetailsProps) {
 
 const returnsId = "returns";
 
-/** Shows where the money goes after each mistake, folded. It is also useful after the outcome. */
+/**
+ * Shows in a folded card where the money goes after each mistake. The card is useful even after the
+ * outcome.
+ */
 export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
   const { say } = useSpeech();
   const [wasOpened, setOpened] = useState(false);
@@ -102,7 +108,10 @@ export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
   );
 }
 
-/** A link would change the URL, whose fragment can contain the terms. */
+/**
+ * Opens the card of returns. It is not a link, because a link would change the URL's fragment,
+ * which can contain the terms.
+ */
 function ReturnsButton() {
   const { say } = useSpeech();
   const open = () => {

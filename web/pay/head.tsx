@@ -25,7 +25,10 @@ import { Badge, Notice } from "../ui/notice.tsx";
 type HeadProps = {
   standing: Standing;
   news: News;
-  /** No time is shown before the first response, because it would be this device's time. */
+  /**
+   * No response has arrived yet. The time left is not shown then, because it would use this
+   * device's clock.
+   */
   isWaiting: boolean;
 };
 
@@ -98,8 +101,8 @@ const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
 };
 
 /**
- * Shows the state, whose changes are announced, the time left, and the time of the last update if
- * updates are missing.
+ * Shows the state and the time left, and the time of the last update if updates are missing.
+ * Changes of the state are announced.
  */
 function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();
@@ -200,9 +203,9 @@ const patienceMs = 5_000;
 const bytesMax = 65_536;
 
 /**
- * Reads the shop and order that a link names (`?shop=…&order=…&signature=…`). They are shown after
- * the shop's own origin has confirmed them; a refusal is shown as well. A shop that does not
- * respond is unknown, not refuted.
+ * Reads the shop and order that a link names (`?shop=…&order=…&signature=…`). The page shows the
+ * shop and order after the shop's own origin has confirmed them, and warns if the shop denies them.
+ * If the shop does not respond, the page shows nothing.
  */
 function useShop(): ShopHere {
   const { record, intent } = useAbout();

@@ -1,5 +1,5 @@
-// Notices about money at an address that its intent did not request: other tokens, look-alikes of
-// the requested token, and money on other chains.
+// Notices about money that the intent did not request: other tokens, look-alikes of the requested
+// token, and money on other chains.
 
 import type { Elsewhere, ServiceStatus, TokenAmount } from "executable-address/status";
 import {

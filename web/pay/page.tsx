@@ -149,7 +149,7 @@ export type PageRecord =
   | { kind: "wrong"; faults: string[] }
   | { kind: "malformed" | "missing" | "unreachable" };
 
-/** Reads `/a/{address}`, or `#terms=0x…`, which takes precedence because it needs no server. */
+/** Reads `/a/{address}` or `#terms=0x…`. The terms take precedence, because they need no server. */
 function readSource({ pathname, hash }: { pathname: string; hash: string }): Source {
   const terms = new URLSearchParams(hash.slice(1)).get("terms");
   if (terms !== null) return { terms };

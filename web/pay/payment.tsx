@@ -29,13 +29,13 @@ import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
 /**
- * The time for which the QR code waits for the first status, because it could otherwise be scanned
- * just before it disappears.
+ * How long the QR code waits for the first status. Without this wait, a payer could scan a QR code
+ * that disappears a moment later.
  */
 const patienceMs = 3_000;
 const tickMs = 1_000;
 
-/** Shows a verified record: a card to pay, and the details. */
+/** Shows a verified record: a card with payment options, and the details. */
 export function Payment() {
   const { record, intent, token } = useAbout();
   const { say } = useSpeech();
@@ -164,8 +164,8 @@ function readReturnTo(search: string): URL | undefined {
 }
 
 /**
- * Links to the shop's page. Anyone can write such a link, so it shows its host and opens only on a
- * press.
+ * Links to the shop's page. Anyone can write such a link, so the page shows its host and never
+ * opens it automatically.
  */
 function ReturnTo({ isFinal }: { isFinal: boolean }) {
   const url = readReturnTo(window.location.search);
@@ -188,7 +188,7 @@ function ReturnTo({ isFinal }: { isFinal: boolean }) {
   );
 }
 
-/** Nothing is offered for an address that is over, so no warning is needed. */
+/** An executed or expired address has no payment options, so it needs no warning. */
 type ShownDoubt = Exclude<Doubt, "executed" | "expired">;
 
 const texts: Record<ShownDoubt, Key> = {

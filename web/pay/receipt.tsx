@@ -1,4 +1,4 @@
-// Shows the outcome instead of the payment options, after the calls ran or can no longer run.
+// Shows the outcome instead of the payment options, after the calls have run or can no longer run.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
@@ -66,7 +66,7 @@ export function Receipt({ standing, news }: ReceiptProps) {
 
 type LinesProps = { status: News["status"]; proved: Proved };
 
-/** Shows who paid how much, to which address, on which network, and when, as far as it is known. */
+/** Shows the known facts: the payers, the amount, the address, the network, and the time. */
 function Lines({ status, proved }: LinesProps) {
   const { record, facts, chainName, sayAmount, intent } = useAbout();
   const { say } = useSpeech();
@@ -198,9 +198,7 @@ function Keep() {
   );
 }
 
-/**
- * Lists overpaid, late, and other money: the returns with their transactions, or where it can go.
- */
+/** Lists excess, late, and other money: its returns with their transactions, or where it can go. */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
   const { intent, sayHeld } = useAbout();
   const { say } = useSpeech();
@@ -232,13 +230,16 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 
 type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
-/** A block may have been replaced by a reorganization, so a contradiction is checked again. */
+/**
+ * The interval after which a contradiction is checked again, because a reorganization may have
+ * replaced the block.
+ */
 const againMs = 5_000;
 
 /**
- * Shows whether the payer's wallet confirms a final state, as a second witness: its own node names
- * the block, and the service's proof must show the outcome in that block. Nothing is shown if no
- * wallet is connected.
+ * Shows whether the payer's wallet, as a second witness, confirms a final state. The wallet's node
+ * returns the block hash, and the service's proof must show the outcome in that block. Shows
+ * nothing if no wallet is connected.
  */
 export function Witness({ state }: { state: Standing["state"] }) {
   const { say } = useSpeech();

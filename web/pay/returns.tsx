@@ -1,5 +1,6 @@
-// Explains where the money goes after each mistake of a payer: the rows of the API's returns,
-// derived from the verified record. Only whether there is an executor is the server's word.
+// Explains where the money goes after each mistake of a payer. The page derives the rows of the
+// API's returns from the verified record. It trusts the server only about whether there is an
+// executor.
 
 import {
   deriveReturns,
@@ -93,7 +94,10 @@ function useWords(tag: LanguageTag): Words<Key> | undefined {
   return words;
 }
 
-/** Undefined until the server answers; null if it has no executor or does not answer. */
+/**
+ * Returns undefined until the server responds, and null if the server has no executor or does not
+ * respond.
+ */
 function useExecutor(address: string): ReturnPolicy | null | undefined {
   const [executor, setExecutor] = useState<ReturnPolicy | null>();
   useEffect(() => {

@@ -1,6 +1,6 @@
-// Reports something else that a payer sent. The server's response is not verified. A token can have
-// any name, so the name is in quotes and next to the contract, and the return address is the
-// record's.
+// Lets a payer look up something else that they sent. The server's response is not verified: the
+// return address comes from the record, and the token's name, which can be anything, is in quotes
+// and next to the contract.
 
 import type { Hex } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";

@@ -13,7 +13,7 @@ import { findToken, sayAmount, sayParty } from "./reading.ts";
 import { nativeCoin } from "./simulation.ts";
 import { useSpeech } from "./words/say.tsx";
 
-/** The verified record of this page, and unverified data of the server about it. */
+/** The page's verified record, and the server's unverified data about it. */
 export type About = {
   readonly record: AddressRecord;
   readonly chains: readonly Chain[];
@@ -47,8 +47,8 @@ export function useAbout() {
     /** Formats an amount of the intent's token, or of another token. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
     /**
-     * Formats a token amount of a status, by default on the intent's chain. For a token that is not
-     * listed, includes its address.
+     * Formats a token amount of a status, by default on the intent's chain. If the token is not
+     * listed, the text includes the token's address.
      */
     sayHeld: ({ token, amount, chainId }: TokenAmount & { chainId?: number }) => {
       const place = { ...intent, chainId: chainId ?? intent.chainId };

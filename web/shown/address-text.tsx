@@ -5,7 +5,7 @@ import { useAbout } from "./about.tsx";
 import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
-/** Shows the 40 characters in groups of four. Copied and read aloud, they are one word. */
+/** Shows the 40 characters in groups of four. The copied text and screen readers have no gaps. */
 export function GroupedAddress({ address }: { address: string }) {
   return (
     <code dir="ltr" className="address-groups">
@@ -45,7 +45,10 @@ export function Party({ address }: { address: string }) {
   );
 }
 
-/** Shows the name of an address, or its shortened form if the full address is nearby. */
+/**
+ * Shows the name of an address. Without a name, shows the shortened address, because the full
+ * address is nearby.
+ */
 export function ShortParty({ address }: { address: string }) {
   const who = useAbout().sayParty(address);
   return (

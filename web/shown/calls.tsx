@@ -9,8 +9,8 @@ import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * Further calls are folded unless one is hazardous: nobody reads 32 calls before paying, but all
- * must be available.
+ * Further calls are folded, because nobody reads 32 calls before paying. They are not folded if one
+ * of them is hazardous.
  */
 const shownMax = 3;
 
@@ -110,7 +110,10 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   );
 }
 
-/** Whether an argument of a listed token's own function is an amount of the token. */
+/**
+ * Returns whether an argument is an amount of a listed token: an argument of that token's own
+ * function.
+ */
 const isAmountOf = (call: Call, index: number): boolean => {
   const at: Record<string, number> = { transfer: 1, approve: 1, transferFrom: 2 };
   const { name, parameters } = splitFunction(call.function);

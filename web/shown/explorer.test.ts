@@ -5,7 +5,7 @@ import { explorerLink } from "./explorer.ts";
 const hash = `0x${"ab".repeat(32)}`;
 
 describe("links to a block explorer", () => {
-  test("returns undefined unless the server names a plain web page", () => {
+  test("returns undefined unless the server's URL is a plain web page", () => {
     const wrong: unknown[] = [
       null,
       undefined,

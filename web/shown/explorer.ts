@@ -1,5 +1,5 @@
-// Links to the chain's block explorer. The server names it, so only certainly harmless URLs become
-// links.
+// Links to the chain's block explorer. The server provides the URL, so only URLs that are certainly
+// harmless become links.
 
 /**
  * Returns a link by EIP-3091, or undefined if the URL is not safe to open.

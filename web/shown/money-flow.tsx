@@ -1,6 +1,6 @@
-// Draws where the money comes from, according to the proof, and where it goes: before an outcome
-// according to the simulation, afterwards according to the proof or, without one, the status.
-// Loaded separately, because it is not needed to pay.
+// Draws where the money comes from and where it goes. The payers come from the proof. The
+// recipients come from the simulation before an outcome, and from the proof after it, or from the
+// status if there is no proof. Loaded separately, because it is not needed to pay.
 
 import { askedAmount, type Hex, type Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -24,9 +24,9 @@ export type MoneyProps = {
   status: ServiceStatus | undefined;
   simulation: Simulation | undefined;
   proved: Proved;
-  /** A simulation is loading, so its space is reserved and the content below does not move. */
+  /** A simulation is loading. Space is reserved for it, so that the content below does not move. */
   isSimulating?: boolean;
-  /** Unix time; only where the user may know it. */
+  /** Unix time. Missing where the user must not know it. */
   createdAt?: number;
   /** Unix time, by the chain's clock if it is known. */
   nowSeconds: number;
@@ -71,7 +71,7 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   );
 }
 
-/** Returns who receives how much in a successful simulation. */
+/** Returns the recipients and their amounts in a successful simulation. */
 const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[] =>
   (simulation?.changes ?? [])
     .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
@@ -149,7 +149,8 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // For a later return, only the block is known, so its time is estimated between two known times.
+  // For a later return, only its block is known, so its time is interpolated between two known
+  // times.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
     if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
@@ -171,7 +172,7 @@ export function useMoments(known: Known): SaidMoment[] {
     ...settled,
     ...returned,
   ];
-  // The clock may be of an earlier block than the latest status.
+  // The clock may show the time of an earlier block than the latest status.
   const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
   return [
     ...moments,

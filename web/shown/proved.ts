@@ -1,6 +1,6 @@
 // Finds who paid and who received, from the logs of the chain. This browser verifies the proof,
-// which is correct if its blocks belong to the chain; pay/receipt.tsx checks that with a wallet's
-// node.
+// which is correct if its blocks belong to the chain. pay/receipt.tsx asks a wallet's node whether
+// they do.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
@@ -16,10 +16,10 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
   return answer.ok ? ((await answer.json()) as ServedProof) : undefined;
 }
 
-/** `paymentsOmitted` counts further payments and is not proven; the rest is. */
+/** `paymentsOmitted`, the number of further payments, is not proven. All other fields are. */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
-/** `awaited`: loading; undefined: there is none. */
+/** `awaited` while the proof is loading; undefined if there is no proof. */
 export type Proved = ProvedMoney | "awaited" | undefined;
 
 /** Requests the proof when money arrives, and again when the balance changes. */

@@ -65,7 +65,7 @@ const titles = (intent: Intent, listed = chains) =>
   );
 
 describe("the hazards that a payer sees", () => {
-  test("an unlimited approval", () =>
+  test("finds an unlimited approval", () =>
     assert.deepEqual(titles(intentOf(approve(unlimited))), [
       "bad: Step 1 allows unlimited spending",
     ]));
@@ -140,7 +140,7 @@ describe("the description of a call", () => {
     });
   });
 
-  test("describes a tip, its recipient, and its contract", () => {
+  test("describes a tip with its recipient and its contract", () => {
     const args = [token, "250000"];
     const tip = { target: tipAddress, function: "tip(address token, uint256 amount)", args };
     assert.deepEqual(sayTip(tipOf(tip)!, usdc, say), {
@@ -155,7 +155,7 @@ describe("the description of a call", () => {
     assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the tip contract");
   });
 
-  test("describes a payment with a tolerance with its bounds and recipient", () => {
+  test("describes the bounds and the recipient of a payment with a tolerance", () => {
     const recipient: Hex = "0x1111111111111111111111111111111111111111";
     const paid = { token, recipient, least: 24_750_000n, most: 25_000_000n };
     const parts = payWithTolerance(paid);
@@ -170,7 +170,7 @@ describe("the description of a call", () => {
     assert.match(sayParty(collectorAddress, record, {}, say)!, /tolerance/);
   });
 
-  test("describes a requirement with its address, token, and amount", () => {
+  test("describes the address, token, and amount of a requirement", () => {
     const none: Hex = "0x0000000000000000000000000000000000000000";
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const tokenOf = (address: Hex) => (isSame(address, token) ? usdc : undefined);
@@ -204,7 +204,7 @@ describe("the description of a call", () => {
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");
   });
 
-  test("describes nothing on an unlisted contract or with other types", () => {
+  test("describes no function of an unlisted contract or with other types", () => {
     assert.equal(sayCall(approve("1"), undefined, say), undefined);
     const odd = call("transfer(address to, uint128 amount)", other, "1");
     assert.equal(sayCall(odd, usdc, say), undefined);
@@ -232,13 +232,13 @@ describe("the summary of an intent", () => {
   const shop = "0x2222222222222222222222222222222222222222";
   const pay = { target: other, function: "pay(uint256 order)", args: ["1"] };
 
-  test("one transfer: the amount and the recipient", () =>
+  test("names the amount and the recipient of one transfer", () =>
     assert.deepEqual(sum(call("transfer(address to, uint256 amount)", shop, "25000000")), {
       as: "sumTransfer",
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("several transfers: the total, and the recipient or their number", () => {
+  test("names the total of several transfers, and the recipient or the number of recipients", () => {
     const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
     assert.deepEqual(sum(send(shop), send(other)), {
       as: "sumTransfers",
@@ -251,13 +251,13 @@ describe("the summary of an intent", () => {
     assert.equal(sum(send(shop), pay).as, "sumCalls");
   });
 
-  test("an approval and a call of the same contract: the spender and the amount", () =>
+  test("names the spender and the amount of an approval followed by a call of the spender", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },
     }));
 
-  test("other intents: the number of calls and of contracts", () => {
+  test("names the number of calls and of contracts of other intents", () => {
     assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
       as: "sumCalls",
       values: { calls: "2", contracts: "2" },
@@ -271,7 +271,7 @@ describe("the summary of an intent", () => {
 });
 
 describe("arrays and tuples", () => {
-  test("splits values by their types, also nested ones", () => {
+  test("splits values by their types, including nested values", () => {
     const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
     assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
     assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [
@@ -315,7 +315,7 @@ describe("the operator's data about an address", () => {
 });
 
 describe("the chain list of the server", () => {
-  test("keeps only complete entries, so a token that cannot be shown safely is unknown", () => {
+  test("keeps only complete entries, so that a token that cannot be shown safely is unknown", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },

@@ -1,5 +1,5 @@
-// Describes calls in plain words. Only a listed token's own functions are described, because the
-// same name on an unknown contract guarantees nothing.
+// Describes calls in plain words. Only functions of listed tokens and known contracts are
+// described, because a function of an unknown contract can do anything, regardless of its name.
 
 import {
   type AddressRecord,
@@ -38,7 +38,9 @@ export function findToken(
     ?.tokens.find((token) => isSame(token.address, address));
 }
 
-/** Returns "25 USDC" for a listed token, or else base units, which cannot mislead. */
+/**
+ * Returns "25 USDC" for a listed token. Returns base units, which cannot mislead, for other tokens.
+ */
 export function sayAmount(amount: string, token: Token | undefined, say: Say): string {
   if (BigInt(amount) >= unlimitedFrom) return say("unlimitedAmount");
   if (!token) return say("baseUnits", { amount: formatUnits(amount, 0) });
@@ -49,8 +51,8 @@ export function sayAmount(amount: string, token: Token | undefined, say: Say): s
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Returns the role or name of an address, from the record or the operator's labels. The recovery
- * address is not a name here, because it also belongs to someone.
+ * Returns the role or name of an address, from the record or the operator's labels. Returns no role
+ * for the recovery address, because the payer should see the address itself.
  */
 export function sayParty(
   address: string,

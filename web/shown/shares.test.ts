@@ -19,7 +19,7 @@ const said = (shares: Share[]) =>
   shares.map(({ who, units, isReturn }) => `${who} ${units}${isReturn ? " back" : ""}`);
 
 describe("the recipients and their amounts", () => {
-  test("lists each recipient once, and assigns amounts without a log to the calls", () => {
+  test("lists each recipient once, and shows amounts without a log as used by the calls", () => {
     const execution = {
       held: "30",
       left: "4",
@@ -33,12 +33,12 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("counts money swept in the same transaction once, as a return", () => {
+  test("counts money that the same transaction swept only once, as a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
   });
 
-  test("if recovery is also a recipient, money from the calls is not a return", () => {
+  test("does not count money from the calls as a return if recovery is also a recipient", () => {
     const execution = { held: "30", left: "5", moved: [moved(recovery, "25")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [
       `${recovery} 25`,
@@ -46,7 +46,7 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("does not count another token toward the amount", () => {
+  test("does not add another token to the amount", () => {
     const execution = { held: "25", left: "0", moved: [moved(shop, "9", other)] };
     assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
   });
@@ -65,7 +65,7 @@ describe("the payers and their amounts", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("lists each payer once, and the rest as others", () => {
+  test("lists each payer once, and the rest as other payers", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,
@@ -76,7 +76,7 @@ describe("the payers and their amounts", () => {
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
   });
 
-  test("lists the largest payers of a transaction with hundreds, and the sum of the rest", () => {
+  test("lists the largest payers if one transaction has hundreds, and the sum of all others", () => {
     const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
     const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
     const found = sharesIn(intent, payments, 0n);

@@ -1,5 +1,5 @@
-// Computes who paid and who received how much of an address's money, for charts on pages and
-// receipts.
+// Computes how much each payer sent to an address and each recipient received, for charts on pages
+// and receipts.
 
 import type { Hex, Intent } from "executable-address";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
@@ -15,7 +15,8 @@ export type Share = {
 };
 
 /**
- * The amount taken by the calls, and its recipients. `moved` may lack some, such as native coin.
+ * The amount that the calls used, and its recipients. `moved` may lack some transfers, such as
+ * native coin.
  */
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
@@ -48,7 +49,7 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
 /** Maximum number of payers that are listed, because one transaction can contain hundreds. */
 const payersMax = 6;
 
-/** @param total the amount received; the part without a known payment is assigned to others */
+/** @param total the amount received; the part without a known payment is shown as other payers */
 export function sharesIn(
   { token }: Intent,
   payments: ProvedReceipt["payments"],

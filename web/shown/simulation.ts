@@ -1,5 +1,5 @@
-// Requests a simulation of the execution from the server's node, and again when the status changes.
-// It is shown as information of the server, because it cannot be proven.
+// Requests a simulation of the execution from the server's node, and another one when the status
+// changes. Pages show it as the server's information, because it cannot be proven.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -57,7 +57,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   return { simulated, again: () => setAttempt(attempt + 1) };
 }
 
-/** Whether the simulation is of `block` or a later one. */
+/** Returns whether the simulation is of `block` or a later block. */
 const isOf = (simulated: Simulated, block: number): boolean =>
   simulated.kind === "done" && simulated.simulation.block.number >= block;
 
@@ -75,7 +75,7 @@ export function sayChange(
   return sign + sayUnits(change.replace("-", ""), address, token, say);
 }
 
-/** Returns "25 USDC", or base units for a token that is not listed, which cannot mislead. */
+/** Returns "25 USDC". For a token that is not listed, returns base units, which cannot mislead. */
 export function sayUnits(units: string, address: Hex, token: Token | undefined, say: Say): string {
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   if (address === nativeCoin) return `${formatUnits(units, coinDecimals)} ${say("nativeCoin")}`;

@@ -8,8 +8,8 @@ type Outcome = "copied" | "refused";
 const shownMs = 2500;
 
 /**
- * Copies `text`; `what` is its name, such as "API key". The result is announced here and not by a
- * toast, because content outside an open dialog is not announced.
+ * Copies `text`; `what` is its name, such as "API key". The button announces the result itself,
+ * because screen readers announce no toast outside an open dialog.
  */
 export function CopyButton({ text, what, children, ...button }: CopyProps) {
   const { say } = useUiSpeech();

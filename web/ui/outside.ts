@@ -1,4 +1,4 @@
-// A value outside of components. Components that use it are drawn again when it changes.
+// A value outside of components. Components that use the value are drawn again when it changes.
 
 import { useSyncExternalStore } from "react";
 

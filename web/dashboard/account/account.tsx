@@ -100,7 +100,10 @@ function ChangePassword() {
 /** The native coin of every listed chain has 18 decimals. */
 const sayWei = (wei: string) => formatUnits(wei, 18);
 
-/** Shows the gas that the executor spent on this account's addresses, as its budgets count it. */
+/**
+ * Shows the gas that the executor spent on this account's addresses. The executor's budgets use the
+ * same amounts.
+ */
 function GasSpent() {
   const { say } = useSpeech();
   const account = useQuery({ queryKey: ["account"], queryFn: api.account });
@@ -138,7 +141,7 @@ function GasSpent() {
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
-/** Lists the account's sessions. A session that is ended stops working at its next request. */
+/** Lists the account's sessions. After a session is ended, its next request fails. */
 function Sessions() {
   const { say } = useSpeech();
   const client = useQueryClient();
@@ -240,7 +243,7 @@ function SessionTable({ sessions, ending, onEnd }: SessionTableProps) {
 }
 
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "CrOS", "Linux"];
-/** Checked in this order, because most browsers also claim the names of others. */
+/** Checked in this order, because most browsers also claim the names of other browsers. */
 const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 

@@ -7,7 +7,8 @@ import { type FoundStatus, search } from "../api.ts";
 import { request } from "../request.ts";
 
 /**
- * Empty fields are omitted. `address` (whole or its beginning) can be combined only with `token`.
+ * Empty fields are omitted. `address`, which may be only the beginning of an address, can be
+ * combined only with `token`.
  */
 export type AddressFilter = {
   address: string;

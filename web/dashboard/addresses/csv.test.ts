@@ -30,11 +30,11 @@ describe("the CSV export", () => {
     }
   });
 
-  test("keeps commas, quotes, and line breaks within their cell", () => {
+  test("keeps commas, quotes, and line breaks within a cell", () => {
     assert.match(lineOf('a "b", c'), /,"a ""b"", c",/);
   });
 
-  test("has a header row, amounts in units of the token without separators, and base units", () => {
+  test("has a header row, and amounts both in base units and in token units without separators", () => {
     const [head, line, end] = formatCsv([row("order 1")], chains).split("\r\n");
     assert.equal(head!.split(",").length, line!.split(",").length);
     assert.match(line!, /,order 1,.*,8453,Base,.*,USDC,1234\.56789,1234567890,executed,2026/);

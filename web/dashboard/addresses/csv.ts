@@ -1,4 +1,4 @@
-// Exports the list of addresses as CSV, from its pages, in the browser.
+// Exports the list of addresses as CSV. The browser loads the pages of the list and formats them.
 
 import type { AddressPage, ListedAddress } from "executable-address/client";
 import { formatUnits } from "executable-address-element/page";
@@ -7,7 +7,7 @@ import type { Chain } from "../api.ts";
 import { findChain } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
-/** Spreadsheets open this number of rows easily; the API returns the rest. */
+/** Spreadsheets open this number of rows easily. An export of more rows needs the API. */
 export const csvRowsMax = 10_000;
 
 const columns = [

@@ -66,7 +66,7 @@ export function AddressPage({ params: { address } }: { params: { address: string
   );
 }
 
-/** @returns null if the account has not created it */
+/** @returns null if the account has not created the address */
 async function findOne(address: string): Promise<{ row: ListedAddress; intent: Intent } | null> {
   const { items } = await addresses.list(toFilter({ ...untyped, text: address }), null, 1);
   const [row] = items;
@@ -157,7 +157,9 @@ function Sections({ row, chains, record }: SectionsProps) {
 
 type PresentProps = SectionsProps & { news: News };
 
-/** Shows the status, the address, its public pages, and, on a local node, a payment button. */
+/**
+ * Shows the address with its status and public pages, and a payment button if the node is local.
+ */
 function Present({ row, chains, record, news: { status, isSilent } }: PresentProps) {
   const { say } = useSpeech();
   const { say: sayShown } = useShownSpeech();
@@ -193,7 +195,7 @@ const PublicPage = ({ href, children }: { href: string; children: ReactNode }) =
   </a>
 );
 
-/** Describes the amounts that arrived, were executed, and were returned. */
+/** Describes the received, executed, and returned amounts. */
 function describeMoney(
   status: ServiceStatus,
   chains: readonly Chain[],

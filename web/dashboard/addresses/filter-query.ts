@@ -18,7 +18,10 @@ const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 export const meansAddress = (text: string) => text.startsWith("0x");
 export const isBeginning = (text: string) => beginningPattern.test(text);
 
-/** Requests an address only with a token, or else all other fields together. */
+/**
+ * If the text is an address, keeps only the address and the token. Otherwise keeps all other
+ * fields.
+ */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();
   const none = { address: "", referenceContains: "", state: "", createdFrom: "", createdUntil: "" };

@@ -25,7 +25,7 @@ const { address, intent } = makeRecord({
 });
 
 describe("a node of another chain", () => {
-  test("is asked only for its chain ID, and never to pay", async (t) => {
+  test("receives only a request for its chain ID, and never a payment", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
     await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
     await assert.rejects(spareAccount(url), /is chain 1; expected 31337$/);
@@ -50,7 +50,7 @@ describe("a local node", () => {
     assert.equal(await spareAccount(rpcUrl), null);
   });
 
-  test("reports a failed transaction and does not send the payment after it", async (t) => {
+  test("reports a failed transaction, and does not send the payment", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver, receiver]);
     const message = `0x${"4".repeat(64)} failed`;
     await assert.rejects(payAt(rpcUrl, address, intent), { message });

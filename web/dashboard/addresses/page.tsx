@@ -278,7 +278,8 @@ function Amount({ of: row, chains }: { of: ListedAddress; chains: readonly Chain
 }
 
 /**
- * Shows an address shortened in the middle. Screen readers, tooltips, and copying get all of it.
+ * Shows an address shortened in the middle. Screen readers, tooltips, and copies contain the whole
+ * address.
  */
 function ShortHex({ hex }: { hex: string }) {
   return (
@@ -318,7 +319,10 @@ function useWhole(filter: AddressFilter): AddressPage[] {
 
 type StatusOf = (address: Hex) => FoundStatus | undefined;
 
-/** One request for each page of rows; undefined until it responds. */
+/**
+ * Requests the statuses of each page of rows at once. Returns undefined for a row until its
+ * response arrives.
+ */
 function useStatuses(pages: readonly AddressPage[]): StatusOf {
   const found = useQueries({
     queries: pages

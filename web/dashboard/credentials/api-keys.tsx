@@ -25,7 +25,9 @@ import type { Key } from "../words/words.ts";
 /** The change that an open dialog confirms or fills in. */
 type PendingChange = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
-/** Lists API keys, and creates, rotates, and revokes them. A key exists only in the open dialog. */
+/**
+ * Lists API keys, and creates, rotates, and revokes them. The page keeps a key only in its dialog.
+ */
 export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   const { say } = useSpeech();
   const { apiKeys, apiKeysMax, clientId } = credentials;

@@ -109,7 +109,8 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 }
 
 /**
- * The client ID is public. If it is bound, it creates only addresses that the shop's server signed.
+ * Shows and changes whether the client ID is bound. The client ID is public; a bound client ID can
+ * create only addresses that the shop's server signed.
  */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();
@@ -118,7 +119,7 @@ function Binding({ isBound }: { isBound: boolean }) {
   return <Setting text={text} action={action} change={() => api.bindClientId(!isBound)} />;
 }
 
-/** Whether pages may claim references for the addresses that they create. */
+/** Shows and changes whether pages may claim references for the addresses that they create. */
 function Naming({ mayName }: { mayName: boolean }) {
   const { say } = useSpeech();
   const text = say(mayName ? "referencesAllowed" : "referencesRefused");
@@ -144,7 +145,7 @@ function Setting({ text, action, change }: SettingProps) {
 
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
-/** The key that derives salts from references, and signs for a bound client ID. */
+/** Shows the reference key, which derives salts from references and signs for a bound client ID. */
 function ReferenceKeyCard({ referenceKey }: CardProps) {
   const { say } = useSpeech();
   const [asking, setAsking] = useState(false);

@@ -72,7 +72,7 @@ type PaymentFormProps = {
   config: Config;
   busy: boolean;
   onSubmit: (next: { payment: SimplePayment; reference: string }) => void;
-  /** Clears the findings of the last check. */
+  /** Clears the problems that the last check found. */
   onChange: () => void;
 };
 
@@ -196,7 +196,10 @@ type OwnerProps = {
   change: (name: keyof Draft) => (event: Typed) => void;
 };
 
-/** The form has no default, because the `recovery` of an address can never change. */
+/**
+ * Asks who receives late and excess payments. There is no default, because an address's `recovery`
+ * can never change.
+ */
 function OwnerField({ draft, change }: OwnerProps) {
   const { say } = useSpeech();
   const of = owners.map(({ id, name, text }) => ({ id, name: say(name), text: say(text) }));

@@ -22,11 +22,14 @@ import { PaymentForm } from "./form.tsx";
 
 type NewPayment = { payment: SimplePayment; reference: string };
 
-/** Checks the payment. Without findings, the address is created immediately. */
+/** Checks the payment. If the check finds no problem, the page creates the address immediately. */
 const check = ({ payment }: NewPayment) =>
   request<Check>("POST", "/dashboard/api/check", makeIntent(payment));
 
-/** Creates an address for a simple payment without code, and shows the code for the next one. */
+/**
+ * Creates an address for a simple payment from a form, and shows code that creates the next
+ * address.
+ */
 export function NewAddressPage() {
   const { say } = useSpeech();
   const config = useConfig();
@@ -39,7 +42,10 @@ export function NewAddressPage() {
   );
 }
 
-/** Checks the intent first. If there are findings, shows them, and a second press creates. */
+/**
+ * Checks the intent first. If the check finds problems, shows them; a second press creates the
+ * address.
+ */
 function NewAddress({ config }: { config: Config }) {
   const { say } = useSpeech();
   const [submitted, setSubmitted] = useState<NewPayment>();
@@ -99,7 +105,10 @@ function NewAddress({ config }: { config: Config }) {
   );
 }
 
-/** If the chain is unavailable or the limit is reached, the payment itself may still be fine. */
+/**
+ * Returns whether the check could not run, because the chain is unavailable or a rate limit is
+ * reached. The payment itself may still be valid.
+ */
 const isUntried = (error: unknown) =>
   error instanceof Problem && (error.status === 503 || error.status === 429);
 
@@ -140,7 +149,7 @@ const isProved = (record: AddressRecord): boolean => {
   }
 };
 
-/** Shows the new address to share, and code that creates the next one. */
+/** Shows the new address to share, and code that creates the next address. */
 export function Made({ record, config, onAgain }: MadeProps) {
   const { say } = useSpeech();
   const clientId = useCredentials().data?.clientId.clientId;
@@ -210,7 +219,7 @@ export function Made({ record, config, onAgain }: MadeProps) {
   );
 }
 
-/** Returns the fields in the usual order, with arguments that a sample can contain. */
+/** Returns the intent's fields in the usual order, with arguments that a sample can contain. */
 const makeSample = ({
   chainId,
   token,

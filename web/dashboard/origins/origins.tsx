@@ -162,7 +162,9 @@ function TryOrigin() {
   );
 }
 
-/** Requests the server's verdict while the user types, so that the rules exist only there. */
+/**
+ * Requests the server's verdict while the user types, so that only the server contains the rules.
+ */
 function AddOrigin({ list }: { list: Origins }) {
   const { say } = useSpeech();
   const [entry, setEntry] = useState("");

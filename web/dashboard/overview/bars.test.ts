@@ -13,7 +13,7 @@ const hour = (at: string, created: number) => ({
   clientId: { created: 1, refused: 0 },
 });
 
-test("ends with the current hour and includes hours without requests", () => {
+test("ends with the current hour, and includes hours without requests", () => {
   const hours = [
     hour("2026-01-15T12:00:00.000Z", 4),
     hour("2026-01-15T07:00:00.000Z", 2),

@@ -1,4 +1,4 @@
-// Converts the hours and days that the server counted to the columns of a chart.
+// Converts the server's counts by hour and day to the columns of a chart.
 
 import { dateFormat } from "../../shown/words/say-when.ts";
 import { english } from "../../ui/words/languages.ts";
@@ -47,12 +47,15 @@ export function makeBars(
   });
 }
 
-/** From below: executed, returned, paid but neither yet, requested but not paid. */
+/**
+ * From bottom to top: executed, returned, paid but neither executed nor returned, requested but not
+ * paid.
+ */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 
 /**
  * Returns one column for each of the last `count` days of a token, including days without payments.
- * @param decimals of the token
+ * @param decimals the token's decimals
  */
 export function makeDayBars(
   days: readonly MoneyDay[],

@@ -81,7 +81,8 @@ export function FirstAddress(props: {
 }
 
 /**
- * Lets users try an address of the local chain without a wallet. Other dashboards load none of it.
+ * Lets users try an address on the local chain without a wallet. Dashboards without a local chain
+ * do not load this code.
  */
 const useSpareAccount = (localNode: string | null | undefined) =>
   useQuery({
@@ -92,7 +93,7 @@ const useSpareAccount = (localNode: string | null | undefined) =>
     staleTime: Infinity,
   }).data;
 
-/** Creates the address of the example, and opens its page. */
+/** Creates the example's address, and opens the address's page. */
 function MakeIt({ intent, given }: { intent: object; given: boolean }) {
   const { say } = useSpeech();
   const [, navigate] = useLocation();

@@ -13,7 +13,7 @@ import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
 import { makeDayBars, moneyFills } from "./bars.ts";
 
-/** The part of a column that belongs only to this amount. */
+/** The color of the column part that only this amount contains. */
 const swatches: Record<MoneyName, string> = {
   asked: "chart-open",
   paid: "chart-waits",
@@ -148,7 +148,9 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
   );
 }
 
-/** A reorganization can remove on one day a payment that arrived on another. */
+/**
+ * A day's amount is negative if a reorganization removes a payment that arrived on an earlier day.
+ */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
     ? `−${sayAmount(units.slice(1), place, chains, say)}`
@@ -197,7 +199,10 @@ function Step({ name, count, part, children }: StepProps) {
   );
 }
 
-/** Returns an empty text if more addresses were paid on these days than were created. */
+/**
+ * Returns a percentage. Returns an empty text if `count` exceeds `of`, because addresses can be
+ * paid on later days than they were created.
+ */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";
 

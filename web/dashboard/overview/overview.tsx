@@ -25,8 +25,8 @@ export function Overview() {
   const config = useConfig();
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
-  // The figures load with the rest, because late figures would move the content below. If they fail
-  // to load, they show their own error.
+  // The figures load together with the other data, because late figures would move the content
+  // below. If figures fail to load, their card shows the error.
   const figures = [useMoney(), useUsage(firstSpan.hours)];
   const hasFigures = figures.every((query) => !query.isPending);
   const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;
@@ -62,8 +62,8 @@ const useNewest = () =>
 type StepsProps = { credentials: Credentials; origins: Origins; config: Config };
 
 /**
- * An active account sees its figures first, and a new one its first steps. The order does not
- * change later, so that nothing moves under the pointer.
+ * Shows the figures first to an active account, and the first steps first to a new account. The
+ * order does not change later, so that nothing moves under the pointer.
  */
 function Sections(props: StepsProps & { hasAddress: boolean }) {
   const { credentials, origins, config } = props;

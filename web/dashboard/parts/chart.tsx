@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { useSpeech } from "../words/speech.ts";
 
-/** One column: the text in `says`, and the heights of its parts from below. */
+/** One column: its description (`says`), and the heights of its parts from bottom to top. */
 export type Bar = { label: string; says: string; parts: readonly number[] };
 
 const width = 720;
@@ -10,15 +10,15 @@ const height = 160;
 type ChartProps = {
   bars: readonly Bar[];
   title: string;
-  /** The CSS class of each part, from below. */
+  /** The CSS class of each part, from bottom to top. */
   fills: readonly string[];
   /** Formats the height of the highest column. */
   sayMost: (most: number) => string;
 };
 
 /**
- * A stacked column chart. The arrow keys or the pointer select a column, which the line above
- * describes.
+ * A stacked column chart. The arrow keys or the pointer select a column, and the line above the
+ * chart describes it.
  */
 export function Chart({ bars, title, fills, sayMost }: ChartProps) {
   const { say } = useSpeech();

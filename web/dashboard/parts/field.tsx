@@ -27,8 +27,8 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Shows below the field why the form cannot be sent, instead of the browser's bubble. Its listener
- * also calls `onChange`: with two listeners, the page would be drawn in between, with the old
+ * Shows below the field, instead of in the browser's bubble, why the form cannot be sent. Its
+ * listener also calls `onChange`, because two listeners would draw the page in between with the old
  * value.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
@@ -52,7 +52,10 @@ function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   };
 }
 
-/** The browser's own message is in its language, not in the page's. */
+/**
+ * Returns the message in the page's language. The browser's own message is in the browser's
+ * language.
+ */
 function sayFault({ validity, type, minLength, min, max }: HTMLInputElement, say: Say): string {
   if (validity.tooShort) return say("atLeastCharacters", { n: minLength });
   if (validity.typeMismatch) return say("emailNeeded");
@@ -98,7 +101,7 @@ type ChoicesProps = {
   value: string;
   onChange: FieldProps["onChange"];
   of: readonly { id: string; name: string; text: string }[];
-  /** A choice can ask for another field. */
+  /** Fields that the choice needs. */
   children?: ReactNode;
 };
 

@@ -16,7 +16,9 @@ export const saySpan = (
 ): string =>
   new Intl.NumberFormat(localeOf(english), { style: "unit", unit, unitDisplay }).format(count);
 
-/** Returns "3 minutes ago" or "in 2 hours", and the date from 30 days on. */
+/**
+ * Returns "3 minutes ago" or "in 2 hours". Returns the date if the time is 30 or more days away.
+ */
 export function sayTime(at: Date, now: Date, say: Say): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   if (Math.abs(seconds) < 45) return say(seconds > 0 ? "inAMoment" : "justNow");

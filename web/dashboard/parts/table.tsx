@@ -4,7 +4,7 @@ import { useSpeech } from "../words/speech.ts";
 type Column<Row> = {
   head: string;
   cell: (row: Row) => ReactNode;
-  /** Hidden on a narrow screen, where a row has two lines of two cells. */
+  /** The column is hidden on a narrow screen, where a row has two lines of two cells. */
   isWide?: boolean;
 };
 type TableProps<Row> = {

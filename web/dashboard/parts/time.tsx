@@ -3,10 +3,10 @@ import { english } from "../../ui/words/languages.ts";
 import { useSpeech } from "../words/speech.ts";
 import { sayTime } from "./say-time.ts";
 
-/** `nowSeconds` is Unix time, for views that use another clock than the browser's. */
+/** `nowSeconds` is the current Unix time, for views that use another clock than the browser's. */
 type TimeProps = { at: string | number | null; none?: string; nowSeconds?: number };
 
-/** Shows a time in relative words if it is near, with the exact time in a tooltip. */
+/** Shows a time relative to now if it is near, with the exact time in a tooltip. */
 export function Time({ at, none, nowSeconds = Date.now() / 1000 }: TimeProps) {
   const { say } = useSpeech();
   if (at === null) return <span className="text-soft">{none ?? say("never")}</span>;

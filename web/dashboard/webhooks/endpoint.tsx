@@ -106,7 +106,10 @@ function ConfirmDeletion({ id, open, onClose }: ConfirmProps) {
   );
 }
 
-/** Explains why nothing is sent or accepted, and whether an old secret also signs. */
+/**
+ * Explains why no events are sent or accepted, and whether deliveries are also signed with an old
+ * secret.
+ */
 function Condition({ endpoint }: { endpoint: Endpoint }) {
   const { say } = useSpeech();
   const { state, reason, failingSince, oldSecretUntil } = endpoint;
@@ -133,7 +136,7 @@ function Condition({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** Lists the deliveries of an endpoint, newest first, with its responses. */
+/** Lists an endpoint's deliveries and responses, newest first. */
 function Deliveries({ endpointId }: { endpointId: string }) {
   const { say } = useSpeech();
   const found = useQuery({
@@ -191,7 +194,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       {
         onSuccess({ replayed, next }) {
           toast(sayMany(say, "eventsSent", replayed));
-          // The remaining events begin there.
+          // The rest of the range begins at `next`.
           if (next) setSpan({ ...span, from: toLocalTime(next) });
         },
       },

@@ -1,5 +1,5 @@
-// Checks that the dashboard has a text for each sign-in error of the service, whose code a page
-// cannot import.
+// Checks that the dashboard has a text for each of the service's sign-in errors. A page cannot
+// import the error codes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ for (const code of Object.keys(signInRefusals)) {
   });
 }
 
-test("uses the service's limits of passwords in the hint and in the errors", () => {
+test("uses the service's password limits in the hint and in the errors", () => {
   assert.equal(pages.passwordCharactersMin, passwordCharactersMin);
   assert.match(said("password_too_short"), new RegExp(`at least ${passwordCharactersMin} `));
   assert.match(said("password_too_long"), new RegExp(`at most ${passwordCharactersMax} `));

@@ -1,4 +1,5 @@
-// Returns the text of an error: the text of its code or, if there is none, the server's message.
+// Returns the text of an error: the dashboard's text for its code or, if there is none, the
+// server's message.
 
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";
@@ -27,7 +28,7 @@ const keys: Readonly<Record<string, Key>> = {
   signup_closed: "signupClosedAsk",
 };
 
-/** Returns one sentence: the text of the code, the first issue, or a generic fallback. */
+/** Returns one sentence: the text of the error code, the first issue, or a generic fallback. */
 export function sayProblem(error: unknown, say: Say): string {
   if (!(error instanceof Problem)) return say("problemReload");
   const key = keys[error.code];

@@ -1,5 +1,5 @@
-// A receipt that verifies itself, on the service's page and in a saved file, which makes no
-// requests. Both run this script.
+// Shows a receipt and verifies it in the browser. The service's receipt page and saved files run
+// this script. A saved file makes no requests.
 
 import "./receipt.css";
 import { type Hex, InvalidError } from "executable-address";
@@ -78,7 +78,7 @@ function Receipt({ first }: { first: View }) {
     const file = input.files?.[0];
     if (!file) return;
     setView(await open(async () => readReceipt(await file.text())));
-    // Otherwise a browser reports no change if the same file is chosen again.
+    // Without this, a browser reports no change if the user chooses the same file again.
     input.value = "";
   };
   return (
@@ -151,7 +151,7 @@ const Press = ({ onPress, children }: { onPress: () => void; children: ReactNode
   </button>
 );
 
-/** Shows why a receipt is rejected, with the fault, and no part of the receipt. */
+/** Shows why a receipt is rejected. Shows no part of the receipt. */
 function Refusal({ error }: { error: unknown }) {
   const { say } = useSpeech();
   const [sentence, detail] = readRefusal(error);
@@ -184,8 +184,8 @@ type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, numb
 type Result = Answer & { readonly name: string };
 
 /**
- * Asks endpoints that the reader names, and the wallets of this browser, whether the blocks of a
- * receipt belong to the chain.
+ * Checks whether a receipt's blocks belong to the chain, with endpoints that the reader enters and
+ * with this browser's wallets.
  */
 export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const { blocks, record } = proved;
@@ -264,7 +264,7 @@ async function requestBlocks(
     if (count === blocks.length) return { as: "hasAll" };
     return { as: "hasSome", values: { count, all: blocks.length } };
   } catch {
-    // Error texts of browsers and wallets are not in the page's language.
+    // The error's own text is not shown, because it is not in the page's language.
     return { as: "noAnswer" };
   }
 }

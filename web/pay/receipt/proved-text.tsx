@@ -36,7 +36,7 @@ const Account = ({ address }: { address: string }) => (
 /** `chain` contains unverified names and decimals, from the service or the file. */
 type ProvedProps = { proved: ProvedReceipt; chain: Chain | undefined };
 
-/** Shows a receipt that is correct if its blocks belong to the chain. */
+/** Shows a proven receipt. It is true if its blocks belong to the chain. */
 export function ProvedText({ proved, chain }: ProvedProps) {
   const { record, outcome, execution, payments } = proved;
   const { intent } = record;
@@ -151,7 +151,7 @@ function MoneyFlow({ proved, chain }: ProvedProps) {
   const paid = sumShares(sharesIn(intent, payments, 0n));
   const left = BigInt(execution?.left ?? 0);
   const taken = execution ? BigInt(execution.held) - left : 0n;
-  // Money that the calls did not take, or that arrived later, can only go to `recovery`.
+  // Money that the calls did not use or that arrived later can only go to `recovery`.
   const returned = paid - taken > left ? paid - taken : left;
   const to = outcome === "open" ? [] : sharesOut(intent, execution, returned);
   if (to.length === 0) return null;

@@ -19,7 +19,7 @@ export type OpenedReceipt = {
     readonly symbol?: string;
     readonly decimals?: number;
   };
-  /** The service's mark as a data URL: a saved page makes no requests. */
+  /** The service's logo as a data URL, because a saved page makes no requests. */
   readonly mark?: string;
 };
 
@@ -81,7 +81,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
     ...["default-src 'none'", "img-src data:"],
     ...["script-src 'unsafe-inline'", "style-src 'unsafe-inline'"],
   ].join("; ");
-  // No text within the script may end it.
+  // No text in the data may end the script element.
   const data = JSON.stringify(whole).replaceAll("<", "\\u003c");
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',

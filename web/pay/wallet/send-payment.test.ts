@@ -1,5 +1,5 @@
-// Tests the requests to a wallet, and the reasons why nothing is sent. Tests of tabs, reloads, and
-// drawing are in e2e/browser/wallet.test.ts.
+// Tests the requests to a wallet, and the reasons why nothing is sent. e2e/browser/wallet.test.ts
+// tests tabs, reloads, and drawing.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -102,12 +102,12 @@ describe("sendPayment", () => {
   const send = (answers: Answers, changed?: Partial<Order>) => openWallet(answers).pay(changed);
 
   for (const [refusal, answers, changed] of cases)
-    test(`${refusal.kind}, and nothing is sent`, async () => {
+    test(`sends nothing, and reports ${refusal.kind}`, async () => {
       assert.deepEqual(await send(answers, changed), { refusal, isRequested: false });
     });
 
   const skip = navigator.locks ? false : "this Node has no locks";
-  test("requested_elsewhere if another request for the same address is open", {
+  test("reports requested_elsewhere if another request for the same address is open", {
     skip,
   }, async () => {
     const connecting = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ describe("sendPayment", () => {
     assert.deepEqual(await first, sent);
   });
 
-  test("removes the stored request if rejected, and keeps it after another error", async () => {
+  test("removes the stored request if it is rejected, and keeps it after another error", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
     assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
     assert.equal(findKept(address), undefined);
@@ -133,7 +133,7 @@ describe("sendPayment", () => {
     assert.equal(findKept(address)?.nonce, 7);
   });
 
-  test("is sent, and stored with its hash", async () => {
+  test("sends the payment, and stores it with its hash", async () => {
     assert.deepEqual(await send({}), sent);
     assert.equal(findKept(address)?.hash, hash);
   });

@@ -1,4 +1,4 @@
-// The wallets of this browser, payments with them, and apps that can open this page.
+// The wallets of this browser, payments by these wallets, and apps that can open this page.
 
 import type { ServiceStatus } from "executable-address/status";
 import {
@@ -89,7 +89,9 @@ function findKnownChain(chainId: number): Facts["walletChain"] {
   return rpcUrl && coin ? { rpcUrl, coin } : undefined;
 }
 
-/** Returns the wallet's icon if it is a data URI, as EIP-6963 requires: it makes no request. */
+/**
+ * Returns the wallet's icon if it is a data URI, as EIP-6963 requires. A data URI makes no request.
+ */
 export const findIcon = ({ info }: Wallet): string | undefined =>
   /^data:image\/(svg\+xml|png|webp|jpeg|gif)[;,]/.test(info.icon) ? info.icon : undefined;
 

@@ -1,4 +1,5 @@
-// Search, copy buttons, and a menu that is open on wide screens. The pages also work without it.
+// Adds search, copy buttons, and a menu that is open on wide screens. The pages also work without
+// this script.
 
 const menu = document.querySelector("nav details");
 const wide = matchMedia("(width >= 60rem)");

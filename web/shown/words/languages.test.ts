@@ -27,7 +27,7 @@ for (const [name, folder] of Object.entries(folders)) {
   describe(`the texts of ${name}`, () => {
     const english = read(folder, "en");
     for (const { tag } of languages) {
-      test(`${tag} has every text, none of them empty, with the same placeholders`, () => {
+      test(`${tag} has every text with the same placeholders, and no empty text`, () => {
         const words = read(folder, tag);
         assert.deepEqual(Object.keys(words), Object.keys(english));
         for (const [key, text] of Object.entries(english)) {
@@ -44,7 +44,7 @@ for (const [name, folder] of Object.entries(folders)) {
       assert.deepEqual(wrong, []);
     });
 
-    test("every text is translated", () => {
+    test("has a translation of every text", () => {
       for (const { tag } of languages.slice(1)) {
         const words = read(folder, tag);
         const long = Object.entries(english).filter(([, text]) => text.length > 40);
@@ -56,7 +56,7 @@ for (const [name, folder] of Object.entries(folders)) {
 }
 
 describe("the language of a payer", () => {
-  test("is the chosen one, or else the browser's, or else English", () => {
+  test("is the chosen language, or else the browser's language, or else English", () => {
     assert.equal(pickLanguage("ar", ["de-AT", "en"]).tag, "ar");
     assert.equal(pickLanguage(null, ["de-AT", "en"]).tag, "de");
     assert.equal(pickLanguage("xx", ["pt", "zh-Hans-CN"]).tag, "zh");
@@ -65,7 +65,7 @@ describe("the language of a payer", () => {
     assert.equal(pickLanguage(undefined, []).tag, "en");
   });
 
-  test("values keep their own direction in a right-to-left text", () => {
+  test("keeps the direction of values in a right-to-left text", () => {
     const arabic = languages.find(({ tag }) => tag === "ar")!;
     const said = sayWith(wordsOf("ar"), arabic)("onChain", { chain: "Base" });
     assert.match(said, /\u2068Base\u2069$/);

@@ -1,10 +1,12 @@
-// Draws money that arrives, is held, and leaves, as ribbons whose width is the amount.
+// Draws money that arrives, stays, and leaves as ribbons. A ribbon's width shows its amount.
 
 import type { ReactNode } from "react";
 import { type Shape, Shapes } from "./shapes.tsx";
 
 type Ribbon = {
-  /** In units that all ribbons share. 0 is drawn as a thread, for money of another token. */
+  /**
+   * The amount, in the same unit for all ribbons. 0 is drawn as a thread and means another token.
+   */
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
   readonly isReturn?: boolean;
@@ -61,7 +63,10 @@ function Side({ streams }: { streams: readonly Stream[] }) {
 
 type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 
-/** `rem` is the height of the picture, with a row of text for each entry of the longer list. */
+/**
+ * Draws the ribbons. The picture's height (`rem`) has room for a row of text for each entry of the
+ * longer list.
+ */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;
   const sumShares = (ribbons: readonly Ribbon[]) =>
@@ -81,7 +86,7 @@ function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   };
 }
 
-/** Draws from the rows at `edge` to the middle, where the ribbons are adjacent. */
+/** Draws ribbons from the rows at `edge` to the middle, where the ribbons touch each other. */
 function drawSide(
   ribbons: readonly Ribbon[],
   total: bigint,

@@ -13,7 +13,7 @@ const drawn = (moments: Moment[], dir: "ltr" | "rtl" = "ltr") => {
 const open: Moment[] = [{ seconds: 0 }, { seconds: 23, is: "now" }, { seconds: 92, is: "end" }];
 
 describe("the timeline", () => {
-  test("places each moment at its time, with space for late ones", () => {
+  test("places each moment at its time, and leaves space for late moments", () => {
     const at = drawn(open);
     assert.deepEqual(at("timeline-dot", "cx"), [0]);
     assert.deepEqual([at("timeline-now", "x1"), at("Now", "x")], [[23], [23]]);
@@ -40,7 +40,7 @@ describe("the timeline", () => {
     assert.deepEqual([at("timeline-past", "x"), at("timeline-late", "x")], [[77], [0]]);
   });
 
-  test("also draws a single moment", () => {
+  test("draws a single moment", () => {
     const at = drawn([
       { seconds: 5, is: "now" },
       { seconds: 5, is: "end" },

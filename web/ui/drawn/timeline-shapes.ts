@@ -1,5 +1,5 @@
-// Places past and future moments on one line, each at its own time, so that early and late ones are
-// visible.
+// Places past and future moments on one line, each at its own time, so that early and late moments
+// are visible.
 
 import type { Shape } from "./shapes.tsx";
 

@@ -2,7 +2,9 @@ import type { ReactNode } from "react";
 import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
-/** `said` is the full time, `away` its distance from now, and `by` its cause. */
+/**
+ * `said` is the full time, `away` is its distance from now, and `by` is the cause of the moment.
+ */
 export type SaidMoment = Moment & {
   name: string;
   amount?: string;

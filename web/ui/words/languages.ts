@@ -5,7 +5,7 @@ import { findLanguage, type LanguageTag } from "executable-address-element/page"
 type Shown = { readonly name: string; readonly dir: "ltr" | "rtl" };
 export type Language = Shown & { readonly tag: LanguageTag };
 
-/** The library lists the tags. A missing tag is a type error. */
+/** The element package defines the tags. A missing tag is a type error. */
 const shown: Readonly<Record<LanguageTag, Shown>> = {
   en: { name: "English", dir: "ltr" },
   es: { name: "Español", dir: "ltr" },
@@ -19,7 +19,7 @@ const named = (tag: LanguageTag): Language => ({ tag, ...shown[tag] });
 export const english = named("en");
 export const languages = (Object.keys(shown) as LanguageTag[]).map(named);
 
-/** Returns the language chosen before, or else the browser's. */
+/** Returns the language that the user chose before, or else the browser's language. */
 export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
@@ -32,7 +32,10 @@ type Values = Readonly<Record<string, string | number>>;
 /** Returns the text of a key, with its placeholders filled in. */
 export type SayIn<Key extends string> = (key: Key, values?: Values) => string;
 
-/** Values in a text keep their own direction; U+2068 and U+2069 isolate them. */
+/**
+ * Fills in the values of a text. U+2068 and U+2069 isolate the values, so that they keep their own
+ * direction.
+ */
 export const sayWith =
   <Key extends string>(words: Readonly<Record<Key, string>>, { dir } = english): SayIn<Key> =>
   (key, values = {}) =>

@@ -1,5 +1,5 @@
-// Creates the functions with which the components of a room show texts. Values in a text keep their
-// own direction: amounts and addresses read from left to right in every language.
+// Creates the functions with which components show texts. Values in a text keep their own
+// direction: amounts and addresses read from left to right in every language.
 
 import { type LanguageTag, recall, remember } from "executable-address-element/page";
 import {
@@ -43,9 +43,9 @@ const UiContext = createContext<Speech<UiKey>>(makeWords(english, uiWords));
 export const useUiSpeech = () => useContext(UiContext);
 
 /**
- * Creates the hooks of a room. The language is English unless `Speaking` of {@link makeSpeaking}
- * provides another one.
- * @param en the texts of the room and of ui/
+ * Creates the hooks for one set of texts. The language is English unless `Speaking` of {@link
+ * makeSpeaking} provides another language.
+ * @param en the set of texts, and the texts of ui/
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
   const Context = createContext(makeWords<Key>(english, en));

@@ -1,4 +1,4 @@
-// The texts that every page has: those of the element, and of the components in ui/.
+// The texts that every page has: the texts of the element and of the components in ui/.
 
 import { elementWords, type LanguageTag, loadElementWords } from "executable-address-element/page";
 import en from "./en.json" with { type: "json" };
@@ -28,7 +28,7 @@ const catalogues: Catalogues<keyof typeof en> = {
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
 
 /**
- * Returns the texts of a room with those of ui/.
+ * Returns the loader of a set of texts, which adds the texts of ui/.
  * @throws if they cannot be loaded
  */
 export const makeLoader =
