@@ -31,7 +31,7 @@ const found = async (answer: unknown, answerStatus = 200) => {
 };
 
 describe("findSimulation", () => {
-  test("returns unavailable for a malformed or foreign simulation, or one with too many changes", async () => {
+  test("returns unavailable for an invalid simulation and for too many changes", async () => {
     const wrong = [
       "<html>",
       null,

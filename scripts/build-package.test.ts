@@ -1,6 +1,6 @@
 // Tests the packages as users get them: packed, unpacked into an empty project, run on plain Node,
-// and bundled for a page. Bundle sizes are pinned, so a change that makes one larger also changes
-// this file.
+// and bundled for a page. Bundle sizes are pinned, so a change that makes a bundle larger must also
+// change this file.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -78,7 +78,8 @@ function pack(room: string, folder: string): string {
 }
 
 /**
- * Bundles `code` in the project, minified. Returns its first file and the files that it can load.
+ * Bundles and minifies `code` in the project. Returns the entry file and the files that it can load
+ * later.
  */
 async function bundleFiles(code: string) {
   const input = join(project, "entry.js");
@@ -89,10 +90,13 @@ async function bundleFiles(code: string) {
   return output.filter((file) => file.type === "chunk");
 }
 
-/** Returns the first file of a bundle of `code`. */
+/** Bundles `code`, and returns the bundle's entry file. */
 const bundle = async (code: string): Promise<string> => (await bundleFiles(code))[0]!.code;
 
-/** Returns the bytes that a page loads at first for `code`, and later bytes by module. */
+/**
+ * Returns the number of bytes that a page loads initially for `code`, and the number that each
+ * module loads later.
+ */
 async function weigh(code: string) {
   const files = await bundleFiles(code);
   const first = new Set<string>();
@@ -145,7 +149,7 @@ for (const { room, name, dependencies } of packages)
       assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
     });
 
-    test("is imported from its sources by the workspaces, so no old build is used", () => {
+    test("is imported by the workspaces from its sources, so that no old build is used", () => {
       const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8"));
       for (const path of Object.keys(manifest.exports)) {
         const found = import.meta.resolve(path.replace(".", name));
@@ -164,11 +168,11 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("has types that resolve for ES modules of Node and for bundlers", async () => {
+    test("has types that resolve both for ES modules in Node and for bundlers", async () => {
       const data = new Uint8Array(readFileSync(tarballs.get(name)!));
       const analysis = await checkPackage(createPackageFromTarballData(data));
       assert.ok(analysis.types);
-      // It does not support resolution without `exports`, nor CommonJS.
+      // The package does not support CommonJS, or resolution without `exports`.
       const problems = analysis.problems.filter(
         (problem) =>
           !("resolutionKind" in problem) ||
@@ -205,7 +209,7 @@ describe("the packed packages", () => {
     assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
   });
 
-  test("declares its JSX tags and the properties of the component, and rejects others", () => {
+  test("declares the JSX tags and the component's properties, and rejects others", () => {
     const app = join(project, "jsx");
     mkdirSync(app);
     writeFileSync(
@@ -294,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("has at most 20 kB as a client, 10 kB to verify records, and 6 kB to prove", async () => {
+  test("needs at most 20 kB for a client, 10 kB to verify records, and 6 kB to prove", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');
@@ -319,9 +323,9 @@ describe("the packed packages", () => {
 });
 
 /**
- * Bytes, minified and gzipped, with a tolerance of 150. The client loads `create`, `prove` and
- * `gather` when a method needs them: `gather` if the service returns no valid proof, and `lists`
- * and `endpoints` only on servers.
+ * Minified and gzipped sizes in bytes. The test allows a difference of 150 bytes. The client loads
+ * `create` and `prove` when a method needs them, and `gather` if the service returns no valid
+ * proof. Only servers use `lists` and `endpoints`.
  */
 const pinned = {
   ...{ derive: 3375, verify: 9915, all: 17511, element: 29576, proof: 14549 },

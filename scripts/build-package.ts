@@ -1,7 +1,7 @@
 // `npm run build` in address/, element/ or shop/: compiles that package into its dist/, or into the
 // folder given as an argument. The workspaces import each other's sources by the exports of their
-// package.json. The published manifest maps the same exports to the compiled files, so there is one
-// list of exports and no condition that chooses between two.
+// package.json. The published manifest maps the same exports to the compiled files. So each package
+// has one list of exports, without a condition that chooses between sources and compiled files.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,8 +22,9 @@ function compile() {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
-  // The library's sources belong to no other package, and the compiler would emit them there. The
-  // workspace's symbolic link is therefore kept: TypeScript emits nothing below node_modules.
+  // Without this option, the compiler would also emit the library's sources into the other
+  // packages. It keeps the workspace's symbolic link, and TypeScript emits nothing below
+  // node_modules.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }
@@ -39,7 +40,7 @@ function publishedManifest() {
   const programs = Object.entries((published.bin ?? {}) as Record<string, string>);
   return {
     ...published,
-    // In a clone, bin.js starts cli.ts beside it.
+    // In a clone, bin.js starts cli.ts, which is in the same folder.
     ...(published.bin && {
       bin: Object.fromEntries(
         programs.map(([name, path]) => [name, path.replace(/bin\.js$/, "cli.js")]),

@@ -6,7 +6,7 @@ const answerMsMax = 120_000;
 
 /**
  * Waits until `url` responds successfully. Returns false if `child` ends first.
- * @throws {Error} if it does not respond within `answerMsMax`
+ * @throws {Error} if the URL does not respond within `answerMsMax`
  */
 export async function isAnswering(url: string, child: ChildProcess): Promise<boolean> {
   const signal = AbortSignal.timeout(answerMsMax);
@@ -26,9 +26,11 @@ export async function isAnswering(url: string, child: ChildProcess): Promise<boo
 }
 
 /**
- * Waits until `child` prints `text` or ends, and returns everything that it printed until then.
+ * Waits until `child` prints `text` or ends. Returns everything that the process printed until
+ * then.
  *
- * @throws {Error} with its last output if neither happens within `msMax`; `child` is killed then
+ * @throws {Error} with the last output if neither happens within `msMax`. In this case, kills
+ *   `child`.
  */
 export async function untilPrinted(
   child: ChildProcess,
@@ -55,7 +57,9 @@ export async function untilPrinted(
   return printed;
 }
 
-/** Resolves when `child` has ended. Does nothing if it already has. */
+/**
+ * Ends `child` with `signal`, and resolves when it has ended. Does nothing if it has already ended.
+ */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (hasEnded(child)) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));

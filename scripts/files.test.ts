@@ -1,4 +1,4 @@
-// Rules that help readers: folders have few entries, and each file has its own subject.
+// Tests rules that help readers: folders have few entries, and each file has its own subject.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -22,8 +22,8 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * Files of at most 60 lines with one importer, and why a reader looks for them by name. All others
- * are merged into their importer.
+ * The permitted files of at most 60 lines with one importer, and why a reader looks for each file
+ * by name. All other such files are merged into their importers.
  */
 const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
@@ -42,11 +42,11 @@ const smallFiles: Readonly<Record<string, string>> = {
   "web/shown/value.ts": "how an argument is shown, which a test runs without JSX",
 };
 
-/** The first line of a function at the top of a file. */
+/** Matches the first line of a top-level function. */
 const isFunction = /^(export )?(default )?(async )?(function\b|const \w+.*(=>|=|\(|<)$)/;
 
 describe("files", () => {
-  test("a file of at most 60 lines with one importer has a reason in the list above", () => {
+  test("every file of at most 60 lines with one importer has a reason in `smallFiles`", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
     assert.deepEqual(small.toSorted(), Object.keys(smallFiles).toSorted());
   });
@@ -56,7 +56,7 @@ describe("files", () => {
     assert.deepEqual(long, []);
   });
 
-  test("no function has more than 70 lines, from its first to its last", () => {
+  test("no function has more than 70 lines", () => {
     const long = production.flatMap((path) => {
       const lines = textOf.get(path)!.split("\n");
       const starts = lines.flatMap((line, at) => (/^[a-z/@]/.test(line) ? [at] : []));

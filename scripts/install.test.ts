@@ -1,4 +1,4 @@
-// Checks package-lock.json for machines on which no test runs.
+// Checks that package-lock.json works on machines on which no test runs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // npm silently omits packages that the registry lacked when the lock file was written, so npm ci
-  // could not install the programs of such a machine.
+  // npm silently omits platform packages that the registry lacked when the lock file was written.
+  // `npm ci` could then not install the programs for such a platform.
   test("has the programs for Linux and macOS, on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
@@ -36,8 +36,8 @@ describe("package-lock.json", () => {
     assert.deepEqual(missing, []);
   });
 
-  // npm also omits an optional package whose engines exclude the running Node.
-  test("the project requires the Node version that the native part of its bundler requires", () => {
+  // npm also omits an optional package if its `engines` excludes the running Node.
+  test("the project requires the Node version that its bundler's native package requires", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
     const [in20, in22] = rolldown!.engines!.node!.match(/\d+\.\d+/g)!;
@@ -59,7 +59,8 @@ describe("package-lock.json", () => {
     }
   });
 
-  // With --omit=dev, npm also omits 43 packages that some workspace has as a devDependency.
+  // With `--omit=dev`, `npm sbom` also omits 43 packages that some workspace lists as a
+  // devDependency.
   test("npm sbom marks packages that only tests need", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);

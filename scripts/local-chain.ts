@@ -1,5 +1,5 @@
-// A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e. Everything is
-// deployed with CREATE2, so addresses are the same at every start and on every machine.
+// A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e. All contracts
+// are deployed with CREATE2, so their addresses are the same at every start and on every machine.
 
 import { demoShop, demoToken } from "executable-address-contracts";
 import { anvilChain, anvilKeys } from "executable-address-contracts/anvil";
@@ -28,7 +28,7 @@ const tokens = [
   { name: "Demo Coin", symbol: "DEMO", decimals: 18 },
 ] as const;
 
-/** Creation codes of the demo, in the order of deployment. */
+/** The creation codes of the demo tokens, in the order of deployment. */
 const tokenCodes = tokens.map(({ name, symbol, decimals }) =>
   encodeDeployData({ ...demoToken, args: [name, symbol, decimals] }),
 );
@@ -49,7 +49,7 @@ export const shopAddress = create2Address(shopCode);
 export const localWallet = (rpcUrl: string, account: Account) =>
   createWalletClient({ account, chain: anvilChain, transport: http(rpcUrl) }).extend(publicActions);
 
-/** Deploys missing contracts. Repeating it changes nothing. */
+/** Deploys missing contracts. A repeated call changes nothing. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
   await bring(rpcUrl, () => deployerKey);
   const wallet = localWallet(rpcUrl, deployerAccount);

@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { after, beforeEach, describe, mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-// Runs in a separate tree with a build of the test, so that pages can be missing.
+// Uses a separate tree with the test's own build command, so that pages can be missing.
 const root = realpathSync(mkdtempSync(join(tmpdir(), "pages-")));
 after(() => rmSync(root, { recursive: true }));
 const write = (path: string, text: string) => {
@@ -44,7 +44,7 @@ describe("buildPages", () => {
     assert.deepEqual(said, []);
   });
 
-  test("says that only the API or old pages are served if the build tools are missing", () => {
+  test("if the build tools are missing, says that only the API or old pages are served", () => {
     write("web/index.html", "");
     buildPages();
     write("web/dist/index.html", "");
@@ -64,7 +64,7 @@ describe("buildPages", () => {
     assert.throws(buildPages, { message: "building the pages failed; see vite's output above" });
   });
 
-  test("builds them once", () => {
+  test("builds the pages once", () => {
     const build = `import { mkdirSync, writeFileSync } from "node:fs";
       mkdirSync("${join(root, "web/dist")}");
       writeFileSync("${join(root, "web/dist/index.html")}", "");`;

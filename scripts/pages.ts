@@ -10,8 +10,9 @@ const web = join(root, "web");
 const built = join(web, "dist/index.html");
 
 /**
- * Builds `web/dist` if a source is newer. A deployment without sources serves the existing pages.
- * Without the build tools (`--omit=optional`) and without pages, the service serves only the API.
+ * Builds `web/dist` if a source is newer. Without sources, the existing pages stay. Without the
+ * build tools (`--omit=optional`), existing pages stay too; if there are none, the service serves
+ * only the API.
  *
  * @throws {Error} if the build fails
  */

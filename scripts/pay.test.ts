@@ -1,4 +1,4 @@
-// Tests the errors of `npm run pay`. e2e/start tests payments and invalid arguments.
+// Tests the errors of `npm run pay`. Payments and invalid arguments are tested in e2e/start.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -29,7 +29,7 @@ async function startService(t: TestContext, status: number, body: unknown) {
   return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 }
 
-/** Returns the error of paying `address` if `npm start` has left `demo`. */
+/** Pays `address` with `demo` as the file that `npm start` wrote, and returns the error. */
 async function refusal(
   t: TestContext,
   demo: object | undefined,
@@ -45,18 +45,18 @@ async function refusal(
   return failed.stderr.replace(directory, "DATA").trimEnd();
 }
 
-test("nothing was started", async (t) =>
+test("reports that npm start has not run", async (t) =>
   assert.equal(
     await refusal(t, undefined),
     "DATA does not contain a local chain: run npm start first.",
   ));
 
-test("the service returns an error", async (t) => {
+test("reports an error of the service", async (t) => {
   const baseUrl = await startService(t, 404, { error: { message: "no intent is held" } });
   assert.equal(await refusal(t, { baseUrl }), `${baseUrl} returned 404: no intent is held`);
 });
 
-test("the address is on another chain", async (t) => {
+test("rejects an address on another chain", async (t) => {
   const record = recordOn(1);
   const baseUrl = await startService(t, 200, record);
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
@@ -65,14 +65,14 @@ test("the address is on another chain", async (t) => {
   assert.deepEqual(methods, []);
 });
 
-test("the record is of another address", async (t) => {
+test("rejects a record of another address", async (t) => {
   const baseUrl = await startService(t, 200, recordOn(1));
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
   assert.match(await refusal(t, { baseUrl, rpcUrl }), /address: expected 0x/);
   assert.deepEqual(methods, []);
 });
 
-test("the transaction fails in its block", async (t) => {
+test("reports a transaction that failed in its block", async (t) => {
   const hash = `0x${"77".repeat(32)}`;
   const zero = `0x${"00".repeat(32)}`;
   const block = { number: "0x1", hash: zero, timestamp: "0x1", baseFeePerGas: "0x1" };

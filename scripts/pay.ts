@@ -1,6 +1,6 @@
 // npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain with freshly minted demo
-// tokens. --execute also executes it. --event shows the webhook event of a payment, and --advance
-// advances the local chain's clock.
+// tokens. --execute also executes the address. --event shows the webhook event of a payment.
+// --advance advances the local chain's clock.
 
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
@@ -66,8 +66,8 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
 type Delivery = { headers: IncomingHttpHeaders; body: string };
 
 /**
- * Pays for a sample order and shows the signed webhook event that a shop's server receives, here a
- * temporary endpoint.
+ * Pays for a sample order, and shows the signed webhook event that a shop's server would receive. A
+ * temporary endpoint receives it.
  */
 async function showEvent(): Promise<void> {
   const { baseUrl, apiKey } = requireDemo();
@@ -93,7 +93,7 @@ async function showEvent(): Promise<void> {
   }
 }
 
-/** Sends one token back to its payer. */
+/** Returns an intent that sends one token back to its payer. */
 function sampleIntent() {
   const [{ address: token, decimals }] = demoTokens as [(typeof demoTokens)[number]];
   const amount = String(10 ** decimals);
@@ -107,7 +107,9 @@ function sampleIntent() {
   return { token, amount, calls: [call], expirationTimestamp, recovery, chainId: localChainId };
 }
 
-/** Ignores events of other addresses of the demo's account. */
+/**
+ * Waits for the event that `address` was executed. Ignores events of the account's other addresses.
+ */
 function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): Promise<Delivery> {
   return new Promise((deliver, reject) => {
     receiver.on("request", async (request, response) => {
@@ -124,7 +126,7 @@ function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): P
   });
 }
 
-/** Advances the clock of the local chain's node, and of no other. */
+/** Advances the clock of the local chain. Rejects a node of another chain. */
 async function advance([given = "", ...more]: string[]): Promise<void> {
   if (more.length > 0) throw new Error(usage);
   const seconds = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : Number.NaN;

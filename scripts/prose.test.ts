@@ -1,5 +1,5 @@
-// Counts phrases that plain technical English does not use (CONTRIBUTING.md, "Writing"). It is a
-// safety net: text that passes can still be hard to read.
+// Counts phrases that plain technical English does not use (CONTRIBUTING.md, "Writing"). This test
+// is only a safety net: text that passes can still be hard to read.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -55,7 +55,7 @@ describe("prose", () => {
   const passage = (text: string): Passage => ({ path: "x", line: 1, kind: "docs", text });
   const found = (text: string) => findPhrases(passage(text)).map(({ found }) => found);
 
-  test("finds a phrase that runs over the end of a line", () => {
+  test("finds a phrase that is split across two lines", () => {
     assert.deepEqual(found("It is read a second\n time"), ["a second time"]);
   });
 

@@ -80,7 +80,7 @@ function* readSource(path: string, source: string): Generator<Passage> {
   for (const { 0: token, index: at } of source.matchAll(tokens)) {
     if (token.startsWith("//")) {
       const text = token.replace(/^\/+ ?/, "");
-      // The lines of a comment are one text, because a phrase may run over their end.
+      // Adjacent comment lines form one text, because a phrase may be split across lines.
       if (comment && /^\s*$/.test(source.slice(comment.end, at)))
         comment = { ...comment, text: `${comment.text}\n${text}`, end: at + token.length };
       else {
@@ -145,7 +145,7 @@ export const findPhrases = (passage: Passage): Phrase[] =>
     })),
   );
 
-/** Returns numbers from 0 to 1 that depend only on the seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that depend only on the seed (mulberry32). */
 function openRandom(seed: number): () => number {
   let state = seed;
   return () => {

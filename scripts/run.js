@@ -1,8 +1,9 @@
 // `node scripts/run.js ARGUMENT...` is `node ARGUMENT...` with a Node that runs TypeScript: the
-// running one, or else the one that npm ci installed. That one is found by its package, because npm
-// before 11 deletes node_modules/.bin/node when it skips the packages of other platforms.
+// running Node, or else the Node that npm ci installed. The installed Node is found by its package,
+// because npm before 11 deletes node_modules/.bin/node when it skips the packages of other
+// platforms.
 //
-// Plain JavaScript, so that an old Node can print an error message.
+// This file is plain JavaScript, so that an old Node can print an error message.
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";
@@ -10,7 +11,7 @@ import { createRequire } from "node:module";
 import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Ctrl-C arrives from the terminal and from npm. Within this time, both are the same signal. */
+/** Ctrl-C arrives from both the terminal and npm. Two signals within this time count as one. */
 const sameSignalMs = 1000;
 
 const door = fileURLToPath(import.meta.url);
@@ -27,7 +28,7 @@ if (args.includes("--test")) {
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
-// npm silently omits programs whose engines exclude the running Node.
+// npm silently omits packages whose `engines` excludes the running Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
   fail("npm ci does not install the tools that build the pages for this Node.", "20.19, 22.12");
@@ -37,8 +38,8 @@ if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
 /**
- * Returns a folder in memory that has space for databases of tests and can run programs. Returns
- * undefined if there is none.
+ * Returns a folder in memory that has space for the tests' databases and allows running programs.
+ * Returns undefined if there is no such folder.
  */
 function memoryFolder() {
   const folder = "/dev/shm";
@@ -50,7 +51,7 @@ function memoryFolder() {
   return runsPrograms && bavail * bsize > 4 * 2 ** 30 ? folder : undefined;
 }
 
-/** The program runs in this process, so that signals and exit codes need no forwarding. */
+/** Runs the program in this process, so that signals and exit codes need no forwarding. */
 async function runHere() {
   process.argv.splice(1, 2, resolve(args[0] ?? ""));
   // Node 24.0 to 24.2 print a warning about an experimental feature at each start.
@@ -63,14 +64,15 @@ async function runHere() {
 }
 
 /**
- * @param {string} node runs in a separate session, so that it receives each signal of a terminal
- * once, from this process
+ * @param {string} node the program to run. It gets its own session, so that it receives each
+ *   terminal signal once, from this process.
  */
 function runChild(node) {
-  // Registered first, because npm may be killed as soon as the program runs, and then the shell has
-  // another parent.
+  // Registered first: npm may be killed as soon as the program runs, and the shell then has another
+  // parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // A program starts through this file again, which stops it after this process has ended.
+  // The child runs a program through this file again, which stops the program after this process
+  // has ended.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",
@@ -98,8 +100,9 @@ function passSignals(child) {
 }
 
 /**
- * The shell between npm and this process ends on the signal that npm forwards, without forwarding
- * it. If npm is killed, the shell gets no signal, so npm is also watched.
+ * Calls `stop` when npm or the shell between npm and this process ends. The shell ends on a signal
+ * from npm without forwarding it. If npm is killed, the shell gets no signal, so npm is watched
+ * too.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {
@@ -115,7 +118,8 @@ function whenParentEnds(stop) {
 }
 
 /**
- * Returns the parent of `id` if it is a shell, or undefined if it is not or is unknown.
+ * Returns the parent process of `id` if `id` is a shell. Returns undefined if `id` is not a shell
+ * or is unknown.
  *
  * @param {number} id
  */

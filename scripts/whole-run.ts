@@ -1,17 +1,17 @@
-// Loaded into each process of a test run. A test file that ends before all its tests and hooks
-// counts as a failure. Node's runner would treat a file that ends with 0 as a file without tests,
-// which passes.
+// Loaded into each process of a test run. Fails a test file that ends before all its tests and
+// hooks have run. Node's runner would pass such a file if it exits with 0, like a file without
+// tests.
 //
-// Node's runner also follows each promise by an async hook, to know which test an uncaught error
-// belongs to. That would be most of the simulator's CPU time, as `time` of
-// executor/test/simulator/idle.long.test.ts shows with `trackPromises` true and false, so promises
-// are not tracked. Such an error still fails its file, and `node FILE` names its test. All other
-// async resources are tracked, because the runner uses them to find the suite of a hook.
+// By default, Node's runner also tracks each promise with an async hook, to find the test to which
+// an uncaught error belongs. Promises are not tracked here, because tracking would take most of the
+// simulator's CPU time: compare the `time` of executor/test/simulator/idle.long.test.ts with
+// `trackPromises` true and false. An uncaught error still fails its file, and `node FILE` names its
+// test. All other async resources are tracked, because the runner uses them to find a hook's suite.
 
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";
 
-// Programs and threads that a test starts inherit the import, but are not tests.
+// Programs and threads that a test starts also load this module, but they are not tests.
 const isTestFile = isMainThread && /\.test\.ts$/.test(process.argv[1] ?? "");
 
 if (isTestFile && process.env.NODE_TEST_CONTEXT) {
@@ -23,7 +23,7 @@ if (isTestFile && process.env.NODE_TEST_CONTEXT) {
   Object.assign(hooks, { createHook });
 
   let isWhole = false;
-  // A hook of the file itself, which runs after its last test.
+  // This hook belongs to the file itself, so it runs after the file's last test.
   after(() => {
     isWhole = true;
   });

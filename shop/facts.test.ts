@@ -1,5 +1,5 @@
-// Tests that a fact is refused if its order changed during the proof. shop.test.ts has facts of a
-// real chain.
+// Tests that a fact is rejected if its order changed during the proof. shop.test.ts tests facts of
+// a real chain.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -17,7 +17,7 @@ const executed: ProvedEvent = {
   ...{ held: "1000000", left: "0", depth: 0 },
 };
 
-/** An open order in a store, and the parts of a shop that records its deliveries. */
+/** Creates an open order in a store, and the parts of a shop that records deliveries. */
 async function open() {
   const store = sqliteStore(new DatabaseSync(":memory:"));
   const order = (await store.saveOrder(newOrder("order-1", makeRecord(sample), "open")))!;

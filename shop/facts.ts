@@ -1,13 +1,13 @@
-// Applies a proved fact to its order: goods are delivered once, and refunds are booked once. A
-// state is stored only if the order has not changed since it was read, which was before the fact
-// was proved, so an old fact never replaces a newer one. A delivery or refund is recorded
-// afterwards in the latest version of the order.
+// Applies a proved fact to its order: goods are delivered once, and refunds are booked once. The
+// order is read before the fact is proved, and its new state is stored only if the order has not
+// changed since then. So an old fact never replaces a newer fact. Afterwards, a delivery or refund
+// is recorded in the order's latest version.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
-/** `held` is for money that left no log: only the current balance can be read. */
+/** `held` is money that left no log, so only the current balance can be read. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
@@ -22,8 +22,8 @@ export type FactParts = {
 /**
  * Applies a fact. Repeating it is safe: a recorded delivery or refund is not repeated.
  *
- * @param order as it was before the fact was proved
- * @throws {Error} if the order has changed since then: prove the event again
+ * @param order the order as read before the fact was proved
+ * @throws {Error} if the order has changed since then. Prove the event again.
  */
 export async function applyFact(
   order: ShopOrder,

@@ -1,4 +1,4 @@
-// Tests that an order is refused if the store lost it or if its reference has other payment terms.
+// Tests that an order is rejected if the store lost it or if its reference has other payment terms.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -12,7 +12,7 @@ const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
 describe("requireStored", () => {
-  test("throws if the store lost the reference, else returns the stored order", async () => {
+  test("returns the stored order, and throws if the store lost the reference", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
     await assert.rejects(requireStored(store, "order-1"), {
       message: "order-1: expected an order in the store, found none",

@@ -1,6 +1,7 @@
-// Creates the address of an order. The order is stored before anything is sent, and its salt binds
-// its intent to its reference. So a crash, a double click, and a lost database all lead to the same
-// address, and a stranger cannot create an address that passes for the order's.
+// Creates the address of an order. The order is stored before anything is sent, and the salt binds
+// the order's intent to its reference. So a crash, a double click, and a lost database all lead to
+// the same address, and a stranger cannot create an address that is accepted as the order's
+// address.
 
 import {
   type AddressRecord,
@@ -19,7 +20,9 @@ import type { ShopOrder, ShopStore } from "./store.ts";
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
 
-/** The intent of an order, without its salt, which is derived from the intent and the reference. */
+/**
+ * The intent of an order without the salt. The salt is derived from the intent and the reference.
+ */
 export type OrderIntent = Omit<NewIntent, "salt">;
 
 type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
@@ -27,7 +30,7 @@ type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
   readonly service: Client;
   readonly referenceKeys: readonly string[];
   warn(message: string): void;
-  /** Stores the order that the service already has (restore.ts). */
+  /** Stores an order that the service already has (restore.ts). */
   adopt(reference: string, address: Hex): Promise<ShopOrder>;
 };
 
@@ -38,8 +41,8 @@ export function openCheckout(parts: CheckoutParts) {
   if (key === undefined) throw new TypeError("referenceKeys: expected one or more");
 
   /**
-   * Creates the order `reference` and its address. The call is idempotent as long as the amount,
-   * the calls, and `recovery` are the same.
+   * Creates the order `reference` and its address. The call is idempotent if the amount, the calls,
+   * and `recovery` stay the same.
    *
    * @throws {InvalidError} with every fault of the intent, or `reference_in_use` if another order
    *   has this reference
@@ -66,13 +69,13 @@ export function openCheckout(parts: CheckoutParts) {
       const address = error.issues[0]?.message as Hex;
       return assertSame(await parts.adopt(reference, address), record);
     }
-    // The order may have been paid and delivered before the service answered.
+    // The order may already have been paid and delivered when the service responds.
     return (await store.saveOrder({ ...order, state: "open" })) ?? requireStored(store, reference);
   }
 
   return {
     order,
-    /** Creates the stored orders that have no address yet, except expired ones. */
+    /** Creates the missing addresses of stored orders, except expired orders. */
     async resume(): Promise<void> {
       for (const made of await store.findMade()) {
         if (made.record.intent.expirationTimestamp * 1000 < Date.now()) continue;
@@ -91,7 +94,7 @@ export function newOrder(
   return { reference, record, state, ...nothingYet };
 }
 
-/** Returns the order that another server stored in the meantime. */
+/** Returns the stored order, which another server saved in the meantime. */
 export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
   const kept = await store.findByReference(reference);
   if (kept) return kept;

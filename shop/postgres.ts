@@ -1,16 +1,22 @@
-// The store of a shop in PostgreSQL: any number of servers can store events in it and handle them.
-// A row claims an address, so only one of its events is processed at a time, by one server. Time is
-// the database's, because the servers' clocks can differ by more than a claim allows.
+// A shop's store in PostgreSQL. Any number of servers can store and process its events. A row
+// claims an address, so only one server at a time processes one of the address's events. All times
+// come from the database, because the servers' clocks can differ by more than a claim allows.
 
 import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
 
-/** The part of a pool that is used; `new Pool(…)` of `pg` has it. Each query is a transaction. */
+/**
+ * The methods of a pool that the store uses, as in `new Pool(…)` of `pg`. Each query is a
+ * transaction.
+ */
 export type PostgresPool = {
   // biome-ignore lint/suspicious/noExplicitAny: the query determines the columns of a row
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 };
 
-/** The lock makes two servers that start simultaneously create the tables one after the other. */
+/**
+ * Creates the tables. The lock prevents two servers that start simultaneously from creating them at
+ * the same time.
+ */
 const tables = `
   select pg_advisory_xact_lock(hashtext('shop_orders'));
   create table if not exists shop_orders (
@@ -47,8 +53,9 @@ const keepEvents = `
 const nowMs = "(extract(epoch from now()) * 1000)::bigint";
 
 /**
- * Two servers can find two events of one address, but only one server gets the claim's row. The
- * event's own row is locked, so an event that has just ended is not claimed again.
+ * Claims an event. Two servers can find two events of one address, but only one server can insert
+ * the claim's row. The event's own row is locked, so that an event that has just ended is not
+ * claimed again.
  */
 const claimEvent = `
   with due as (
@@ -65,12 +72,14 @@ const claimEvent = `
     returning address)
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
-/** A claim that another server has taken over has no row and settles nothing. */
+/**
+ * Ends a claim. If another server has taken over the claim, its row is missing and nothing changes.
+ */
 const settle = (fields: string) => `
   with settled as (delete from shop_claims where claim = $1 returning id)
   update shop_events set ${fields} where id in (select id from settled)`;
 
-/** Creates its four tables if they are missing. */
+/** Opens a store in PostgreSQL. Creates the store's four tables if they are missing. */
 export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
   await pool.query(tables);
   const orders = async (where: string, value: string): Promise<ShopOrder[]> => {

@@ -1,7 +1,7 @@
 // Restores orders that the service has and the store has lost. The service is not trusted: an order
 // is adopted only if its salt proves that the owner of the reference key requested exactly this
-// intent under this reference. A stranger can give a cheap address the reference and the salt of an
-// expensive order, but cannot compute the salt of its own intent.
+// intent under this reference. A stranger can create a cheap address with the reference and the
+// salt of an expensive order, but cannot compute the valid salt of the cheap intent.
 
 import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
@@ -27,7 +27,7 @@ export function openRestore(parts: RestoreParts) {
   const { adopt, adoptNamed } = openAdoption(parts);
   let newest: Promise<unknown> | undefined;
 
-  /** @param isNewestOnly stops after a page that has known orders and no lost ones */
+  /** @param isNewestOnly stops after a page that contains known orders but no lost orders */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
     for await (const rows of ownAddresses(service)) {
@@ -47,8 +47,8 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores, once, the orders that are newer than the store: all if the store is empty, those
-   * since the backup after a restore, and usually none.
+   * Restores the orders that are newer than the store, once. These are all orders if the store is
+   * empty, the orders since the backup if the store is an old backup, and usually none.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -62,8 +62,8 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Finds an order that the store does not have, for an event of its address. Restores the newest
-     * orders first, so an event cannot decide which address an order has.
+     * Finds an order that the store lacks when an event of its address arrives. Restores the newest
+     * orders first, so that the event cannot decide which address an order has.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();
@@ -78,16 +78,16 @@ export function openRestore(parts: RestoreParts) {
   };
 }
 
-/** Returns the functions that adopt orders of the service after verifying them. */
+/** Returns the functions that verify and adopt orders of the service. */
 function openAdoption(parts: RestoreParts) {
   const { store, service, referenceKeys, warn } = parts;
   const trust = { factory: parts.factory ?? factoryAddress };
 
   /**
-   * Stores the order that the service already has, if its salt proves that it is the shop's. It
-   * replaces only an order that has no address yet.
+   * Stores the order that the service already has, if the salt proves that the order is the shop's.
+   * Replaces only an order that has no address yet.
    *
-   * @returns the order that is stored under the reference, perhaps with another address
+   * @returns the stored order of the reference, which may have another address
    * @throws {InvalidError} if the record is not this order's
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
@@ -126,7 +126,7 @@ async function* ownAddresses(service: Client) {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? {} : { cursor };
-    // Addresses created with the client ID are skipped, because strangers can create many.
+    // Skips addresses that were created with the client ID, because strangers can create many.
     const ours = { createdBy: "api_key", order: "newest", limit: 100 } as const;
     const page = await service.addresses({ ...ours, ...query });
     yield page.items;

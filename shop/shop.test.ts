@@ -1,5 +1,5 @@
-// Tests the kit on a real chain with the real service: the effects of strangers and crashes on a
-// shop, with each store of the kit.
+// Tests how strangers and crashes affect a shop, with each of the kit's stores, on a real chain
+// with the real service.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ import {
   wallet,
 } from "./test/kit.ts";
 
-test("openShop: TypeError for an unknown option", () => {
+test("openShop throws TypeError for an unknown option", () => {
   const wrong = { referenceKeys: [referenceKey], rpcs: [], confirmations: 0, onPayments() {} };
   assert.throws(() => openShop(wrong as never), {
     name: "TypeError",
@@ -42,7 +42,7 @@ describeOnEach("order", () => {
     await assert.rejects(shop.order(name, { ...intent, recovery: wallet }), /reference/);
   });
 
-  test("a double click and a shop that crashed before the response make one address", async () => {
+  test("a double click, and a crash before the response, create one address", async () => {
     const store = await newStore();
     const name = nextName();
     const intent = await intentFor();
@@ -60,7 +60,7 @@ describeOnEach("order", () => {
     assert.deepEqual(await store.findMade(), []);
   });
 
-  test("an order that is processed during a create keeps its progress", async () => {
+  test("keeps the progress of an order that is processed during its create", async () => {
     const inner = await newStore();
     const done = { state: "executed", deliveredFor: `0x${"11".repeat(32)}` } as const;
     const { shop } = await newShop({
@@ -79,7 +79,7 @@ describeOnEach("order", () => {
     assert.equal((await inner.findByReference(name))?.deliveredFor, done.deliveredFor);
   });
 
-  test("a shop that lost its database finds the order again, proved by the key", async () => {
+  test("after a loss of the database, finds the order again by the proof of its key", async () => {
     const name = nextName();
     const intent = await intentFor();
     const { record } = await (await newShop()).shop.order(name, intent);
@@ -94,7 +94,7 @@ describeOnEach("order", () => {
     await assert.rejects(stranger.shop.order(name, again), InvalidError);
   });
 
-  test("restore reads every order that the key proves, and no other", async () => {
+  test("restores every order that the key proves, and no other order", async () => {
     const name = nextName();
     const { record } = await (await newShop()).shop.order(name, await intentFor());
     const forged = nextName();
@@ -117,7 +117,7 @@ describeOnEach("receive", () => {
     assert.equal(await store.claimEvent(0), undefined);
   });
 
-  test("stores the proved amount of a payment, not the reported one", async () => {
+  test("stores the proved amount of a payment, not the reported amount", async () => {
     const booked: Paid[] = [];
     const world = await newShop({ onPayment: (_, fact) => booked.push(fact) });
     const plain = await newShop();
@@ -146,7 +146,7 @@ describeOnEach("receive", () => {
     ]);
   });
 
-  test("delivers once for a proved payment, regardless of repetitions", async () => {
+  test("delivers once for a proved payment, even if events are repeated", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const event = await eventOf(order, "address.executed");
@@ -159,7 +159,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("delivers nothing for a signed lie, and notifies a person", async () => {
+  test("delivers nothing for a signed but false event, and notifies a person", async () => {
     const world = await newShop();
     const paid = await paidOrder(world.shop);
     const unpaid = await world.shop.order(nextName(), await intentFor());
@@ -189,7 +189,7 @@ describeOnEach("receive", () => {
     assert.deepEqual([kept?.state, Object.values(kept!.returned)], ["executed", ["7"]]);
   });
 
-  test("responds before the work is done, so slow deliveries do not delay it", async () => {
+  test("responds before it processes an event, so slow deliveries delay no response", async () => {
     let open = () => {};
     const isOpen = new Promise<void>((resolve) => {
       open = resolve;
@@ -211,7 +211,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(delivered, [order.reference]);
   });
 
-  test("finds an order that the store lost by its event, and reports it to deliver", async () => {
+  test("restores a lost order when its event arrives, and marks it as restored", async () => {
     const order = await paidOrder((await newShop()).shop);
     const orders: ShopOrder[] = [];
     const world = await newShop({ deliver: (each) => orders.push(each) });
@@ -226,7 +226,8 @@ describeOnEach("receive", () => {
 });
 
 /**
- * A cheap address with the reference and the public salt of an expensive order, paid and executed.
+ * Creates, pays, and executes a cheap address that has the reference and the public salt of an
+ * expensive order.
  */
 async function forgeOrder({ record, reference }: ShopOrder) {
   const { chainId, salt } = record.intent;
@@ -239,7 +240,7 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 }
 
 describeOnEach("a shop without its newest orders", () => {
-  /** A backup from yesterday with an order and a cursor, but without today's data. */
+  /** Stores that lack today's data, such as yesterday's backup with an order and a cursor. */
   const backups = {
     "an empty database": newShop,
     async "yesterday's backup"(given: Partial<ShopOptions>) {
@@ -252,7 +253,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: delivers nothing for a forged 1 unit by ${createdBy}`, async () => {
+      test(`${name}: delivers nothing for a forged order by ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;
@@ -268,7 +269,7 @@ describeOnEach("a shop without its newest orders", () => {
         assert.equal(record.address, dear.record.address);
       });
 
-  test("reads its orders again before it works on an event", async () => {
+  test("reads its orders again before it processes an event", async () => {
     const order = await paidOrder((await newShop()).shop);
     const event = await eventOf(order, "address.executed");
     event.data.reference = null;
@@ -287,7 +288,7 @@ describeOnEach("a shop without its newest orders", () => {
     );
   });
 
-  test("keeps an event whose record the service does not find at first", async () => {
+  test("keeps an event if the service does not find its record at first", async () => {
     const order = await paidOrder((await newShop()).shop);
     const client = createClient(service);
     let misses = 0;
@@ -308,7 +309,7 @@ describeOnEach("a shop without its newest orders", () => {
 });
 
 describeOnEach("start", () => {
-  test("fetches missed events and moves the cursor in the same commit", async () => {
+  test("stores missed events and moves the cursor in the same commit", async () => {
     const kept: [number, string | undefined][] = [];
     const inner = await newStore();
     const store: ShopStore = {

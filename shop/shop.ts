@@ -1,6 +1,6 @@
-// `executable-address-shop`: from an order to its delivery. An order is stored before anybody can
-// pay its address, an event is stored before it is acknowledged, and goods are delivered only when
-// the shop's own nodes prove the payment.
+// `executable-address-shop`: handles orders from their creation to their delivery. Stores an order
+// before anybody can pay its address, stores an event before it acknowledges the event, and
+// delivers goods only after the shop's own nodes prove the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
 import { refuseUnknown } from "executable-address/client/parts";
@@ -28,41 +28,41 @@ export type ShopOptions = ProveEventOptions & {
   /** The account's reference keys, the newest first. */
   readonly referenceKeys: readonly string[];
   /**
-   * The endpoint's secrets (`whsec_…`), both during a rotation. Without one, events are only
-   * polled.
+   * The endpoint's secret (`whsec_…`), or both secrets during a rotation. Without a secret, the
+   * shop only polls events.
    */
   readonly secrets?: readonly string[];
   /**
-   * Delivers the goods of an order whose payment is proved. It is called until it succeeds. It can
-   * be called again for the same order, for example after a crash or while an earlier call takes
-   * longer than `patienceMs`, so use the order's address as an idempotency key.
+   * Delivers the goods of an order whose payment is proved. The shop calls `deliver` until it
+   * succeeds. It may call `deliver` again for the same order, for example after a crash or while an
+   * earlier call takes longer than `patienceMs`, so use the order's address as an idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
-   * Books the amounts that one transaction returned to the customer. It is called like `deliver`;
-   * use the address and the transaction hash as an idempotency key.
+   * Books the amounts that one transaction returned to the customer. The shop calls `refund` like
+   * `deliver`. Use the address and the transaction hash as an idempotency key.
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Books a payment: the total that one transaction paid in one token, which can be any token, so
-   * check `fact.token`. Do not deliver before `deliver` is called. It is called at least once per
-   * event, and two payments in one transaction have the same fact: use the transaction hash and the
-   * token as an idempotency key.
+   * Books a payment: the total that one transaction paid in one token. The token can be any token,
+   * so check `fact.token`. Do not deliver goods here, but in `deliver`. The shop calls `onPayment`
+   * at least once per event, and two payments in one transaction have the same fact, so use the
+   * transaction hash and the token as an idempotency key.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /** Receives messages that a person should read. Default `console.error`. */
   warn?(message: string): void;
   /**
-   * Returns whether an order that the store does not know is this shop's, if several programs use
-   * the account. Default: every order that the reference keys prove.
+   * Returns whether an order that is missing in the store belongs to this shop, if several programs
+   * use the account. By default, every order that the reference keys prove does.
    */
   isOurs?(reference: string): boolean;
   /**
    * Called for each order that was restored from the service after a loss of the database, so that
-   * you can restore your own tables. It may be called again after a crash.
+   * you can restore your own tables. After a crash, it may be called again for the same order.
    */
   onRestored?(order: ShopOrder): unknown;
-  /** The maximum time for one event before the next ones are processed. Default 60,000. */
+  /** How long the shop waits for one event before it processes the next events. Default 60,000. */
   readonly patienceMs?: number;
   /** The interval for polling events, in addition to webhooks. Default 10,000. */
   readonly reconcileMs?: number;
@@ -113,16 +113,16 @@ export function openShop(options: ShopOptions) {
     /** Creates an order and its address: {@link openCheckout}. */
     order: checkout.order,
     /**
-     * Restores every order that the store has lost from the service. `start` restores the newest
-     * ones.
+     * Restores from the service every order that the store has lost. `start` restores only the
+     * newest.
      */
     restore,
     /**
-     * Stores the event of a webhook, which is processed later. Answer 2xx as soon as this resolves.
+     * Stores a webhook's event, and processes it later. Answer 2xx as soon as the promise resolves.
      *
      * @param body the unchanged bytes or text of the request
-     * @throws {WebhookError} if the signature is invalid; for any other error, answer 5xx to get
-     *   the event again
+     * @throws {WebhookError} if the signature is invalid. For any other error, answer 5xx, and the
+     *   service sends the event again.
      */
     async receive(
       body: Parameters<typeof verifyWebhook>[0],
@@ -132,8 +132,8 @@ export function openShop(options: ShopOptions) {
       setTimeout(() => void work.run().catch(warnAbout("work")), 0);
     },
     /**
-     * Restores lost orders, resumes interrupted ones, then fetches and processes events until it is
-     * stopped.
+     * Restores lost orders and resumes interrupted orders. Then fetches and processes events until
+     * the shop is stopped.
      */
     start,
     stop(): Promise<void> {

@@ -1,10 +1,13 @@
 // The store of a shop in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
-// better-sqlite3 or Bun. It can be the database of the shop's other tables. Only one server can use
-// it: claims are in the server's memory, so a crash ends them.
+// better-sqlite3 or Bun. The database can contain the shop's other tables too. Only one server can
+// use the database, because claims are in the server's memory. A crash ends all claims.
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
-/** The part of a database that is used. The databases of Node, better-sqlite3, and Bun have it. */
+/**
+ * The methods of a database that the store uses. Databases of Node, better-sqlite3, and Bun have
+ * them.
+ */
 export type SqliteDatabase = {
   exec(sql: string): unknown;
   prepare(sql: string): {
@@ -26,14 +29,17 @@ const tables = `
     one integer primary key check (one = 1), cursor text not null) strict;
 `;
 
-/** Creates its three tables if they are missing, and makes each commit reach the disk. */
+/**
+ * Opens a store in SQLite. Creates the store's three tables if they are missing, and makes each
+ * commit durable on disk.
+ */
 export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
   /** For each address: the claimed event, the ID of the claim, and its end. */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
-  /** @returns the event of this claim, if no other claim of its address came later */
+  /** @returns the claim's event, unless a later claim of the same address exists */
   const unclaim = (claim: string): string | undefined => {
     for (const [address, held] of claims) {
       if (held.claim !== claim) continue;

@@ -1,5 +1,5 @@
-// Tests the promises of a store with every store of the kit. A shop can run them with its own
-// store.
+// Tests the guarantees of `ShopStore` for each of the kit's stores. A shop can run these tests with
+// its own store.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,7 @@ import { postgresStore, type ShopOrder, type ShopStore, sqliteStore } from "./sh
 
 const newAddress = (): Hex => `0x${randomBytes(20).toString("hex").toUpperCase()}`;
 
-/** Makes the parts of an event that a store reads. */
+/** Returns an event with only the fields that a store reads. */
 const eventAt = (address: Hex): ServiceEvent =>
   ({ id: `evt_${randomBytes(8).toString("hex")}`, data: { address } }) as ServiceEvent;
 
@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findByAddress(newAddress()), undefined);
     });
 
-    test("a repeated save replaces the order, and no other order's address", async () => {
+    test("a repeated save replaces an order; another order cannot take its address", async () => {
       const order = (await store.saveOrder(orderAt(newAddress())))!;
       assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);
@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(kept, [await store.findByReference(reference)]);
     });
 
-    test("stores an event once, regardless of its result", async () => {
+    test("stores an event once, even after it was processed", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event, event]);
       await store.keepEvents([event]);
@@ -133,7 +133,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined);
     });
 
-    test("returns the longest due event first, and one at a time for each address", async () => {
+    test("returns the longest due event first, and one event per address at a time", async () => {
       const [one, other] = [newAddress(), newAddress()];
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
       await store.keepEvents(events);
@@ -153,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined, "it is not due for an hour");
     });
 
-    test("a thousand events of one address do not block others", async () => {
+    test("a thousand events of one address do not block other addresses", async () => {
       const many = newAddress();
       await store.keepEvents(Array.from({ length: 1_000 }, () => eventAt(many)));
       const other = eventAt(newAddress());
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), other.id);
     });
 
-    test("simultaneous claims get different events, and every event once", async () => {
+    test("returns different events to simultaneous claims, and every event once", async () => {
       const events = Array.from({ length: 20 }, () => eventAt(newAddress()));
       await store.keepEvents(events);
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
@@ -184,13 +184,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), event.id);
       const next = await open();
       assert.equal(await claimedId(hourMs, next), event.id);
-      // On PostgreSQL, a claim is a row that remains after its process has ended. On SQLite, claims
-      // belong to the process.
+      // On PostgreSQL, a claim is a row that remains after its process has ended. On SQLite, a
+      // claim ends with its process.
       const last = await claimedId(hourMs, await open());
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });
 
-    test("a claim that was taken over cannot delay or end the event", async () => {
+    test("a claim that another server took over cannot delay or end the event", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       const late = (await store.claimEvent(0))!;

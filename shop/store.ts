@@ -1,5 +1,5 @@
-// The store of a shop, in SQLite, in PostgreSQL, or your own. Every implementation passes
-// store.test.ts.
+// The interface of a shop's store: in SQLite, in PostgreSQL, or your own. Every implementation
+// passes store.test.ts.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceEvent } from "executable-address/webhook";
@@ -14,13 +14,19 @@ export type ShopOrder = {
   readonly reference: string;
   readonly record: AddressRecord;
   readonly state: OrderState;
-  /** Base units of the intent's token that were returned to `recovery`, by transaction hash. */
+  /**
+   * The amounts of the intent's token that were returned to `recovery`, in base units, by
+   * transaction hash.
+   */
   readonly returned: Readonly<Record<Hex, string>>;
-  /** The transaction that paid for the goods. Null until `deliver` succeeded. */
+  /** The transaction that paid for the goods. Null until `deliver` succeeds. */
   readonly deliveredFor: Hex | null;
-  /** Restored from the service after a loss: its goods may have been delivered before. */
+  /**
+   * The order was restored from the service after a loss, so its goods may already have been
+   * delivered.
+   */
   readonly isRestored: boolean;
-  /** The number of saves. 0 for an order that is new to the store. */
+  /** The number of times that the order was saved. 0 for an order that is new to the store. */
   readonly version: number;
 };
 
@@ -34,13 +40,13 @@ export type KeptEvent = {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** Each promise is durable when it resolves. */
+/** Each change is durable when the promise resolves. */
 export type ShopStore = {
   /**
-   * Saves an order if the stored one has the same reference and `version`, or if there is none and
-   * `version` is 0.
+   * Saves an order if the stored order with this reference has the same `version`, or if there is
+   * no such order and `version` is 0.
    *
-   * @returns the order with its next version; undefined if another save came first
+   * @returns the order with its next version, or undefined if another save came first
    */
   saveOrder(order: ShopOrder): MaybePromise<ShopOrder | undefined>;
   /** @param address in any case */
@@ -49,20 +55,26 @@ export type ShopStore = {
   /** The orders whose state is `made`. */
   findMade(): MaybePromise<readonly ShopOrder[]>;
   /**
-   * Stores events, which are due immediately, and the cursor after them, in one transaction.
-   * Ignores an event whose ID was ever stored.
+   * Stores events and the cursor after these events in one transaction. The events are due
+   * immediately. Ignores an event if its ID was ever stored.
    */
   keepEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
   /**
-   * Claims the event that has been due the longest, except events of an address that has a claimed
-   * one. The claim excludes other events of its address for `forMs`, or until the event is delayed
-   * or ended. All servers use one clock.
+   * Claims the event that has been due the longest. Skips the events of an address that already has
+   * a claimed event. A claim ends after `forMs`, or when its event is delayed or ended. All servers
+   * use one clock.
    */
   claimEvent(forMs: number): MaybePromise<KeptEvent | undefined>;
-  /** Ends the claim and makes the event due in `afterMs`. Does nothing after another claim. */
+  /**
+   * Ends the claim and makes the event due in `afterMs`. Does nothing if a later claim replaced
+   * this claim.
+   */
   delayEvent(claim: string, attempts: number, afterMs: number): MaybePromise<void>;
-  /** Ends the claim and the event, but keeps its ID. Does nothing after another claim. */
+  /**
+   * Ends the claim and the event, but keeps the event's ID. Does nothing if a later claim replaced
+   * this claim.
+   */
   endEvent(claim: string): MaybePromise<void>;
 };
 

@@ -1,4 +1,5 @@
-// Events that fail, and two servers of one shop: no event blocks another, and goods leave once.
+// Tests events that fail, and two servers of one shop: no event blocks another event, and goods are
+// delivered once.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -20,7 +21,7 @@ import {
   until,
 } from "./test/kit.ts";
 
-/** The suite of the store runs on both, and so does the suite of shop.test.ts. */
+/** store.test.ts and shop.test.ts run on both databases. */
 const onPostgres = { skip: process.env.TESTS !== "long" && "on PostgreSQL: npm run test:long" };
 
 describeOnEach(
@@ -39,9 +40,9 @@ describeOnEach(
         delivered.push(reference);
       };
 
-    /** Each returns the event of an order that cannot be processed now. */
+    /** Events that cannot be processed yet, or ever. Each function returns such an event. */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
-      async "whose goods cannot leave"(shop) {
+      async "whose goods cannot be delivered"(shop) {
         const order = await paidOrder(shop);
         failures.add(order.reference);
         return eventOf(order, "address.executed");
@@ -52,7 +53,7 @@ describeOnEach(
         return eventOf(order, "address.executed");
       },
       "that is outdated": async (shop) => eventOf(await paidOrder(shop), "address.expired"),
-      async "of a block to come"(shop) {
+      async "of a future block"(shop) {
         const event = await eventOf(
           await shop.order(nextName(), await intentFor()),
           "address.funded",
@@ -60,7 +61,7 @@ describeOnEach(
         event.data.status.block.number += 1_000_000;
         return event;
       },
-      async "of a block that a reorganisation took away"(shop) {
+      async "of a block that a reorganization removed"(shop) {
         const event = await eventOf(await paidOrder(shop), "address.executed");
         await served.world.reorg(2);
         return event;
@@ -68,8 +69,8 @@ describeOnEach(
     };
 
     /**
-     * A simple loop as shops write it: events in order, each time from where it stopped.
-     * If a condition is not met yet, it throws, and tries again the next time.
+     * A simple loop as shops write it. It processes events in order. If an event cannot be
+     * processed yet, the loop throws, and the next round continues at this event.
      *
      * @returns the number of events processed after three rounds, and the goods delivered
      */
@@ -96,7 +97,7 @@ describeOnEach(
     }
 
     for (const [name, poison] of Object.entries(poisons))
-      test(`${name} does not block later events, but blocks a simple loop forever`, async () => {
+      test(`an event ${name} blocks a simple loop forever, but no later events`, async () => {
         const delivered: string[] = [];
         const store = await newStore();
         const world = await newShop({ store, deliver: deliverBadly(delivered), patienceMs: 2000 });
@@ -132,7 +133,7 @@ describeOnEach(
       assert.deepEqual(world.delivered, [order.reference]);
     });
 
-    test("a delivery that ends after another took over changes nothing", async () => {
+    test("a delivery changes nothing if it ends after another server took over", async () => {
       const store = await newStore();
       let calls = 0;
       let end = () => {};
@@ -183,7 +184,7 @@ describeOnEach(
       assert.deepEqual([world.delivered, world.warnings], [[], []]);
     });
 
-    test("retries failed work, and then completes it", async () => {
+    test("retries failed work until it succeeds", async () => {
       const inner = await newStore();
       const delays: [attempts: number, afterMs: number][] = [];
       const store: ShopStore = {
@@ -216,7 +217,7 @@ describeOnEach(
 );
 
 describe("two servers of one shop, on postgres", () => {
-  test("a double click on both makes one address, and the goods are delivered once", async () => {
+  test("create one address for a double click on both, and deliver the goods once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];
     const deliver = async ({ reference }: ShopOrder) => {

@@ -1,5 +1,5 @@
 // Processes the stored events. Each event is proved when it is processed, so an order only moves to
-// newer facts. An event that fails is retried later and does not delay others.
+// newer facts. An event that fails is retried later, and does not delay other events.
 
 import { within } from "executable-address/client/parts";
 import {
@@ -19,11 +19,11 @@ type WorkParts = ProveEventOptions &
   };
 
 /**
- * The number of events to process simultaneously, each of a different address, so that a slow node
- * delays few others.
+ * The maximum number of events that are processed simultaneously, each of a different address. With
+ * several at a time, a slow node delays only few events.
  */
 const eventsAtOnce = 8;
-/** A claim lasts longer than the work on its event. */
+/** How much longer a claim lasts than the work on its event. */
 const claimMsMore = 5_000;
 
 /** The delay doubles from 1 s to ten minutes, so fifty attempts take about seven hours. */
@@ -37,7 +37,7 @@ export function openWork(parts: WorkParts) {
   let isRequested = false;
   let isStopped = false;
 
-  /** Processes events until none is due. */
+  /** Processes events until no event is due. */
   async function run(): Promise<void> {
     isRequested = true;
     if (isRunning) return;
@@ -96,11 +96,11 @@ export function openWork(parts: WorkParts) {
   };
 }
 
-/** Proves and applies an event. @returns whether it is done */
+/** Proves and applies an event. @returns whether the event is done */
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
-  // Another program of the same account created the address.
+  // Without an order, another program of the same account created the address.
   if (!order) return true;
   const { rpcs, quorum, confirmations, factory, keccak } = parts;
   const fact = await proveEvent(event, order.record, {

@@ -82,7 +82,7 @@ describe("the receipt", () => {
     }
     await page.route("**/proof", (route) => route.abort());
     await page.goto(urlOf(`/receipt/${record.address}`));
-    await page.getByRole("alert").getByText("The receipt can’t be loaded right now.").waitFor();
+    await page.getByRole("alert").getByText("The receipt couldn’t be loaded.").waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /fetch$|Failed|HTTP/m);
     await page.context().close();
   });
@@ -98,7 +98,7 @@ describe("the receipt", () => {
       "30.1250 DUSD (30\u202f125\u202f000 base units) from",
       "pay(uint256 orderId",
       "The receipt doesn’t prove that there were no others.",
-      "the number of decimals come from the service. The proof doesn’t cover them",
+      "the network’s name come from the service. The proof doesn’t cover them",
     ])
       assert.ok(text.includes(part), part);
     const { blocks } = verifyReceipt(await receiptOf(page), "its own");

@@ -1,4 +1,4 @@
-// Serves the modules of the installed packages to a page, which finds them by an import map. A shop
+// Serves the modules of the installed packages. A page finds these modules by an import map. A shop
 // with a bundler does not need this file.
 
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const folders = {
   uqr: dirname(resolveIn("executable-address-element")("uqr")),
 };
 
-/** The import map of a page: every path that the packages export, and their dependencies. */
+/** A page's import map: every path that the packages export, and the packages' dependencies. */
 export const imports = {
   ...Object.fromEntries(Object.entries(packages).flatMap(exportsOf)),
   "@noble/hashes/": "/lib/@noble/hashes/",

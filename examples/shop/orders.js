@@ -1,9 +1,9 @@
-// The shop's tables: the orders, and the sent tickets. The kit has its own tables in the same
+// The shop's tables: the orders and the sent tickets. The kit has its own tables in the same
 // database.
 
 import { DatabaseSync } from "node:sqlite";
 
-/** @param file of the database, which is created if it is missing */
+/** @param file the path of the database, which is created if it is missing */
 export function openOrders(file) {
   const db = new DatabaseSync(file);
   db.exec(`
@@ -23,10 +23,13 @@ export function openOrders(file) {
   return {
     db,
     add: (title) => Number(statement.add.run(title).lastInsertRowid),
-    /** Adds an order that the service has and this database lost. */
+    /** Adds an order that this database has lost and the service still has. */
     addAgain: (id, title) => statement.addAgain.run(id, title),
     find: (id) => statement.find.get(id),
-    /** The number of the order is the key, so a repeated call sends nothing. */
+    /**
+     * Sends the ticket of an order. The order's number is the key, so a repeated call sends
+     * nothing.
+     */
     sendTicket(id, transactionHash) {
       const sentAt = new Date().toISOString();
       return statement.send.run(id, sentAt, transactionHash).changes > 0;

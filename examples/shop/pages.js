@@ -18,12 +18,12 @@ const page = (title, body, head = "") => `<!doctype html>
 </html>
 `;
 
-/** The scripts with which a page finds the library and its program. */
+/** The scripts of a page: the import map, which locates the library, and the page's own program. */
 const program = (path, imports, nonce) =>
   `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
     <script type="module" src="${path}"></script>`;
 
-/** @param price in whole tokens, for people */
+/** @param price in whole tokens, as shown to people */
 export const shopPage = ({ title, price, token, fault, imports, nonce }) =>
   page(
     "Ticket shop",
@@ -51,7 +51,7 @@ const states = {
 const element = (address, baseUrl) =>
   `<executable-address address="${address}" base-url="${escaped(baseUrl)}"></executable-address>`;
 
-/** @param imports the import map with which a page finds the library */
+/** @param imports the page's import map, which locates the library */
 export function orderPage({ order, baseUrl, imports, nonce }) {
   const { id, title, sent_at, payment } = order;
   const state = payment?.state ?? "made";

@@ -1,4 +1,4 @@
-// Configures the kit with the shop's functions for goods and refunds.
+// Configures the kit with the shop's functions that deliver goods and book refunds.
 
 import { parseAddress } from "executable-address";
 import { openShop, sqliteStore } from "executable-address-shop";
@@ -14,7 +14,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
   const shop = openShop({
     ...{ store, service, secrets, referenceKeys, rpcs, confirmations, reconcileMs },
     isOurs: (reference) => idOf(reference) > 0,
-    // The number belongs to an order that the database lost.
+    // The reference contains the number of an order that the database has lost.
     onRestored: ({ reference }) => orders.addAgain(idOf(reference), ticket.title),
     deliver({ reference }, { transactionHash }) {
       const id = idOf(reference);
@@ -32,7 +32,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
     /**
      * @param refund the address to which excess, partial, and late payments are returned
      * @returns the number of the order
-     * @throws {InvalidError} where `refund` is no address
+     * @throws {InvalidError} if `refund` is not an address
      */
     async order(refund) {
       const recovery = parseAddress(refund);

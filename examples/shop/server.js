@@ -51,7 +51,7 @@ async function answer(request, response) {
   if (asked === "GET /") return start(response);
   if (asked === "POST /orders") return order(request, response);
   if (asked === "POST /webhooks") {
-    // Responds after the event is stored. Until then, the service delivers it again.
+    // Responds after the event is stored. Without a response, the service delivers the event again.
     await payments.receive(await bodyOf(request), request.headers);
     return response.writeHead(204).end();
   }
@@ -117,7 +117,7 @@ async function file(path, response) {
     : await readModule(path);
   if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not here\n");
   const module = path.endsWith(".json") ? "application/json" : "text/javascript";
-  // The browser loads the library as single modules, and caches them for the customer's next page.
+  // The browser loads each of the library's modules, and caches them for the customer's next page.
   const headers = { "content-type": type ?? module, "cache-control": "max-age=60" };
   response.writeHead(200, headers).end(found);
 }

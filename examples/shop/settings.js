@@ -1,5 +1,5 @@
-// Reads the shop's settings from the environment. The defaults are those of `npm start` of the
-// service in this repository, which writes them to .data/demo.json.
+// Reads the shop's settings from the environment. By default, uses the values that this
+// repository's `npm start` writes to .data/demo.json.
 
 import { readFileSync } from "node:fs";
 
@@ -15,19 +15,16 @@ export const settings = {
   apiKey: env.API_KEY || demo?.apiKey || missing("API_KEY"),
   /** Nodes of independent operators, separated by commas. More than half of them must agree. */
   rpcs: (env.RPC_URL || demo?.rpcUrl || missing("RPC_URL")).split(","),
-  /**
-   * The confirmations of a payment: none on the local chain, because it mines blocks only on
-   * demand.
-   */
+  /** The number of confirmations that a payment needs. The default is 0, for the local chain. */
   confirmations: Number(env.CONFIRMATIONS || 0),
   /**
-   * The account's reference keys, separated by commas: the newest first, and older ones after a
+   * The account's reference keys, separated by commas, newest first. Keep older keys after a
    * rotation.
    */
   referenceKeys: (env.REFERENCE_KEY || missing("REFERENCE_KEY")).split(","),
   /**
-   * The secrets of the webhook endpoint, separated by a comma during a rotation. Without one,
-   * events are only polled.
+   * The webhook endpoint's secret, or both secrets during a rotation, separated by a comma. Without
+   * a secret, the shop only polls events.
    */
   webhookSecrets: (env.WEBHOOK_SECRET || "").split(",").filter(Boolean),
   chainId: Number(env.CHAIN_ID || 31337),

@@ -1,4 +1,5 @@
-// The chains that we ship have the IDs, tokens, and decimals that packages of others state.
+// Tests that the chains that we ship have the IDs, tokens, and decimals that other maintainers'
+// packages state.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,7 +15,7 @@ const shipped: Chain[] = readChains(path);
 const { tokens, chains } = packageFacts;
 const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
 
-/** Every address in the file that differs from each package's, in words. */
+/** Returns a sentence for each address in the file that differs from every package's address. */
 function differencesOf(listed: readonly Chain[]): string[] {
   return listed.flatMap(({ chainId, ...chain }) =>
     [...chain.tokens, ...chain.lookalikes].flatMap(({ symbol, address, decimals }) => {
@@ -45,7 +46,7 @@ describe("service/chains.json", () => {
     assert.match(change({ tokens: [{ ...token, decimals: 18 }] })[0]!, /states 6 decimals/);
   });
 
-  test("has the tokens and decimals of the packages, on the same chain", () =>
+  test("has the same tokens and decimals as the packages on each chain", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
   test("is the output of node scripts/run.js scripts/chains/generate.ts", () => {
@@ -68,7 +69,7 @@ describe("a chain on which Circle's package has USDC", () => {
     assert.deepEqual(missing, []);
   });
 
-  test("is not both listed and omitted, and every reason applies to a chain", () => {
+  test("is not both listed and omitted, and every omission reason applies to a chain", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -76,7 +77,7 @@ describe("a chain on which Circle's package has USDC", () => {
     }
   });
 
-  test("has the endpoints of one host only, if this is why it is omitted", () => {
+  test("has endpoints of only one host if this is the reason why it is omitted", () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

@@ -1,20 +1,23 @@
 // The chains and tokens that service/chains.json lists, with values that no package contains:
-// amounts that are worth a transaction, gas prices, and depths. Addresses and decimals are not
-// here: they come from packages.json.
+// amounts that are worth a transaction, gas prices, and depths. Addresses and decimals come from
+// packages.json.
 
-/** A token of a package by its symbol there, and how the file names it if it differs. */
+/**
+ * A token by its symbol in the packages. `as` and `name` replace the symbol and the name in the
+ * file.
+ */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
 export type Choice = {
   chainId: number;
   /** URLs of different providers. Each URL is in a package. */
   rpcUrls: [string, string];
-  /** Blocks until an execution is final, if endpoints lack the `finalized` tag. */
+  /** The number of blocks until an execution is final, if endpoints lack the `finalized` tag. */
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
   /**
-   * The amount in whole tokens, decimal, below which a surplus is not worth the gas of its return.
+   * The smallest surplus that is worth the gas of its return, in whole tokens, as a decimal number.
    */
   recoverMin: string;
   tokens: string[];
@@ -28,7 +31,7 @@ const bridged = (symbol: string, as = symbol): Named[] => [
 ];
 
 const ethereum = { confirmations: 65, maxFeePerGas: "60000000000", recoverMin: "5" };
-/** OP Stack and Arbitrum: a reorganization needs one of Ethereum or a fault of the sequencer. */
+/** For OP Stack and Arbitrum: they reorganize only if Ethereum does, or if the sequencer fails. */
 const rollup = { confirmations: 30, maxFeePerGas: "2000000000", recoverMin: "0.1" };
 const testing = { confirmations: 12, recoverMin: "0.01", lookalikes: [], tokens: ["USDC"] };
 
@@ -161,10 +164,7 @@ const unknownFork =
   "no package states its fork, and we could not call it, so Cancun is not certain";
 const coinIsUsdc = "USDC is its native coin as well, so money at an address would count twice";
 
-/**
- * The other chains on which Circle's package has USDC, with the reason why the file does not list
- * them.
- */
+/** Why the file does not list the other chains on which Circle's package has USDC, by chain ID. */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

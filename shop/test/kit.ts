@@ -1,4 +1,5 @@
-// A shop of the kit on a real chain with the real service, for tests, with each store of the kit.
+// A shop for tests that uses the kit on a real chain with the real service, with each of the kit's
+// stores.
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
@@ -30,10 +31,10 @@ const secret = `whsec_${randomBytes(32).toString("base64")}`;
 export let served: Awaited<ReturnType<typeof serveWorld>>;
 export let service: { baseUrl: string; apiKey: string };
 export let referenceKey: string;
-/** Creates an address as a stranger does who has read the client ID in the shop's page. */
+/** Creates an address like a stranger who has read the client ID in the shop's page. */
 export let createAsPage: (intent: object, reference: string) => Promise<number>;
 export let postgres: TestPostgres;
-/** An empty store of the tested kind. */
+/** Opens an empty store of the tested kind. */
 export let newStore: () => Promise<ShopStore>;
 let names = 0;
 
@@ -62,7 +63,7 @@ const kinds: Record<string, typeof newStore> = {
   sqlite: async () => sqliteStore(new DatabaseSync(":memory:")),
   postgres: async () => postgresStore(postgres.newPool(await postgres.newDatabase())),
 };
-/** @param options of the suite on PostgreSQL */
+/** @param options options of the suite on PostgreSQL */
 export const describeOnEach = (name: string, define: () => void, options = {}) => {
   for (const [kind, open] of Object.entries(kinds))
     describe(`${name}, on ${kind}`, kind === "postgres" ? options : {}, () => {
@@ -86,13 +87,13 @@ export async function intentFor(amount = "100") {
   };
 }
 
-/** A shop that records its deliveries and notifications. */
+/** Opens a shop that records its deliveries and notifications. */
 export async function newShop(given: Partial<ShopOptions> = {}) {
   const delivered: string[] = [];
   const refunded: string[] = [];
   const warnings: string[] = [];
   const inner = given.store ?? (await newStore());
-  /** Events that are stored and not completed. */
+  /** The number of events that are stored but not completed. */
   let due = 0;
   const store: ShopStore = {
     ...inner,

@@ -1,4 +1,4 @@
-// Runs a webhook receiver with its shop for try-receiver, over HTTP on a free port.
+// Runs a webhook receiver and its shop over HTTP on a free port, for tests of try-receiver.
 
 import type { Hex } from "executable-address";
 import { serve } from "../../address/test/serve.ts";

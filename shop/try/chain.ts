@@ -1,5 +1,5 @@
-// A chain in memory for trials of receivers. Its blocks have real headers, account proofs, and
-// receipts, so a receiver proves facts as on any chain. It can be slow or silent, and it can
+// A chain in memory for trials of receivers. The blocks have real headers, account proofs, and
+// receipts, so a receiver proves facts as on any chain. The chain can be slow or silent, and it can
 // reorganize.
 
 import {
@@ -55,7 +55,7 @@ export function openTryChain(chainId: number) {
   let forks = 0;
   const trouble = { heldUntil: Promise.resolve(), isSilent: false };
 
-  /** @param transaction its effect; a block contains at most one */
+  /** @param transaction the block's only transaction, if any */
   function mine(state = blocks.at(-1)!.state, transaction?: Transaction, notBefore = 0): void {
     const place = { number: blocks.length, fork: forks, parent: blocks.at(-1) };
     blocks.push(makeBlock({ ...place, state, transaction, notBefore }));
@@ -83,7 +83,7 @@ export function openTryChain(chainId: number) {
       const input = toHex(executeCalldata(record.terms));
       mine(change(record, { code, balance: left }), { input, log });
     },
-    /** Sends the balance back after the expiry, without running the calls. */
+    /** Returns the balance to `recovery` after the expiry, without running the calls. */
     recover(record: AddressRecord): void {
       const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
       const code = vaultCodes(record.factory).closed;
@@ -129,7 +129,7 @@ function findPayment(
   };
 }
 
-/** A transaction has calldata and leaves one log; who sends it does not matter. */
+/** A transaction with its calldata and its only log. The sender does not matter. */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {
   number: number;
@@ -180,7 +180,7 @@ const placed = (receipt: Json, place: Json): Json => ({
   logs: (receipt.logs as Json[]).map((log) => ({ ...log, ...place, logIndex: "0x0" })),
 });
 
-/** A transaction to the contract that emits its log, and its receipt. */
+/** Returns a transaction to the contract that emits its log, and the transaction's receipt. */
 function makeTransaction(number: number, fork: number, { input, log }: Transaction) {
   const fields = {
     nonce: toQuantity(number),

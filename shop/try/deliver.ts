@@ -11,13 +11,13 @@ export type Spoiled = {
   readonly signature?: (right: string) => string;
   /** Returns the body to sign and send for the event; default `JSON.stringify`. */
   readonly write?: (event: ServiceEvent) => string;
-  /** `webhook-id`, instead of the event's ID. */
+  /** The `webhook-id` to send instead of the event's ID. */
   readonly id?: string;
-  /** The body to send instead of the signed one. */
+  /** The body to send instead of the signed body. */
   readonly body?: string;
 };
 
-/** `status` 0: no answer. */
+/** The receiver's response. `status` is 0 if there was no response. */
 export type Taken = { readonly status: number; readonly ms: number };
 
 export const isTaken = ({ status }: Taken) => status >= 200 && status < 300;

@@ -1,5 +1,6 @@
-// Receivers with one flaw each, which makes a shop lose money, goods, or orders. Each must fail the
-// check for its flaw, and pass the plain delivery unless the flaw prevents that.
+// Tests try-receiver with receivers that have one flaw each. Each flaw makes a shop lose money,
+// goods, or orders. Each receiver must fail the check for its flaw, and must pass the plain
+// delivery unless the flaw prevents it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -36,7 +37,7 @@ type Tools = {
   readonly secret: string;
   readonly proof: { readonly rpcs: readonly string[]; readonly confirmations: number };
   readonly client: ReturnType<typeof createClient>;
-  /** Counts goods without checking whether they were already delivered. */
+  /** Counts a delivery of goods without checking whether they were already delivered. */
   send(order: Order): void;
   /** Returns whether `key` is passed for the first time. */
   isNew(key: string): boolean;
@@ -107,23 +108,26 @@ const isReferenceOf =
   (order: Order) =>
     order.reference === (data.reference ?? data.claimedReference);
 
-/** For each flaw: the check that finds it, and whether the plain delivery fails too. */
+/**
+ * The receivers by the name of their flaw. `fails` is the check that finds the flaw; `failsPlain`
+ * says that the plain delivery also fails.
+ */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
-  "believes what is signed": {
+  "trusts every signed event": {
     fails: "delivers nothing if an unpaid order is reported as executed",
     flaw: () => ({
       prove: async ({ type, data }) =>
         ({ address: data.address, fact: type.replace("address.", "") }) as ProvedEvent,
     }),
   },
-  "finds the order by the reference that an event names": {
+  "finds the order by the event's reference": {
     fails: "delivers nothing for a payment to a foreign address with its reference",
     flaw: ({ orders, client, proof }) => ({
       find: (event) => orders.find(isReferenceOf(event)),
       prove: (event) => proveEvent(event, client, proof),
     }),
   },
-  "finds the order by reference if the API key is said to have made the address": {
+  "finds the order by reference if the event says that the API key created the address": {
     fails: "delivers nothing for a foreign address reported as the shop's own",
     flaw: ({ orders, client, proof }) => ({
       find: (event) =>
@@ -131,7 +135,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       prove: (event) => proveEvent(event, client, proof),
     }),
   },
-  "proves the event's address and delivers the order that it names": {
+  "proves the event's address, but delivers the order of the event's reference": {
     fails: "delivers nothing for an order that another order's event names",
     flaw: ({ orders, isNew, send }) => ({
       deliver(_, __, event) {
@@ -140,15 +144,15 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       },
     }),
   },
-  "proves before it answers, and answers 2xx when its node is down": {
+  "proves before it responds, and responds 2xx if its node is down": {
     fails: "delivers after its node responds again",
     flaw: ({ handle }) => ({ accept: (event) => handle(event).catch(() => {}) }),
   },
-  "proves before it answers": {
+  "proves before it responds": {
     fails: "responds to the webhook before its node responds",
     flaw: ({ handle }) => ({ accept: handle }),
   },
-  "delivers when the money is there": {
+  "delivers when the address is only funded": {
     fails: "delivers nothing for an order that is only funded",
     flaw: () => ({ isPaid: ({ fact }) => fact === "funded" || fact === "executed" }),
   },
@@ -156,7 +160,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     fails: "delivers nothing for an event of a single payment",
     flaw: () => ({ isPaid: ({ fact }) => fact === "payment" || fact === "executed" }),
   },
-  "delivers for an address that is over, whatever became of it": {
+  "delivers for any executed or recovered address": {
     fails: "delivers nothing for an order whose money was returned",
     flaw: () => ({ isPaid: ({ fact }) => fact === "recovered" || fact === "executed" }),
   },
@@ -168,18 +172,18 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     fails: "delivers once if the event is repeated later with the same ID",
     flaw: ({ send }) => ({ deliver: send }),
   },
-  "remembers ids of events, and not what it delivered": {
+  "stores event IDs instead of deliveries": {
     fails: "delivers once if two events report the same execution",
     flaw: ({ isNew, send }) => ({ deliver: (order, _, { id }) => isNew(id) && send(order) }),
   },
-  "remembers transactions, and not what it delivered": {
+  "stores transactions instead of deliveries": {
     fails: "delivers once if the execution is removed after delivery and repeated",
     flaw: ({ isNew, send }) => ({
       deliver: (order, fact) =>
         isNew(String("transactionHash" in fact && fact.transactionHash)) && send(order),
     }),
   },
-  "looks whether goods have left, and sends them later": {
+  "checks first whether goods were delivered, and delivers them later": {
     fails: "delivers once if the event arrives five times simultaneously",
     flaw({ handle, send }) {
       const gone = new Set<string>();
@@ -194,7 +198,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       };
     },
   },
-  "is done with an address after its first event": {
+  "ignores an address after its first event": {
     fails: "accepts events of single payments, and delivers once",
     flaw: ({ orders, isNew }) => ({
       find: ({ data }) =>
@@ -203,17 +207,18 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
           : undefined,
     }),
   },
-  "is done with an order after a lie about it": {
+  "ignores an order after a false event about it": {
     fails: "delivers a paid order after a false event about it",
     flaw: ({ isNew, proof }) => ({
       async prove(event, { record }) {
-        if (!isNew(`lie ${record.address}`)) throw new WebhookError("there was a lie about it");
+        if (!isNew(`lie ${record.address}`))
+          throw new WebhookError("there was a false event about it");
         const fact = await proveEvent(event, record, proof);
         return fact;
       },
     }),
   },
-  "waits for funded before executed": {
+  "requires a funded event before the executed event": {
     fails: "delivers once if executed arrives before funded",
     failsPlain: true,
     flaw: ({ isNew }) => {
@@ -226,7 +231,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       };
     },
   },
-  "works on events in order, and stops at one that fails": {
+  "processes events in order, and stops at an event that fails": {
     fails: "delivers for the valid event after events that it cannot use",
     flaw: ({ handle }) => {
       let before = Promise.resolve();
@@ -238,7 +243,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       };
     },
   },
-  "refuses types that it does not know": {
+  "rejects unknown event types": {
     fails: "accepts an event of an unknown type",
     flaw: ({ secret }) => ({
       async verify(body, headers) {
@@ -248,11 +253,11 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       },
     }),
   },
-  "does not verify": {
+  "does not verify signatures": {
     fails: "rejects a delivery without a valid signature",
     flaw: () => ({ verify: async (body) => JSON.parse(body) }),
   },
-  "verifies, and reads another id": {
+  "verifies signatures, but reads the ID from the body": {
     fails: "rejects an event with another event's ID",
     flaw: ({ secret }) => ({
       async verify(body, headers) {
@@ -264,13 +269,13 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       },
     }),
   },
-  "takes signatures of an hour ago": {
+  "accepts signatures that are an hour old": {
     fails: "rejects a delivery signed ten minutes ago",
     flaw: ({ secret }) => ({
       verify: (body, headers) => verifyWebhook(body, headers, { secret, toleranceSeconds: 3600 }),
     }),
   },
-  "takes signatures of times to come": {
+  "accepts signatures from the future": {
     fails: "rejects a delivery signed ten minutes in the future",
     flaw: ({ secret }) => ({
       verify(body, headers) {
@@ -279,14 +284,14 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       },
     }),
   },
-  "verifies what it has parsed and written again": {
+  "verifies the body after parsing and serializing it again": {
     fails: "delivers for a body with spaces, whose exact bytes are signed",
     flaw: ({ secret }) => ({
       verify: (body, headers) =>
         verifyWebhook(JSON.stringify(JSON.parse(body)), headers, { secret }),
     }),
   },
-  "reads the first signature only": {
+  "reads only the first signature": {
     fails: "delivers if there are two signatures, as after a rotation of the secret",
     flaw: ({ secret }) => ({
       verify(body, headers) {
@@ -309,7 +314,7 @@ async function tryAll(
   await close();
   const failed = lines.filter((line) => line.startsWith("FAIL")).map((line) => line.slice(6));
   assert.equal(tried - passed, failed.length);
-  if (only) assert.equal(tried, only.length, "every name is that of a check");
+  if (only) assert.equal(tried, only.length, "every name in `only` is the name of a check");
   return failed;
 }
 
@@ -330,14 +335,14 @@ describe("try-receiver", { concurrency: true }, () => {
     assert.deepEqual(await tryAll(openDocumented), []);
   });
 
-  test("has at least 15 faulty receivers, and each fails a different check", () => {
+  test("has at least 15 faulty receivers, which each fail a different check", () => {
     const checks = Object.values(mutants).map(({ fails }) => fails);
     assert.ok(checks.length >= 15);
     assert.equal(new Set(checks).size, checks.length);
   });
 });
 
-/** The module of the docs page, with its surroundings: a timer, and a table of goods. */
+/** Runs the code of the docs page, with a timer and a table of goods. */
 function openDocumented(settings: Record<string, string>): Receiver {
   const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
   const [, code = ""] = /```js\n(import \{ proveEvent[\s\S]*?)```/.exec(page) ?? [];

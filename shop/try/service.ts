@@ -1,5 +1,5 @@
-// A service in memory for testing receivers: it creates addresses, has no history, and also acts as
-// the node of the chain.
+// A service in memory for testing receivers. The service creates addresses, has no history, and
+// also acts as the chain's node.
 
 import {
   type AddressRecord,
@@ -20,7 +20,7 @@ export type TryAnswer = { readonly status: number; readonly body: unknown };
 export type Made = {
   readonly record: AddressRecord;
   readonly reference: string | null;
-  /** Whether a stranger created it with the client ID of the shop's page. */
+  /** Whether a stranger created the address with the client ID from the shop's page. */
   readonly isStrange?: boolean;
 };
 

@@ -1,5 +1,5 @@
-// The trials of a receiver: true events, false events, repetitions, other orders, and
-// reorganizations. Each describes the behavior of a receiver that loses neither goods nor orders.
+// The trials of a receiver: genuine events, false events, repetitions, other orders, and
+// reorganizations. The name of each trial describes a receiver that loses neither goods nor orders.
 
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
@@ -11,20 +11,23 @@ export type Hands = {
   readonly chain: TryChain;
   /** Makes the shop create an order. */
   order(): Promise<Made>;
-  /** An address that a stranger created with a reference of the shop. The service has it too. */
+  /**
+   * Creates an address as a stranger, with one of the shop's references. The service also has this
+   * address.
+   */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
-  /** One delivery attempt. */
+  /** Makes one delivery attempt. */
   send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
-  /** Sends the event again until it is acknowledged, as the service does. */
+  /** Sends the event until the receiver acknowledges it, like the service. */
   deliver(event: ServiceEvent, spoiled?: Spoiled): Promise<void>;
-  /** Returns whether the order was delivered `count` times in the end, waiting up to `withinMs`. */
+  /** Waits up to `withinMs`, and returns whether the order was delivered exactly `count` times. */
   goodsAre(made: Made, count: number, withinMs?: number): Promise<boolean>;
 };
 
 export type Trial = {
   readonly name: string;
-  /** Whether the trial needs orders of the shop and the number of deliveries. */
+  /** Whether the trial needs the shop's orders and the number of deliveries. */
   readonly needsGoods: boolean;
   run(hands: Hands): Promise<boolean>;
 };
@@ -36,7 +39,7 @@ async function paid({ chain, order }: Hands): Promise<Made> {
   return made;
 }
 
-/** Makes an event about `made` with the facts of `other`. */
+/** Returns an event about `made` with the facts of `other`. */
 async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<ServiceEvent> {
   const event = structuredClone(await eventOf(other, "address.executed"));
   const { address } = made.record;
@@ -45,7 +48,7 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
 }
 
 /**
- * A true event about a stranger's address, which is paid and executed, with the reference of
+ * Returns a genuine event about a stranger's paid and executed address that has the reference of
  * `made`.
  */
 async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
@@ -68,8 +71,8 @@ const rejects = (name: string, spoiled: Spoiled): Trial => ({
 const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
 
 /**
- * A delivery is refused if it is not from the service; otherwise it is acknowledged regardless of
- * its type.
+ * Trials of deliveries: a receiver rejects a delivery that is not from the service, and
+ * acknowledges all others regardless of their type.
  */
 const ofDeliveries: readonly Trial[] = [
   rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),
@@ -88,7 +91,10 @@ const ofDeliveries: readonly Trial[] = [
   },
 ];
 
-/** True events arrive more than once and in any order, and each order is delivered once. */
+/**
+ * Trials of genuine events, which arrive more than once and in any order. Each order is delivered
+ * once.
+ */
 const ofTruths: readonly Trial[] = [
   withGoods("delivers for a body with spaces, whose exact bytes are signed", async (hands) => {
     const made = await paid(hands);
@@ -152,7 +158,7 @@ const ofTruths: readonly Trial[] = [
   }),
 ];
 
-/** Events contradict the chain, or are inconsistent. */
+/** Trials of events that contradict the chain or are inconsistent. */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is only funded", async (hands) => {
     const made = await hands.order();
@@ -244,7 +250,7 @@ const ofLies: readonly Trial[] = [
   }),
 ];
 
-/** The chain undoes blocks, or its node does not respond. */
+/** Trials in which the chain removes blocks, or the chain's node does not respond. */
 const ofChains: readonly Trial[] = [
   withGoods("delivers nothing for a payment that a reorganization removed", async (hands) => {
     const made = await paid(hands);

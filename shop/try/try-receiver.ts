@@ -1,5 +1,5 @@
-// `try-receiver URL`: acts as the service and as a node of a chain, makes the receiver's shop
-// create orders, and checks how it reacts to events.
+// `try-receiver URL`: acts as the service and as a chain's node, makes the receiver's shop create
+// orders, and checks how the receiver reacts to events.
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -14,10 +14,10 @@ import { type Hands, trials } from "./trials.ts";
 export type TryOptions = {
   readonly url: string;
   readonly port: number;
-  /** The URL at which the shop accepts an order, by a POST of `form`. */
+  /** The URL to which a POST of `form` creates an order of the shop. */
   readonly order: string | undefined;
   readonly form: string;
-  /** The URL that returns the number of deliveries of `{address}`. */
+  /** The URL that returns how often the order of `{address}` was delivered. */
   readonly goods: string | undefined;
   /** The names of the checks to run; all by default. */
   readonly only?: readonly string[];
@@ -30,7 +30,7 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** The time that is waited for a mistake of the receiver. */
+/** How long a trial waits for the receiver to make a mistake. */
 const settleMs = 1500;
 
 /** The settings with which the receiver must be started. They are not secret. */
@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // Anyone who can read the page can claim a reference with the client ID.
+  // Anyone who can read the client ID in the page can claim a reference.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };
@@ -166,8 +166,8 @@ async function eventOf(
 }
 
 /**
- * An address that pays its creator. Anyone can create one and give it the reference of the shop's
- * order.
+ * Returns an address that pays its creator. Anyone can create such an address with the reference of
+ * the shop's order.
  */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
@@ -180,7 +180,7 @@ function strangeOrder(reference: string | null): Made {
   return { record, reference, isStrange: true };
 }
 
-/** Answers HTTP on 127.0.0.1. @returns a function that closes it */
+/** Serves HTTP on 127.0.0.1. @returns a function that closes it */
 async function serve(port: number, answer: (asked: TryRequest) => Promise<TryAnswer>) {
   const server = createServer(async (request, response) => {
     const { method = "GET", url = "/" } = request;
@@ -206,7 +206,7 @@ async function awaitReceiver(url: string): Promise<void> {
   if (!(await until(60_000, isThere))) throw new Error(`no response from ${url}`);
 }
 
-/** Returns whether the condition became true in time. */
+/** Waits until the condition is true. Returns false if it is not true within `limitMs`. */
 async function until(limitMs: number, isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   for (const endMs = Date.now() + limitMs; Date.now() < endMs; await wait(100))
     if (await isTrue()) return true;

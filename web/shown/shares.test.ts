@@ -76,7 +76,7 @@ describe("the payers and their amounts", () => {
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
   });
 
-  test("lists the largest payers if one transaction has hundreds, and the sum of all others", () => {
+  test("lists the largest of hundreds of payers in a transaction, and the sum of the rest", () => {
     const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
     const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
     const found = sharesIn(intent, payments, 0n);

@@ -1,4 +1,4 @@
-// An order's page: the element shows the payment, and then the shop shows the state of the order.
+// The page of an order: the element shows the payment, and then the shop shows the order's state.
 
 import "executable-address-element";
 
@@ -14,8 +14,8 @@ payment?.addEventListener("expired", () => {
 });
 
 /**
- * The ticket depends on the shop and not on the element, because the shop's server must verify the
- * payment.
+ * Waits until the shop's server reports the ticket. The element's events are not enough, because
+ * the server must verify the payment.
  */
 async function waitForGoods() {
   for (;;) {

@@ -1,3 +1,3 @@
-// The shop's first page: the customer's wallet may fill in the address that gets money back.
+// The shop's first page: the customer's wallet can fill in the address to which money is returned.
 
 import "executable-address-element/recovery";

@@ -124,7 +124,7 @@ describe("sendPayment", () => {
     assert.deepEqual(await first, sent);
   });
 
-  test("removes the stored request if it is rejected, and keeps it after another error", async () => {
+  test("removes a rejected request from storage, and keeps it after another error", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
     assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
     assert.equal(findKept(address), undefined);
