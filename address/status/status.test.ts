@@ -182,13 +182,13 @@ describe("statusOf", () => {
       "an execution without its event",
       executed,
       noPast,
-      `${address}: its code says executed, but the node reports no Executed event`,
+      `${address}: its code shows executed, but the node reports no Executed event`,
     ],
     [
       "an event without its execution",
       0,
       unlikely,
-      `${address}: its code says unfunded, but the node reports an Executed event`,
+      `${address}: its code shows unfunded, but the node reports an Executed event`,
     ],
     ["a vault closed in time", closed, noPast, `${address}: closed before its expiry`],
   ] as const)

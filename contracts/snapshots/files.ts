@@ -52,7 +52,7 @@ address constant FACTORY = ${of.factory};
 /// @dev keccak256 of the code at a vault whose calls ran, on every chain.
 bytes32 constant EXECUTED_CODE_HASH =
     ${of.executedCodeHash};
-/// @dev And at a vault that was closed, whose calls never can run.
+/// @dev keccak256 of the code at a vault that was closed, whose calls can never run.
 bytes32 constant CLOSED_CODE_HASH =
     ${of.closedCodeHash};
 `;

@@ -190,7 +190,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByRole("button", { name: "Add origin" }).click();
     await page
       .getByRole("alert")
-      .getByText(/anybody can have a name under co\.uk/i)
+      .getByText(/anyone can register a name under co\.uk/i)
       .waitFor();
     await page.getByText("No allowed origins yet").waitFor();
     await page.getByRole("button", { name: "Add an origin" }).click();

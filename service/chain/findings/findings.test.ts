@@ -412,7 +412,7 @@ describe("findings", () => {
   test("finds amounts written for more decimals than the token has", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
-    assert.equal(found?.cure, "for 25 DMO write 25000000");
+    assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
   test("a node without eth_simulateV1 finds the same, except fees and allowances", async () => {
