@@ -41,7 +41,7 @@ describe("a status request makes the executor's job due", () => {
   let stores: Store[];
   let drawn = 0;
 
-  /** Opens the finder and the wake-up as one of two servers does. */
+  /** Opens the job finder and the wake function of one server. Tests can open two servers. */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {
@@ -71,7 +71,7 @@ describe("a status request makes the executor's job due", () => {
     await postgres.stop();
   });
 
-  test("does nothing if no executor has ever led the chain", async () => {
+  test("does nothing if no executor has ever run on the chain", async () => {
     const address = newAddress();
     assert.equal(await openOne().look(seen(address, funded)), false);
     assert.equal(await jobOf(address), undefined);
@@ -141,7 +141,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("wakes an underfunded job once per block after the money arrived", async () => {
+  test("wakes an underfunded job once per block after the missing money has arrived", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));
@@ -163,7 +163,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });
 
-  test("creates one job for a thousand requests, for every kind of money", async () => {
+  test("creates one job for a thousand status requests, for each kind of money", async () => {
     const kinds: Partial<AddressStatus>[] = [
       funded,
       { state: "partially_funded", balance: "1" },
@@ -182,7 +182,7 @@ describe("a status request makes the executor's job due", () => {
   });
 });
 
-describe("an API and an executor on one PostgreSQL and one chain", () => {
+describe("an API and an executor that share a PostgreSQL database and a chain", () => {
   test("returns native coin only after a status request", async (context) => {
     const world = await startWorld();
     const postgres = await startPostgres();
@@ -211,7 +211,7 @@ describe("an API and an executor on one PostgreSQL and one chain", () => {
     const executeOne = async () => {
       const { address, intent } = await keepRecord(api, await world.newRecord());
       await world.pay([{ to: address, amount: intent.amount }]);
-      await until("it is executed and rests", async () => {
+      await until("the address is executed and its job is idle", async () => {
         const { state } = (await look(address)).json();
         const jobs = await store.db.selectFrom("executor_jobs").selectAll().execute();
         return state === "executed" && jobs.every((job) => job.state === "idle");
@@ -224,7 +224,7 @@ describe("an API and an executor on one PostgreSQL and one chain", () => {
     const before = await sent();
     await executeOne();
     assert.equal(await sent(), before + 1, "the coin was returned without a status request");
-    await until("it is back", async () => {
+    await until("the coin is returned", async () => {
       await look(address);
       return (await world.client.getBalance({ address: recovery })) === value;
     });

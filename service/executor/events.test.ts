@@ -77,7 +77,7 @@ describe("the log of the executor", () => {
     );
   });
 
-  test("hundreds of reasons from intents do not hide the executor's own messages", () => {
+  test("shows the executor's own messages despite hundreds of reasons from intents", () => {
     const letter = (index: number) => String.fromCharCode(97 + (index % 26));
     const words = Array.from({ length: 300 }, (_, i) => letter(i) + letter(Math.floor(i / 26)));
     const theirs = words.map((reason) => {

@@ -39,7 +39,8 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    // A new database charges the key's transactions of the day, so each test has its own day.
+    // An executor with a new database charges all of the key's transactions of the day, so each
+    // test has its own day.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();
@@ -77,7 +78,7 @@ describe("the executor on a real chain", () => {
       .execute()
       .then((rows) => rows.find((row) => toHex(row.address) === address.toLowerCase()));
 
-  test("waits with an underfunded address, and executes it when the rest arrives", async () => {
+  test("executes an underfunded address when the rest of its amount arrives", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 40n }]);
@@ -86,7 +87,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("an intent that reverts delays no other, and is returned after it expires", async () => {
+  test("returns the money of a reverting intent after expiry, and delays no other", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -100,16 +101,16 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("shows the used share of the daily budget until the next day", async () => {
+  test("reports the used share of the daily budget, and 0 on the next day", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
       Number(/budget_share\{chain="31337"\} (\S+)/.exec(await registry.metrics())?.[1] ?? 0);
     await paid(...(await Promise.all([world.newRecord(), world.newRecord()])));
-    await until("some is taken", async () => (await readShare()) > 0);
+    await until("a part of the budget is used", async () => (await readShare()) > 0);
     assert.ok((await readShare()) <= 1);
     await world.client.increaseTime({ seconds: 86_400 });
-    await until("it is another day", async () => (await readShare()) === 0);
+    await until("the next day begins", async () => (await readShare()) === 0);
   });
 
   test("reports each new head, so that other roles do not request it", async () => {
@@ -145,7 +146,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("immediately returns a payment for another chain's intent", async () => {
+  test("immediately returns a payment if the intent is for another chain", async () => {
     const record = await world.newRecord({ chainId: 10 });
     await paid(record);
     await until("it is back", async () => {
@@ -154,7 +155,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("sends a transaction only after it can also pay for its replacement", async (context) => {
+  test("sends a transaction only if the key can also pay for a replacement", async (context) => {
     await executor.stop();
     const [address] = executor.addresses;
     const wei = await world.client.getBalance({ address: address! });
@@ -171,7 +172,7 @@ describe("the executor on a real chain", () => {
       running.events.some(({ kind }) => kind === "stopped_for_balance"),
     );
     const sent = await store.db.selectFrom("executor_transactions").selectAll().execute();
-    assert.equal(sent.length, 0, "a nonce was given out");
+    assert.equal(sent.length, 0, "a transaction was sent");
     await world.client.setBalance({ address: address!, value: wei });
     // The executor reads the balance every 15 s.
     skippedMs = 15_000;
@@ -257,7 +258,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("pause rejects a chains file of another service and pauses nothing", async () => {
+  test("`pause` rejects the chains file of another service, and pauses nothing", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };
@@ -277,7 +278,7 @@ describe("the executor on a real chain", () => {
     await resume.run(context, { options: { chain: "31337" }, rest: [] });
   });
 
-  test("records payments and signs nothing while paused by an operator", async () => {
+  test("records payments but signs nothing while an operator has paused the chain", async () => {
     const chainsFile = join(directory, "chains.json");
     writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
     const run = (words: string) =>
@@ -293,7 +294,7 @@ describe("the executor on a real chain", () => {
     const signed = () => store.db.selectFrom("executor_transactions").select("hash").execute();
     const before = (await signed()).length;
     await paid(record);
-    await until("it is noted", async () => (await jobOf(record.address)) !== undefined);
+    await until("the payment is recorded", async () => (await jobOf(record.address)) !== undefined);
     await world.mine(3);
     assert.equal((await jobOf(record.address))?.purpose_id, null);
     assert.equal((await signed()).length, before);
@@ -301,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("counts an execution only by its event, in metrics and tables", async () => {
+  test("counts an execution only by the factory's event, in metrics and tables", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

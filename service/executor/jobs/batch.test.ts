@@ -41,11 +41,11 @@ describe("formBatches", () => {
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
-  test("sends a job above every limit in a separate transaction", () => {
+  test("sends a job that exceeds the limits in a separate transaction", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
-  test("separates jobs whose gas differs by more than 1.45 times, and tipped jobs", () => {
+  test("separates tipped jobs, and jobs whose gas differs by a factor above 1.45", () => {
     const unlike = [ready("a", 104_000), ready("b", 100_000), ready("c", 2_400_000)];
     assert.deepEqual(names(unlike, { ...limits, batchGasMax: 12_000_000 }), ["ba", "c"]);
     const tipped = { ...ready("t", 100_000), isTipped: true };
@@ -53,12 +53,12 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("allows each item the gas of the most expensive item plus three eighths", () => {
+  test("gives each item the gas of the most expensive item plus three eighths", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("adds enough gas at any gas use: 4/3 of 64/63", () => {
+  test("has a margin that suffices at any gas use: 4/3 times 64/63", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);

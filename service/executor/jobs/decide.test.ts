@@ -6,12 +6,15 @@ import { type Decision, decide, type Facts } from "./decide.ts";
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
 const priced: Hex = `0x${"cc".repeat(20)}`;
-/** A look-alike, which is worth returning from 50 on. */
+/** A look-alike that is worth returning if there are at least 50 base units. */
 const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
-/** An open, funded, cheap, and new address, which is executed. Each row changes some facts. */
+/**
+ * The facts of an open and funded address without earlier attempts, at low fees. This address is
+ * executed. Each row below changes some of these facts.
+ */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
   chain: { chainId: 1, timeSeconds: 500 },
@@ -48,107 +51,123 @@ const execute: Decision = { action: "execute" };
 const giveUp = (reason: string) => ({ action: "give_up", reason }) as Decision;
 
 const rows: [title: string, change: Change, decision: Decision][] = [
-  ["open and funded: execute", {}, execute],
-  ["open and more than funded: execute", { vault: holding([token, 101n]) }, execute],
-  ["in the very second of expiry: execute", { chain: { timeSeconds: expiry } }, execute],
-  ["a second later: recover", { chain: { timeSeconds: expiry + 1 } }, recover(token)],
+  ["executes an open and funded address", {}, execute],
   [
-    "one unit short: wait for it until expiry",
+    "executes an open address that has more than its amount",
+    { vault: holding([token, 101n]) },
+    execute,
+  ],
+  ["executes in the second of the expiration time", { chain: { timeSeconds: expiry } }, execute],
+  [
+    "recovers a second after the expiration time",
+    { chain: { timeSeconds: expiry + 1 } },
+    recover(token),
+  ],
+  [
+    "waits until the expiry if one unit is missing",
     { vault: holding([token, 99n]) },
     wait("underfunded", expiry + 1),
   ],
   [
-    "open, the wrong token: wait until expiry",
+    "waits until the expiry if an open address has only the wrong token",
     { vault: holding([other, 500n]) },
     wait("underfunded", expiry + 1),
   ],
   [
-    "open, native coin alone: wait until expiry",
+    "waits until the expiry if an open address has only native coin",
     { vault: holding([native, 1n]) },
     wait("underfunded", expiry + 1),
   ],
-  ["open and empty: wait for money", { vault: holding() }, wait("nothing_there", null)],
-  ["fees over the cap: wait", { fees: { perGas: 21n } }, wait("fees_over_cap", 515)],
-  ["fees at the cap: execute", { fees: { perGas: 20n } }, execute],
-  ["in backoff: wait for its end", { history: { notBeforeSeconds: 600 } }, wait("backoff", 600)],
   [
-    "backoff past expiry: wait for expiry",
+    "waits for money if an open address is empty",
+    { vault: holding() },
+    wait("nothing_there", null),
+  ],
+  ["waits if the fees are over the cap", { fees: { perGas: 21n } }, wait("fees_over_cap", 515)],
+  ["executes if the fees are at the cap", { fees: { perGas: 20n } }, execute],
+  ["waits for the end of a backoff", { history: { notBeforeSeconds: 600 } }, wait("backoff", 600)],
+  [
+    "waits only until the expiry if the backoff ends later",
     { history: { notBeforeSeconds: 5000 } },
     wait("backoff", expiry + 1),
   ],
   [
-    "fees over the cap near expiry: no longer than expiry",
+    "waits only until the expiry if the fees are over the cap",
     { fees: { perGas: 21n }, chain: { timeSeconds: 995 } },
     wait("fees_over_cap", expiry + 1),
   ],
   [
-    "failed on chain too often: wait for expiry",
+    "waits until the expiry after too many failures on chain",
     { history: { paidFailures: 3 } },
     wait("execution_keeps_failing", expiry + 1),
   ],
   [
-    "failed on chain too often, then expired: recover",
+    "recovers after the expiry, despite too many failed executions",
     { history: { paidFailures: 3 }, chain: { timeSeconds: 1001 } },
     recover(token),
   ],
-  ["another chain's intent: recover immediately", { chain: { chainId: 2 } }, recover(token)],
   [
-    "another chain's intent, empty: wait for money",
+    "immediately recovers the money of another chain's intent",
+    { chain: { chainId: 2 } },
+    recover(token),
+  ],
+  [
+    "waits for money if the address of another chain's intent is empty",
     { chain: { chainId: 2 }, vault: holding() },
     wait("nothing_there", null),
   ],
   [
-    "over and empty: wait for money",
+    "waits for money if a closed address is empty",
     { vault: { ...over, ...holding([token, 0n]) } },
     wait("nothing_there", null),
   ],
   [
-    "over with a surplus: recover it",
+    "recovers the surplus of an executed address",
     { vault: { ...over, ...holding([token, 1n]) } },
     recover(token),
   ],
   [
-    "over with several tokens: recover those worth it",
+    "recovers only the tokens that are worth it",
     { vault: { ...over, ...holding([token, 1n], [other, 49n], [native, 2n]) } },
     recover(token, native),
   ],
   [
-    "over with too little of a token: give up",
+    "gives up if a closed address has too little of a token",
     { vault: { ...over, ...holding([other, 49n]) } },
     giveUp("not_worth_its_gas"),
   ],
   [
-    "over with native coin alone that pays less than its gas: give up",
+    "gives up if a closed address has only native coin that is worth less than the gas",
     { vault: { ...over, ...holding([native, 499_999n]) } },
     giveUp("not_worth_its_gas"),
   ],
   [
-    "over with native coin alone that pays its gas: recover it",
+    "recovers native coin that is worth the gas",
     { vault: { ...over, ...holding([native, 500_000n]) } },
     recover(native),
   ],
   [
-    "over with native coin and too little of a token: recover the coin alone",
+    "recovers only the native coin if there is too little of a token",
     { vault: { ...over, ...holding([other, 49n], [native, 500_000n]) } },
     recover(native),
   ],
   [
-    "over with just enough of it: recover",
+    "recovers a token if there is just enough of it",
     { vault: { ...over, ...holding([other, 50n]) } },
     recover(other),
   ],
   [
-    "expired and underfunded: recover what is there",
+    "recovers the money of an expired and underfunded address",
     { chain: { timeSeconds: 1001 }, vault: holding([token, 99n]) },
     recover(token),
   ],
   [
-    "open, its own token is listed as a look-alike: execute",
+    "executes although the intent's own token is listed as a look-alike",
     { wanted: { token: similar }, vault: holding([similar, 100n]) },
     execute,
   ],
   [
-    "over, its own token is listed as a look-alike and failed twice: recover it",
+    "recovers the intent's own token after two failures although it is listed as a look-alike",
     {
       ...{ wanted: { token: similar }, vault: { ...over, ...holding([similar, 1n]) } },
       history: { recoveryFailures: 2 },
@@ -156,7 +175,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(similar),
   ],
   [
-    "over, on another chain than the intent's, its token is a look-alike: as such",
+    "treats the intent's token as a look-alike on a chain that is not the intent's",
     {
       ...{ wanted: { token: similar }, chain: { chainId: 2 }, vault: holding([similar, 1n]) },
       history: { recoveryFailures: 2 },
@@ -164,32 +183,32 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     giveUp("recovery_keeps_failing"),
   ],
   [
-    "open, a look-alike alone: wait until expiry",
+    "waits until the expiry if an open address has only a look-alike",
     { vault: holding([similar, 500n]) },
     wait("underfunded", expiry + 1),
   ],
   [
-    "open, a look-alike beside the amount: execute",
+    "executes an open address that has its amount and a look-alike",
     { vault: holding([token, 100n], [similar, 9n]) },
     execute,
   ],
   [
-    "over with a look-alike that is worth it: recover it",
+    "recovers a look-alike that is worth it",
     { vault: { ...over, ...holding([similar, 50n]) } },
     recover(similar),
   ],
   [
-    "over with less of a look-alike: give up",
+    "gives up if there is too little of a look-alike",
     { vault: { ...over, ...holding([similar, 49n]) } },
     giveUp("not_worth_its_gas"),
   ],
   [
-    "over with any amount of a look-alike, returned three times today: wait for tomorrow",
+    "waits for tomorrow with any amount of a look-alike after three recoveries today",
     { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveriesToday: 3 } },
     wait("recoveries_of_today_spent", 86_400),
   ],
   [
-    "over with a look-alike and a surplus, whose recovery failed twice: recover the surplus",
+    "recovers only the surplus, not a look-alike, after two failed recoveries",
     {
       vault: { ...over, ...holding([token, 1n], [similar, 2n ** 255n]) },
       history: { recoveryFailures: 2 },
@@ -197,42 +216,42 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(token),
   ],
   [
-    "over with a look-alike alone, whose recovery failed twice: give up",
+    "gives up a look-alike after two failed recoveries",
     { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveryFailures: 2 } },
     giveUp("recovery_keeps_failing"),
   ],
   [
-    "recovery failed too often: give up",
+    "gives up after too many failed recoveries",
     { vault: over, history: { recoveryFailures: 5 } },
     giveUp("recovery_keeps_failing"),
   ],
   [
-    "over, fees over the cap: wait",
+    "waits before a recovery if the fees are over the cap",
     { vault: over, fees: { perGas: 21n } },
     wait("fees_over_cap", 515),
   ],
   [
-    "over, returned three times today, and less than twice what it must be: wait for tomorrow",
+    "waits for tomorrow after three recoveries today if the value is below twice the minimum",
     { vault: { ...over, ...holding([priced, 999n]) }, history: { recoveriesToday: 3 } },
     wait("recoveries_of_today_spent", 86_400),
   ],
   [
-    "over, returned three times today by strangers' dust, and worth it: recover",
+    "recovers a high value despite three recoveries of strangers' dust today",
     { vault: { ...over, ...holding([priced, 1000n]) }, history: { recoveriesToday: 3 } },
     recover(priced),
   ],
   [
-    "over with a priced token that is worth less than its gas: give up",
+    "gives up a token whose price makes it worth less than the gas",
     { vault: { ...over, ...holding([priced, 499n]) } },
     giveUp("not_worth_its_gas"),
   ],
   [
-    "over with a priced token that is worth its gas: recover it",
+    "recovers a token whose price makes it worth the gas",
     { vault: { ...over, ...holding([priced, 500n]) } },
     recover(priced),
   ],
   [
-    "over, in backoff: wait for its end",
+    "waits for the end of a backoff before a recovery",
     { vault: over, history: { notBeforeSeconds: 900 } },
     wait("backoff", 900),
   ],

@@ -85,7 +85,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       message: `chain ${chainId}: another instance has taken the lease of epoch 1`,
     });
 
-    test("rejects every write of an executor after another takes the lease", async () => {
+    test("rejects every write of an executor after another executor takes the lease", async () => {
       const seen = await ledger.findLease(chainId);
       const taken = await ledger.takeLease(chainId, "b", seen);
       assert.equal(taken?.epoch, 2);
@@ -109,7 +109,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(taken.length, 1);
     });
 
-    test("rejects a second purpose for a nonce or a job without partial changes", async () => {
+    test("rejects a second purpose for a nonce or a job, and changes nothing", async () => {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charges the cost that a tip does not cover, and a reorganization undoes it", async () => {
+    test("charges costs that a tip does not cover, and reverts them after a reorg", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -202,7 +202,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(!due.some((job) => job.address === address(1)));
     });
 
-    test("an unknown transaction is charged once, until a reorg frees its nonce", async () => {
+    test("charges an unknown transaction once, until a reorg frees its nonce", async () => {
       for (let times = 0; times < 2; times++) {
         await ledger.recordForeign(fence, foreign(6, 70n));
         assert.equal(await ledger.readSpending(chainId, 5), 70n);
@@ -213,7 +213,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 0);
     });
 
-    test("an adopted transaction replaces the purpose of its nonce", async () => {
+    test("replaces the purpose of a nonce by an adopted transaction", async () => {
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const adopted = signed(2);
       for (let times = 0; times < 2; times++) {
@@ -227,7 +227,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a reorganization does not undo a drop", async () => {
+    test("a dropped job stays dropped after a reorganization", async () => {
       const isDue = async () => {
         const due = await ledger.findDueJobs(chainId, 10 ** 6, 10);
         return due.some((job) => job.address === address(1));
@@ -238,15 +238,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await ledger.reopenPurpose(fence, id, [address(1)]);
       await ledger.recordForeign(fence, foreign(0));
       await ledger.savePayments(fence, found(8, [paymentTo(address(1), 8)]), 60);
-      assert.equal(await isDue(), false, "it is dropped still");
+      assert.equal(await isDue(), false, "the job is still dropped");
       await ledger.reopenPurpose(fence, id, [address(1)]);
       await retryJob(store.db, chainId, address(1));
-      assert.equal(await isDue(), false, "its transaction is in flight again");
+      assert.equal(await isDue(), false, "the job's transaction is pending again");
       await ledger.recordForeign(fence, foreign(0));
       assert.equal(await isDue(), true);
     });
 
-    test("a dropped job is never due, including a job that was idle", async () => {
+    test("a dropped job is never due, even if it was idle before", async () => {
       const rests = { state: "idle" as const, dueAtSeconds: null, reason: null };
       await ledger.updateJobs(fence, [{ ...rests, address: address(1) }]);
       const seen: boolean[] = [];
@@ -261,7 +261,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await dropJob(watched, chainId, address(1)), true);
       assert.deepEqual(new Set(seen), new Set([false]));
       await retryJob(watched, chainId, address(1));
-      assert.equal(seen.at(-1), true, "what a retry makes due is seen");
+      assert.equal(seen.at(-1), true, "the job is due after a retry");
     });
 
     test("money wakes an idle job, but not before its backoff has ended", async () => {
@@ -278,21 +278,21 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("reports the age of jobs that wait for the executor, not of others", async () => {
+    test("reports the age only of jobs that wait for the executor", async () => {
       const put = (n: number, reason: string | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
-      assert.equal(await waited(2000), 1950, "due since it was seen, and never tried");
+      assert.equal(await waited(2000), 1950, "due since it was detected, and never tried");
       await put(1, "budget_spent", 9000);
       await put(2, "CallFailed", 9000);
       await put(3, "underfunded", null);
       assert.equal(await waited(2000), 0);
       await put(1, "signer_unavailable", 2005);
-      assert.equal(await waited(2000), 1950, "put off again and again, and seen long ago");
+      assert.equal(await waited(2000), 1950, "detected long ago, and postponed repeatedly");
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       assert.equal(await waited(2000), 0, "on its way");
       await put(2, "CallFailed", 1700);
-      assert.equal(await waited(2000), 300, "its turn came and nobody took it");
+      assert.equal(await waited(2000), 300, "due, but not processed");
     });
 
     test("updates jobs with the same change in one statement, and keeps other fields", async () => {
@@ -313,7 +313,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("jobs of a slow account get a tenth of a pass, even if others could fill it", async () => {
+    test("gives a slow account a tenth of a pass, even if other jobs could fill it", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));
@@ -333,7 +333,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     describe("new records", () => {
-      test("returns each once, in the order of their numbers, for any page size", async () => {
+      test("are returned once each, in the order of their numbers, for any page size", async () => {
         for (const limit of [1, 4, 9, 100]) {
           const found: number[] = [];
           for (let seq = 0; ; ) {
@@ -347,7 +347,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         }
       });
 
-      test("returns the terms and the creator of stored addresses", async () => {
+      test("are returned with the terms and the creators of their addresses", async () => {
         const terms = Uint8Array.from({ length: 600 }, (_, n) => (n < 256 ? 0 : n % 251));
         await store.saveRecord({
           address: fromHex(address(300_000)),
@@ -364,7 +364,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("a saved look wakes idle jobs, but no job in progress", async () => {
+      test("wake idle jobs when a look is saved, but no job in progress", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
@@ -384,7 +384,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("matches addresses as a set of any size", async () => {
+    test("matches any number of addresses", async () => {
       assert.deepEqual(await ledger.matchAddresses([]), []);
       const asked = Array.from({ length: 70_000 }, (_, n) => address(n + 5));
       const found = await ledger.matchAddresses(asked);

@@ -30,10 +30,14 @@ describe("the budget of insufficient tips", () => {
     for (const accountId of ["a", "b"]) budgets.reserve(tipped(accountId), 50n);
     assert.equal(budgets.refusal(tipped("c"), 1n), "failed_tips_budget_spent");
     assert.equal(budgets.fork().refusal(tipped("c"), 1n), "failed_tips_budget_spent");
-    assert.equal(budgets.refusal(payer("c"), 50n), undefined, "they do not use the other budgets");
+    assert.equal(
+      budgets.refusal(payer("c"), 50n),
+      undefined,
+      "insufficient tips do not use the other budgets",
+    );
   });
 
-  test("counts settled tips", () => {
+  test("includes the insufficient tips of settled transactions", () => {
     const spent = { total: 60n, client: 0n, tips: 60n };
     const limits = { perDayMax: 100n, perAccountMax: 60n, perClientMax: 10n };
     const budgets = openBudgets(limits, { total: 60n, accounts: new Map([["a", spent]]) });
@@ -42,8 +46,8 @@ describe("the budget of insufficient tips", () => {
   });
 });
 
-describe("a cost that may use a part of the budgets only", () => {
-  test("is refused once half of the account's, the client ID's, or the chain's is spent", () => {
+describe("a cost that can use only a part of the budgets", () => {
+  test("is refused above half of the budget of an account, a client ID, or the chain", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
@@ -77,7 +81,7 @@ describe("a transaction that several addresses share", () => {
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is charged to the chain if it has no address, and is allowed if it costs less", () => {
+  test("is charged to the chain if it has no address, and is allowed if its cost falls", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

@@ -7,39 +7,39 @@ const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 const baseFee = 100n;
 
 describe("fees", () => {
-  test("never exceeds the cap, including the priority fee", () => {
+  test("never exceed the cap, including the priority fee", () => {
     const { fee, neededPerGas } = suggestFee(5000n, 3000n, policy);
     assert.deepEqual(fee, { maxFee: 1000n, priorityFee: 1000n });
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("limits a suggested 450 gwei to twice the base fee or the chain's maximum", () => {
+  test("limit a suggested 450 gwei to twice the base fee or the chain's maximum", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);
     assert.equal(suggestFee(1n, 450n * gwei, open).fee.priorityFee, 3n * gwei);
   });
 
-  test("uses the median priority fee of the blocks with transactions", () => {
+  test("use the median priority fee of the blocks with transactions", () => {
     const gasUsedRatio = [0, 0.5, 0, 0.2, 0.1];
     const reward = [["0x0"], ["0x5"], ["0x0"], ["0x7"], ["0x64"]];
     assert.equal(parsePriorityFee({ gasUsedRatio, reward }), 7n);
     assert.equal(parsePriorityFee({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
   });
 
-  test("offers twice the base fee plus the suggested or the minimum priority fee", () => {
+  test("offer twice the base fee plus the suggested or the minimum priority fee", () => {
     assert.deepEqual(suggestFee(100n, 5n, policy).fee, { maxFee: 205n, priorityFee: 5n });
     assert.deepEqual(suggestFee(100n, 0n, policy).fee, { maxFee: 202n, priorityFee: 2n });
   });
 
-  test("does not replace a transaction if the new fee exceeds the cap", () => {
+  test("cause no replacement if the new fee exceeds the cap", () => {
     assert.equal(
       bumpFee({ maxFee: 900n, priorityFee: 9n }, { maxFee: 1n, priorityFee: 1n }, baseFee, policy),
       undefined,
     );
   });
 
-  test("a replacement raises both fees by at least an eighth and at least one wei", () => {
+  test("raise both fees of a replacement by at least an eighth and at least one wei", () => {
     const low = { maxFee: 1n, priorityFee: 1n };
     assert.deepEqual(bumpFee({ maxFee: 800n, priorityFee: 80n }, low, baseFee, policy), {
       maxFee: 900n,
@@ -51,12 +51,12 @@ describe("fees", () => {
     });
   });
 
-  test("a replacement offers the current suggestion if that is higher", () => {
+  test("offer the current suggestion for a replacement if that is higher", () => {
     const asked = { maxFee: 500n, priorityFee: 50n };
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });
 
-  test("an hour of replacements does not exceed the initial limit of the priority fee", () => {
+  test("stay within the initial limit of the priority fee during an hour of replacements", () => {
     const gwei = 1_000_000_000n;
     const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
     const { fee: first } = suggestFee(gwei, gwei, open);
@@ -66,7 +66,7 @@ describe("fees", () => {
     };
     assert.ok(rises(first, 3).priorityFee > first.priorityFee);
     assert.ok(rises(first, 80).priorityFee <= 3n * gwei);
-    // A higher base fee also raises that cap, so further replacements are possible.
+    // A higher base fee also raises the limit, so further replacements are possible.
     assert.ok(bumpFee(rises(first, 80), first, 4n * gwei, open));
   });
 });

@@ -71,7 +71,7 @@ describe("the first read of new records", () => {
     Promise.all(Array.from({ length: count }, () => world.newRecord(wish)));
   const sweptNow = async (store: Store) => {
     const head = Number(await world.client.getBlockNumber());
-    await until("all that was paid is swept", async () => {
+    await until("the blocks of all payments are swept", async () => {
       const row = await store.db
         .selectFrom("anchors")
         .select((select) => select.fn.max("number").as("number"))
@@ -79,7 +79,7 @@ describe("the first read of new records", () => {
       return Number(row?.number ?? 0) > head + 8;
     });
   };
-  /** Pays before the create, in blocks that no later sweep reads again. */
+  /** Pays addresses before they are created, in blocks that no later sweep reads again. */
   const paidFirst = async (store: Store, records: AddressRecord[]) => {
     await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
     await world.mine(2);
@@ -111,7 +111,7 @@ describe("the first read of new records", () => {
     const records = await newRecords(400);
     const elsewhere = await newRecords(5, { chainId: 10 });
     await saveRecords(sqlite, [...records, ...elsewhere]);
-    await until("all are looked at", async () => asked.length >= 400);
+    await until("all records are read", async () => asked.length >= 400);
     await passes(running, 5);
     const wanted = records.map(({ address }) => address.toLowerCase()).sort();
     assert.deepEqual(asked.sort(), wanted);
@@ -180,7 +180,7 @@ describe("the first read of new records", () => {
     await until("the others are executed", () => allExecuted(records));
   });
 
-  test("returns native coin paid before the create after the expiry", async (context) => {
+  test("returns native coin that was paid before its address was created", async (context) => {
     start(context);
     const record = await world.newRecord({ secondsLeft: 300 });
     const value = 10n ** 17n;
@@ -191,7 +191,7 @@ describe("the first read of new records", () => {
       return job?.reason === "underfunded";
     });
     await world.client.increaseTime({ seconds: 400 });
-    await until("it is back", async () => {
+    await until("the coin is returned", async () => {
       return (await world.client.getBalance({ address: record.intent.recovery })) === value;
     });
   });
@@ -214,7 +214,7 @@ describe("the first read of new records", () => {
       ),
     );
     await until("all are executed", () => allExecuted(records), 60);
-    await until("nothing is on its way", () => isAtRest(stores[2]!));
+    await until("no transaction is pending", () => isAtRest(stores[2]!));
     await running.stop();
     for (const store of stores) await store.close();
   });

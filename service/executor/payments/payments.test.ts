@@ -1,4 +1,4 @@
-// Tests that the loop of a chain saves each payment once, through restarts and reorganizations.
+// Tests that a chain's loop saves each payment once, despite restarts and reorganizations.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -43,7 +43,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const [token, otherToken] = [world.token, world.otherToken].map((each) => each.toLowerCase());
 
-    test("finds only payments to records, each once, even after a restart", async () => {
+    test("finds each payment to a record once, and no others, even after a restart", async () => {
       const [record, stranger] = [await world.newRecord(), await world.newRecord()];
       await saveRecords(store, [record]);
       const first = start();
@@ -83,7 +83,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await world.ask([{ method: "anvil_rollback", params: [1] }]);
       await world.pay([{ to: record.address, amount: 13n }]);
       await world.mine(2);
-      await until("the new block's is there", async () => (await kept(record))[0]?.[0] === "13");
+      await until(
+        "the new block's payment is saved",
+        async () => (await kept(record))[0]?.[0] === "13",
+      );
       assert.deepEqual(await kept(record), [["13", token]]);
       await running.stop();
     });

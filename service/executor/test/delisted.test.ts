@@ -1,5 +1,6 @@
 // An operator removes a token from the file of chains, or lists it as a look-alike, while open
-// addresses ask for it. On a real chain, these addresses are executed and recovered as before.
+// addresses request it. Tests on a real chain that these addresses are executed and recovered as
+// before.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -52,14 +53,14 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("is found in parts and executed at an address that asks for it", async () => {
+    test("is detected in two parts, and the address that requests it is executed", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);
       try {
         const before = await world.balanceOf(shop);
         await world.pay([{ to: address, amount: 1n }]);
-        await until("a part is found", async () => (await kept(address)).length === 1);
+        await until("the first part is detected", async () => (await kept(address)).length === 1);
         const { state, balance, wrongTokens } = await statusOf(address);
         assert.deepEqual([state, balance, wrongTokens], ["partially_funded", "1", []]);
         await world.pay([{ to: address, amount: BigInt(intent.amount) - 1n }]);
@@ -82,7 +83,10 @@ for (const [name, lookalikes] of [
         await world.pay([{ to: address, amount: 7n }]);
         await until("it is found", async () => (await kept(address)).length === 1);
         await world.client.increaseTime({ seconds: 30 });
-        await until("it is back", async () => (await world.balanceOf(intent.recovery)) === 7n);
+        await until(
+          "the money is returned",
+          async () => (await world.balanceOf(intent.recovery)) === 7n,
+        );
       } finally {
         await stop();
       }

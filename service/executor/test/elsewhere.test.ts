@@ -1,5 +1,6 @@
-// Tests money that was sent on another chain than the intent's, with two real chains: it does not
-// count toward the amount, is returned to `recovery` on that chain, and appears in the status.
+// Tests money that was sent on another chain than the intent's, with two real chains. The money
+// does not count toward the amount, is returned to `recovery` on that chain, and appears in the
+// status.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -51,7 +52,7 @@ after(async () => {
   await own.stop();
 });
 
-/** An account of the node that has coin and nothing to do with the service. */
+/** An account of the node that has coin and no relation to the service. */
 const stranger: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 const there = chains[1]!.chainId;
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
@@ -71,13 +72,13 @@ describe("money on another chain", () => {
     assert.deepEqual((await statusOf(address)).elsewhere, []);
     await world.pay([{ to: address, amount: 2_500n }]);
     let seen: ServiceStatus["elsewhere"] = [];
-    await until("it shows", async () => {
+    await until("the status shows the money", async () => {
       seen = (await statusOf(address)).elsewhere;
       return seen.length > 0;
     });
     const { chainId, token, amount } = seen[0]!;
     assert.deepEqual([chainId, token, amount], [there, world.token, "2500"]);
-    await until("it is back", async () => returned(await statusOf(address)).length > 0);
+    await until("the money is returned", async () => returned(await statusOf(address)).length > 0);
     const status = await statusOf(address);
     assert.equal((await world.balanceOf(intent.recovery)) - before, 2_500n);
     const [{ transactionHash, ...rest }] = status.elsewhere as [Elsewhere];
@@ -95,12 +96,15 @@ describe("money on another chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("that arrives twice is returned twice, each with its transaction", async () => {
+  test("is returned twice if it arrives twice, and the status shows both returns", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {
       await world.pay([{ to: address, amount: 700n }]);
-      await until("it is back", async () => returned(await statusOf(address)).length === count);
+      await until(
+        "the money is returned",
+        async () => returned(await statusOf(address)).length === count,
+      );
     }
     const { elsewhere } = await statusOf(address);
     assert.deepEqual(
@@ -114,10 +118,13 @@ describe("money on another chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("from a stranger to one address appears at no other", async () => {
+  test("appears at no other address if a stranger sends it to one", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
-    await until("it shows", async () => (await statusOf(one.address)).elsewhere.length > 0);
+    await until(
+      "the status shows the money",
+      async () => (await statusOf(one.address)).elsewhere.length > 0,
+    );
     assert.deepEqual((await statusOf(other.address)).elsewhere, []);
     const rows = await store.db
       .selectFrom("payments")
@@ -127,7 +134,7 @@ describe("money on another chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("that somebody else returned stays returned after later dust", async () => {
+  test("that somebody else returned still counts as returned after later dust", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
@@ -139,7 +146,7 @@ describe("money on another chain", () => {
       ...{ account: stranger, chain: anvilChain, to: factoryAddress },
       data: recoverData(record, [world.token]),
     });
-    await until("it is back", async () => (await world.balanceOf(address)) === 0n);
+    await until("the money is returned", async () => (await world.balanceOf(address)) === 0n);
     running = startCore(store, chains);
     const sums = async () => {
       const { elsewhere } = await statusOf(address);
@@ -154,21 +161,24 @@ describe("money on another chain", () => {
     assert.equal(held, 0);
     assert.ok(others >= 25_000_000 && others <= 25_000_040, `${others}`);
     await world.pay([{ to: address, amount: 1n }]);
-    await until("the dust is back too", async () => (await sums()).ours > 0);
+    await until("the dust is returned too", async () => (await sums()).ours > 0);
     const later = await sums();
     assert.deepEqual([later.held, later.ours], [0, 1]);
-    // Dust beyond its rows is returned but does not count as arrived.
+    // Dust beyond the limit of rows is returned, but does not count as arrived.
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("native coin there is held until it is returned with a token", async () => {
+  test("stays there if it is native coin, until it is returned together with a token", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();
     await world.client.setBalance({ address, value: 5n });
     await world.pay([{ to: address, amount: 30n }]);
     running = startCore(store, chains);
-    await until("both are back", async () => returned(await statusOf(address)).length === 2);
+    await until(
+      "both amounts are returned",
+      async () => returned(await statusOf(address)).length === 2,
+    );
     const { elsewhere } = await statusOf(address);
     assert.deepEqual(
       elsewhere.map(({ token, amount, state }) => [token, amount, state]).sort(),

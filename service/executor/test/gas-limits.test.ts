@@ -80,9 +80,9 @@ async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, bool
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
 
 describe("gas limits of executions", () => {
-  test("from 0.2 to 6 million gas, an intent without a finding is executed", async () => {
+  test("executes each intent without a finding, from 0.2 to 6 million gas", async () => {
     const target = await deployOdd(world, "Shop");
-    // 22,100 gas an item, from 0.2 to 6 million gas.
+    // 22,100 gas per item, from 0.2 to 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
     const items = onlyLong.skip ? few : [...few, 20, 50, 90, 150, 155, 165, 170, 180, 200, 230];
     const records = await Promise.all(
@@ -109,7 +109,7 @@ describe("gas limits of executions", () => {
     }
   });
 
-  test("reports and executes work that a target does only with more gas", async () => {
+  test("reports and executes an intent whose target does its work only with more gas", async () => {
     const done = async (address: Hex) =>
       client.readContract({
         address,
@@ -127,8 +127,8 @@ describe("gas limits of executions", () => {
     assert.equal(await done(target), 40n);
   });
 
-  test("reports that a tolerated call fails if it burns all gas at any limit", async () => {
-    // CALLs a contract of one INVALID with all gas, and ignores that it failed.
+  test("reports a tolerated call that fails because it burns all gas at any limit", async () => {
+    // Calls a contract that consists of one INVALID with all gas, and ignores the failure.
     const burner = "0x0000000000000000000000000000000000620001" as const;
     const tolerant = "0x0000000000000000000000000000000000620002" as const;
     await client.setCode({ address: burner, bytecode: "0xfe" });
@@ -144,7 +144,7 @@ describe("gas limits of executions", () => {
     assert.deepEqual(findings[0]!.path, ["calls", 1]);
   });
 
-  test("the largest call that a transaction can hold uses about 12 million gas", async () => {
+  test("executes the largest call that fits into a transaction, for 12 million gas", async () => {
     // Stops once it has used the given gas: PUSH the rest, compared with GAS in a loop.
     const target = "0x0000000000000000000000000000000000620003" as const;
     // calldata word 0 behind the selector: gas to use. start = GAS; loop: start - GAS < wanted.

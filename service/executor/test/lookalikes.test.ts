@@ -1,5 +1,6 @@
-// Tests look-alikes of a listed token on a real chain: they do not count toward the amount, delay
-// nothing, appear in the status, and are returned to `recovery`. A flood does not affect others.
+// Tests look-alikes of a listed token on a real chain. Look-alikes do not count toward the amount,
+// delay nothing, appear in the status, and are returned to `recovery`. A flood of look-alikes does
+// not affect other payments.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -89,7 +90,7 @@ describe("a look-alike of a listed token", () => {
   test("appears in the status, and is returned after the execution", async () => {
     const { address, intent } = await openRecord();
     await pay(address, 2_500n, bridged);
-    await until("it shows", async () => (await wrongIn(address)).length > 0);
+    await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
     const { state, strays, balance, wrongTokens } = await statusOf(address);
     assert.deepEqual([state, strays, balance], ["unfunded", [], "0"]);
     const [wrong] = wrongTokens!;
@@ -102,7 +103,7 @@ describe("a look-alike of a listed token", () => {
     assert.equal(logs[0]?.address, bridged.toLowerCase());
     assert.equal(payer, `0x${"0".repeat(40)}`);
     await pay(address, BigInt(intent.amount));
-    await until("it is back", async () => (await recoveredIn(address)).length > 0);
+    await until("the look-alike is returned", async () => (await recoveredIn(address)).length > 0);
     assert.deepEqual(await recoveredIn(address), [[bridged, "2500"]]);
     assert.equal(await world.balanceOf(intent.recovery, bridged), 2_500n);
     assert.equal(await world.balanceOf(shop, bridged), 0n);
@@ -112,21 +113,21 @@ describe("a look-alike of a listed token", () => {
     assert.deepEqual(after.wrongTokens, []);
   });
 
-  test("is returned from an executed address, and appears in the status until then", async () => {
+  test("appears in the status of an executed address until it is returned", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
     await pay(address, 100n, bridged);
-    await until("it is back", async () => (await recoveredIn(address)).length > 0);
+    await until("the look-alike is returned", async () => (await recoveredIn(address)).length > 0);
     assert.equal(await world.balanceOf(intent.recovery, bridged), 100n);
   });
 
   test("is returned after the expiry of an unpaid address", async () => {
     const { address, intent } = await openRecord(600);
     await pay(address, 700n, bridged);
-    await until("it shows", async () => (await wrongIn(address)).length > 0);
+    await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
     await client.increaseTime({ seconds: 700 });
-    await until("it is back", async () => (await recoveredIn(address)).length > 0);
+    await until("the look-alike is returned", async () => (await recoveredIn(address)).length > 0);
     assert.deepEqual(await recoveredIn(address), [[bridged, "700"]]);
     assert.equal(await world.balanceOf(intent.recovery, bridged), 700n);
     assert.equal((await statusOf(address)).state, "recovered");
@@ -134,7 +135,7 @@ describe("a look-alike of a listed token", () => {
 });
 
 describe("a stranger who sends look-alikes", () => {
-  test("causes no job, row, or transaction by dust, and delays no payment", async () => {
+  test("causes no job, row, or transaction with dust, and delays no payment", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -154,7 +155,7 @@ describe("a stranger who sends look-alikes", () => {
     }
   });
 
-  test("causes no transaction by a false balance without a transfer", async () => {
+  test("causes no transaction with a false balance without a transfer", async () => {
     const { address, intent } = await openRecord();
     const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
     const args = [2n ** 255n, 32n, false] as const;
@@ -167,7 +168,7 @@ describe("a stranger who sends look-alikes", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("causes at most three transactions a day by false transfers", async () => {
+  test("causes at most three transactions a day with false transfers", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
@@ -179,13 +180,16 @@ describe("a stranger who sends look-alikes", () => {
     }
     const [other] = [await openRecord()];
     await pay(other.address, BigInt(other.intent.amount));
-    await until("others go on", async () => (await statusOf(other.address)).state === "executed");
+    await until(
+      "other payments are executed",
+      async () => (await statusOf(other.address)).state === "executed",
+    );
     const spent = (await sent()) - before - 1;
     assert.ok(spent >= 1 && spent <= 3, `${spent} transactions`);
     // The real money of the same address is not delayed.
     await pay(address, 5n);
     await client.increaseTime({ seconds: 90_000 });
-    await until("the surplus is back", async () => {
+    await until("the surplus is returned", async () => {
       return (await world.balanceOf(intent.recovery)) === 5n;
     });
   });

@@ -1,6 +1,6 @@
-// Follows each mistake of a payer to the end of its money, on real chains with the real executor,
-// and compares it with the row that `GET /address/{address}/returns` promised before: the amount,
-// the address, the chain, the earliest time, and who triggered it.
+// Makes each mistake of a payer on real chains with the real executor, and compares the return of
+// the money with the row that `GET /address/{address}/returns` promised before: the amount, the
+// address, the chain, the earliest time, and who triggers it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -32,7 +32,7 @@ const { world, store } = await prepare();
 const { client, token, otherToken } = world;
 const other = await startWorld(31_338);
 await client.setAutomine(true);
-/** Has the checks of USDC: it can be paused, and blocks addresses. */
+/** A token with the checks of USDC: the token can be paused, and can block addresses. */
 const fiat = await deployOdd(world, "FiatToken");
 const unlisted = await deployOdd(world, "PlainToken");
 await client.setAutomine(false);
@@ -134,7 +134,7 @@ const block = (account: Hex, isOn: boolean) =>
     encodeFunctionData({ abi: fiatAbi, functionName: "setBlocked", args: [account, isOn] }),
   );
 
-/** Asserts that nobody can return `its` token now. */
+/** Asserts that nobody can return the token `its` now. */
 async function assertTooEarly({ record }: Order, its: Hex = record.intent.token): Promise<void> {
   const data = recoverData(record, [its]);
   const call = client.call({ account: stranger, to: factoryAddress, data });
@@ -143,7 +143,7 @@ async function assertTooEarly({ record }: Order, its: Hex = record.intent.token)
 
 const recoveredEvent = { abi: paymentFactoryAbi, eventName: "Recovered", strict: true } as const;
 
-/** Where the money was found. */
+/** The chain and the token of the money. */
 type Place = { on?: typeof world | typeof other; token?: Hex };
 
 async function recoveriesOf({ record }: Order, { on = world, token: its }: Place) {
@@ -228,7 +228,7 @@ before(() =>
 );
 
 describe("the money of a payment that is", () => {
-  test("late: the payment comes back when it arrived", async () => {
+  test("late: the payment comes back as soon as it has arrived", async () => {
     const one = await order({ secondsLeft: 600 });
     await assertTooEarly(one);
     await pass(700);
@@ -253,7 +253,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "too_little", 24n * unit);
   });
 
-  test("sent twice: the second comes back after the execution", async () => {
+  test("sent twice: the second payment comes back after the execution", async () => {
     const one = await order();
     const payment = { to: one.record.address, amount: 25n * unit };
     await world.pay([payment, payment]);
@@ -272,7 +272,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: otherToken });
   });
 
-  test("a token that is not listed: the payment comes back when anyone names it", async () => {
+  test("an unlisted token: the payment comes back when anyone names the token", async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -303,12 +303,12 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("native coin to an executed address: the payment comes back after a status", async () => {
+  test("native coin to an executed address: comes back after a status request", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
     await payCoin(one);
-    await until("the status shows it", async () => {
+    await until("the status shows the coin", async () => {
       const { recoverable, recoveries } = await get(`${one.record.address}/status`);
       return recoverable.length + recoveries.length > 0;
     });
@@ -345,7 +345,7 @@ describe("the money of a payment that is", () => {
     assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
   });
 
-  test("to an executed address: the payment comes back when it arrived", async () => {
+  test("to an executed address: the payment comes back as soon as it has arrived", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -365,7 +365,7 @@ describe("the money of a token that", () => {
     await assertReturned(one, "blocked_recipient", 25n * unit);
   });
 
-  test("blocks recovery: the excess waits, and comes back when it is unblocked", async () => {
+  test("blocks recovery: the excess waits, and comes back when recovery is unblocked", async () => {
     const one = await order({ token: fiat });
     await block(one.record.intent.recovery, true);
     await pay(one, 26n * unit);
@@ -378,7 +378,7 @@ describe("the money of a token that", () => {
     assert.equal(found.args.amount, unit);
   });
 
-  test("blocks recovery: recovery itself can send the money elsewhere, nobody else", async () => {
+  test("blocks recovery: only recovery itself can send the money elsewhere", async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
     await block(intent.recovery, true);
@@ -393,7 +393,7 @@ describe("the money of a token that", () => {
     assert.equal(await world.balanceOf(one.record.address, fiat), 0n);
   });
 
-  test("is paused: the payment waits, and comes back when it is unpaused", async () => {
+  test("is paused: the payment waits, and comes back when the token is unpaused", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await pause(true);
     await pay(one, 25n * unit);
@@ -417,7 +417,7 @@ async function payCoin({ record }: Order): Promise<void> {
 const encodeTransfer = (to: Address, amount: bigint) =>
   encodeFunctionData({ abi: demoToken.abi, functionName: "transfer", args: [to, amount] });
 
-/** Withdraws from an account of which no payer has the key. */
+/** Withdraws from an account whose key no payer has. */
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, encodeTransfer(record.address, amount));
 

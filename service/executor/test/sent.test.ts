@@ -1,5 +1,5 @@
-// Follows tokens that a payer sent by mistake and names to the service, on a real chain: they are
-// returned to `recovery`. Hostile tokens and requests without end cost little and delay nobody.
+// Tests on a real chain that a token is returned to `recovery` after a payer sent it by mistake and
+// named it to the service. Hostile tokens and endless requests cost little and delay nobody.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -62,7 +62,7 @@ after(async () => {
 });
 
 let clients = 0;
-/** Each request comes from another network, so only the limits of accounts and addresses count. */
+/** Each request comes from another network, so only the limits of accounts and addresses apply. */
 const otherNetwork = () => ({ "x-forwarded-for": `203.0.${++clients >> 8}.${clients & 255}` });
 const name = (address: string, body: object, headers: object = otherNetwork(), app = api) =>
   app.app.inject({
@@ -122,7 +122,7 @@ const settledOf = (address: Hex) =>
     return row?.purpose_id === null;
   });
 
-describe("a token that no list has", () => {
+describe("a token that is on no list", () => {
   test("is named by its address and returned after the execution", async () => {
     const record = await openRecord();
     const { address, intent } = record;
@@ -139,7 +139,7 @@ describe("a token that no list has", () => {
         ...{ fate: "queued", notBefore: null },
       },
     ]);
-    await until("it is back", async () => {
+    await until("the token is returned", async () => {
       return (await world.balanceOf(intent.recovery, plain)) === 2_500n;
     });
     await until("the status has it", async () => {
@@ -161,14 +161,14 @@ describe("a token that no list has", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     assert.equal(await sent(), before);
     await client.increaseTime({ seconds: 700 });
-    await until("it is back", async () => {
+    await until("the token is returned", async () => {
       return (await world.balanceOf(intent.recovery, plain)) === 700n;
     });
     assert.equal((await statusOf(address)).state, "recovered");
   });
 
   for (const [kind, token, arrives] of [
-    ["returns nothing, as USDT", silent, 1_000n],
+    ["returns nothing, like USDT", silent, 1_000n],
     ["takes a fee", fee, 990n],
   ] as const) {
     test(`is returned if it ${kind}`, async () => {
@@ -176,20 +176,20 @@ describe("a token that no list has", () => {
       await mineOver(record);
       await mint(token, record.address, 1_000n);
       assert.equal(await fateOf(record.address, token), "queued");
-      await until("it is back", async () => {
+      await until("the token is returned", async () => {
         return (await world.balanceOf(record.intent.recovery, token)) === arrives;
       });
     });
   }
 
-  test("can be named again after it was returned and more arrived", async () => {
+  test("can be named again if more of it arrives after it was returned", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
     for (const total of [10n, 20n]) {
       await mint(plain, address, 10n);
       assert.equal(await fateOf(address, plain), "queued");
-      await until("it is back", async () => {
+      await until("the token is returned", async () => {
         return (await world.balanceOf(intent.recovery, plain)) === total;
       });
       await settledOf(address);
@@ -198,7 +198,7 @@ describe("a token that no list has", () => {
 });
 
 describe("the answer", () => {
-  test("is 400 invalid_request unless the body has one of token and transactionHash", async () => {
+  test("is 400 invalid_request unless the body has either token or transactionHash", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
@@ -213,50 +213,50 @@ describe("the answer", () => {
     assert.equal(response.statusCode, 404);
   });
 
-  test("says unknown_transaction for a hash that the chain does not have", async () => {
+  test("contains `unknown_transaction` for a hash that the chain does not have", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${randomBytes(32).toString("hex")}`;
     const { problem, tokens } = await named(address, { transactionHash });
     assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
   });
 
-  test("says pays_nothing_here for a transaction that paid somebody else", async () => {
+  test("contains `pays_nothing_here` for a transaction that paid somebody else", async () => {
     const { address } = await openRecord();
     const transactionHash = await mint(plain, shop, 5n);
     const { problem, tokens } = await named(address, { transactionHash });
     assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
   });
 
-  test("says asked for the intent's token while the address is open", async () => {
+  test("contains `asked` for the intent's token while the address is open", async () => {
     const { address, intent } = await openRecord();
     await pay(address, 1n);
-    await until("it shows", async () => (await statusOf(address)).balance === "1");
+    await until("the status shows it", async () => (await statusOf(address)).balance === "1");
     assert.equal(await fateOf(address, intent.token), "asked");
   });
 
-  test("says automatic for another listed token, and sends nothing for it", async () => {
+  test("contains `automatic` for another listed token, and causes no transaction", async () => {
     const { address } = await openRecord();
     await pay(address, 9n, world.otherToken);
-    await until("it shows", async () => (await statusOf(address)).strays!.length > 0);
+    await until("the status shows it", async () => (await statusOf(address)).strays!.length > 0);
     assert.equal(await fateOf(address, world.otherToken), "automatic");
   });
 
-  test("says empty for a token that the address does not have", async () => {
+  test("contains `empty` for a token that the address does not have", async () => {
     const { address } = await openRecord();
     assert.equal(await fateOf(address, plain), "empty");
     assert.equal(await fateOf(address, shop), "empty");
   });
 
-  test("has no symbol with hidden characters, and the decimals that the token claims", async () => {
+  test("omits a symbol with hidden characters, and contains the claimed decimals", async () => {
     const { address } = await openRecord();
     await pay(address, 9n, world.otherToken);
-    await until("it shows", async () => (await statusOf(address)).strays!.length > 0);
+    await until("the status shows it", async () => (await statusOf(address)).strays!.length > 0);
     const [token] = (await named(address, { token: world.otherToken })).tokens;
     assert.equal(typeof token!.symbol, "string");
     assert.equal(typeof token!.decimals, "number");
   });
 
-  test("says left_to_owner if the operator switched it off", async () => {
+  test("contains `left_to_owner` if the operator disabled these returns", async () => {
     const off = await appWith({ desk: openDesk(store, api.parts.log, 0) });
     const record = await openRecord();
     await mineOver(record);
@@ -268,7 +268,7 @@ describe("the answer", () => {
 });
 
 describe("a stranger with hostile tokens", () => {
-  test("causes no transaction for one that fails, lies, or burns gas when simulated", async () => {
+  test("causes no transaction with one that fails, lies, or burns gas if simulated", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -316,7 +316,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("changes nothing for others by a token that calls the factory again", async () => {
+  test("affects nobody else with a token that calls the factory again", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -329,19 +329,19 @@ describe("a stranger with hostile tokens", () => {
     });
     await client.mine({ blocks: 2 });
     assert.equal(await fateOf(address, reentering), "queued");
-    await until("it is back", async () => {
+    await until("the token is returned", async () => {
       return (await world.balanceOf(intent.recovery, reentering)) === 5n;
     });
     await settledOf(address);
     await pay(address, 3n);
-    await until("the surplus is back", async () => {
+    await until("the surplus is returned", async () => {
       return (await world.balanceOf(intent.recovery)) === 3n;
     });
   });
 
   for (const burns of [true, false]) {
     const how = burns ? "burns gas" : "moves nothing";
-    test(`pays once at most for one that ${how} only on chain, and delays nobody`, async () => {
+    test(`causes one transaction at most with a token that ${how} only on chain`, async () => {
       const record = await openRecord();
       const { address, intent } = record;
       await mineOver(record);
@@ -352,16 +352,16 @@ describe("a stranger with hostile tokens", () => {
       await client.mine({ blocks: 2 });
       const before = await sent();
       assert.equal(await fateOf(address, twoFaced), "queued");
-      await until("it was tried", async () => (await sent()) > before);
+      await until("the executor has tried the return", async () => (await sent()) > before);
       await settledOf(address);
       const { gasUsed } = (await newestOf(twoKeys[0]!.address))!;
       assert.ok(gasUsed < 500_000n, `${gasUsed} gas`);
       assert.equal(await fateOf(address, twoFaced), "failed");
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       assert.equal(await sent(), before + 1);
-      // The failure does not count against the address's listed money.
+      // The failure does not change the counts of failures for the address's listed tokens.
       await pay(address, 7n);
-      await until("the surplus is back", async () => {
+      await until("the surplus is returned", async () => {
         return (await world.balanceOf(intent.recovery)) === 7n;
       });
       assert.equal(await sent(), before + 2);
@@ -382,7 +382,7 @@ describe("a stranger with hostile tokens", () => {
     for (const { address } of records) await mint(plain, address, 5n);
     const before = await sent();
     for (const { address } of records) assert.equal(await fateOf(address, plain), "queued");
-    await until("ten are back", async () => (await sent()) >= before + 10);
+    await until("ten tokens are returned", async () => (await sent()) >= before + 10);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     assert.equal(await sent(), before + 10);
     // Other accounts, and the account's own payments, are not affected.
@@ -392,7 +392,7 @@ describe("a stranger with hostile tokens", () => {
     }
   });
 
-  test("names at most eight waiting tokens of an address", async () => {
+  test("makes at most eight tokens wait at an address", async () => {
     const { address } = await openRecord();
     const copies: Hex[] = [];
     for (let at = 0; at < 9; at++) {
@@ -409,7 +409,7 @@ describe("a stranger with hostile tokens", () => {
     assert.deepEqual(fates, [...Array(8).fill("queued"), "over_limit"]);
   });
 
-  test(`names at most ${namedPerAccountDay} tokens of an account a day`, async () => {
+  test(`names at most ${namedPerAccountDay} tokens per account and day`, async () => {
     const accountId = newAccount();
     const day = Math.floor(Number((await client.getBlock()).timestamp) / 86_400);
     const rows = Array.from({ length: namedPerAccountDay }, () => ({
@@ -422,7 +422,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await fateOf(record.address, plain), "over_limit");
   });
 
-  test("gets 429 rate_limited from one network", async () => {
+  test("gets 429 rate_limited for many requests from one network", async () => {
     const { address } = await openRecord();
     const headers = { "x-forwarded-for": "198.51.100.7" };
     const codes: number[] = [];
@@ -435,7 +435,10 @@ describe("a stranger with hostile tokens", () => {
 });
 
 describe("an endpoint that lies", () => {
-  /** Its second endpoint invents a transfer to each address, and a balance for each holder. */
+  /**
+   * Starts an API whose second endpoint invents a transfer to each address, and a balance for each
+   * holder.
+   */
   const startLiar = async (token: Hex) => {
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
       if (method === "eth_getTransactionReceipt" && answer.result) {
@@ -453,7 +456,7 @@ describe("an endpoint that lies", () => {
   };
   let lied: Hex = shop;
 
-  test("shows neither a transfer nor a balance that another one does not show", async () => {
+  test("cannot add a transfer or a balance that another endpoint does not show", async () => {
     const pair = world.chains([await startLiar(plain), world.rpcUrl]);
     const known = { ...api.parts.chains, known: pair, find: () => pair[0] };
     const two = await appWith({ chains: known });
@@ -468,7 +471,7 @@ describe("an endpoint that lies", () => {
   });
 });
 
-/** The receipt of the newest transaction of a sender. */
+/** Returns the receipt of a sender's newest transaction. */
 async function newestOf(sender: Hex) {
   const head = await client.getBlockNumber();
   for (let number = head; number > head - 60n; number--) {

@@ -17,7 +17,7 @@ after(stop);
 
 const [most, least] = [25n * unit, (2475n * unit) / 100n];
 
-/** An address for 25 that accepts 24.75; the rest is returned to `recovery`. */
+/** An address for 25 that accepts 24.75. An excess is returned to `recovery`. */
 async function newTolerant(name: string): Promise<AddressRecord> {
   const { timestamp } = await world.client.getBlock();
   const record = makeRecord({
@@ -43,7 +43,7 @@ async function executionsOf(record: AddressRecord) {
 }
 
 describe("a payment of 25 that accepts 24.75", () => {
-  test("waits with 24.7, and runs when the rest arrives", async () => {
+  test("does not run with 24.7, and runs when the rest arrives", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);
@@ -62,7 +62,7 @@ describe("a payment of 25 that accepts 24.75", () => {
     assert.equal((await world.balanceOf(shop)) - before, (248n * unit) / 10n);
   });
 
-  test("forwards 24.9 in full, for 100,000 to 140,000 gas", async (context) => {
+  test("forwards 24.9 in full, and uses 100,000 to 140,000 gas", async (context) => {
     const record = await newTolerant("fee");
     const before = await world.balanceOf(shop);
     await pay(record, (249n * unit) / 10n);

@@ -36,7 +36,7 @@ describe("several keys", () => {
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`refuses a file of ${name} at the start without showing its content`, () => {
+    test(`refuses a file of ${name} at startup, without showing its content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);

@@ -42,7 +42,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([says(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("returns absent if two of three have no receipt, regardless of the third", () => {
+  test("returns absent if two of three endpoints have no receipt, regardless of the third", () => {
     for (const third of [failed, undefined, says(receipt("aa"))]) {
       assert.equal(blockOf(compareReceipts([says(null), third, says(null)], 2)), "absent");
     }
@@ -89,7 +89,7 @@ describe("the block that is final by the `finalized` tag", () => {
     }
   });
 
-  test("is the lower of two, and ignores the tag of a single endpoint of three", async () => {
+  test("is the lower of two blocks, and ignores one tag of three endpoints", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });

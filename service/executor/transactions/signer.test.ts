@@ -31,7 +31,7 @@ describe("the executor's key", () => {
     return "none";
   };
 
-  test("a missing key has its own message for each cause, without secrets", () => {
+  test("reports each cause of a missing key with its own message, without secrets", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
@@ -54,7 +54,7 @@ describe("the executor's key", () => {
     assert.match(gone, /EXECUTOR_KEYSTORE .* cannot be read: ENOENT/);
   });
 
-  test("an invalid external signer has its own message for each cause", () => {
+  test("reports each fault of a remote signer's settings with its own message", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [

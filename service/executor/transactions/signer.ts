@@ -80,7 +80,7 @@ async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: 
     throw new SignerRefused(`the signer changed the transaction: ${where}`);
   }
   if (BigInt(signature.s) > sMax)
-    throw new SignerRefused("the signer's signature has an s above half of the curve's order");
+    throw new SignerRefused("the signer's signature has an s above half the curve order");
   const hash = keccak256(serializeTransaction(unsigned));
   const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
   if (signedBy.toLowerCase() !== address) {

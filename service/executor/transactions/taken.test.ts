@@ -1,4 +1,4 @@
-// Tests which traces decide how the gas of a transaction is divided among its addresses.
+// Tests which traces decide how a transaction's gas is split among its addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -76,7 +76,7 @@ describe("traces of three endpoints", () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
-    assert.equal(asked.length, 6, "the next transaction is traced all the same");
+    assert.equal(asked.length, 6, "nodes are asked to trace the next transaction");
   });
 });
 
@@ -91,7 +91,7 @@ test("ignores the trace of a batch that ran out of gas before its last item", as
   const { read, asked } = await passOver([[30_000], [30_000]]);
   assert.equal(await read(), undefined);
   await read();
-  assert.equal(asked.length, 4, "nodes trace all the same");
+  assert.equal(asked.length, 4, "nodes are still asked for traces");
 });
 
 describe("if too few endpoints trace", () => {
@@ -121,7 +121,7 @@ describe("if no node traces a batch", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("an item that ran is charged at most its estimate, and the failed one the rest", () => {
+  test("charges an item that ran at most its estimate, and a failed item the rest", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
@@ -131,7 +131,7 @@ describe("if no node traces a batch", () => {
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("each pays by its estimate if all ran, or all failed", () => {
+  test("each item is charged by its estimate if all items ran or all failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });

@@ -11,8 +11,8 @@ for (const skew of [-tenMinutes, tenMinutes]) {
 }
 
 for (const { skew, world, store } of chains) {
-  describe(`a chain whose clock is ${skew} s from the host's`, () => {
-    test("the expiry depends on the chain's clock", async (context) => {
+  describe(`a chain whose clock differs from the host's by ${skew} s`, () => {
+    test("expires intents by its own clock", async (context) => {
       const open = await world.newRecord({ secondsLeft: 120 });
       const closed = await world.newRecord({ secondsLeft: 2 });
       await saveRecords(store, [open, closed]);
@@ -20,12 +20,12 @@ for (const { skew, world, store } of chains) {
       context.after(running.stop);
       await world.pay([{ to: open.address, amount: open.intent.amount }]);
       await until(
-        "what is open is executed",
+        "the open addresses are executed",
         async () => (await fatesOf(world, [open]))[0]?.executed === 1,
       );
       await world.client.increaseTime({ seconds: 5 });
       await world.pay([{ to: closed.address, amount: closed.intent.amount }]);
-      await until("what is closed is returned", async () => {
+      await until("the money of closed addresses is returned", async () => {
         const [fate] = await fatesOf(world, [closed]);
         return fate?.executed === 0 && fate.recovered > 0n;
       });

@@ -22,7 +22,7 @@ describe("many payments", () => {
   });
 
   test(
-    "control: without batches, each needs a transaction of its own",
+    "control: without batches, each payment needs its own transaction",
     onlyLong,
     async (context) => {
       world.stopTicking();
@@ -54,7 +54,7 @@ describe("many payments", () => {
         logs: await world.client.getLogs({ address: factoryAddress, fromBlock }),
       });
     await until("all are executed", async () => (await executions()).length >= count);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await running.stop();
     const fates = await fatesOf(world, records);
     assert.ok(fates.every((fate) => fate.executed === 1 && fate.held === 0n));
@@ -62,7 +62,7 @@ describe("many payments", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("wait with a reason if a pass has no time to simulate them", async (context) => {
+  test("wait with a recorded reason if a pass has no time to simulate them", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

@@ -43,7 +43,7 @@ describe("a restart of PostgreSQL during executions", () => {
     await until("all are executed once", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),
     );
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await running.stop();
     const outcomes = await store.db.selectFrom("executor_outcomes").selectAll().execute();
     assert.equal(outcomes.filter((row) => row.kind === "executed").length, records.length);

@@ -73,7 +73,7 @@ test("reports due jobs and signs nothing, and the real run costs no more", async
   await until("they are executed", async () =>
     (await fatesOf(world, records.slice(0, 2))).every(({ executed }) => executed === 1),
   );
-  await until("nothing is on its way", () => isAtRest(store));
+  await until("no transaction is pending", () => isAtRest(store));
   await real.stop();
   const purposes = await store.db.selectFrom("executor_purposes").selectAll().execute();
   const baseFeeAt = async (blockNumber: bigint) =>

@@ -15,7 +15,9 @@ import {
 import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
-/** The confirmations, a block for the next transaction, and one for a pass that just began. */
+/**
+ * The confirmations, one block for the next transaction, and one for a pass that has just begun.
+ */
 const blocksMax = confirmations + 3;
 const finalAfter = 64;
 
@@ -61,14 +63,14 @@ const reasonOf = async ({ address }: AddressRecord) =>
   (await findJob({ address, chainId: 31_337 }))?.progress?.reason;
 const settle = async (running: Running) => {
   await world.mine(finalAfter + 1);
-  await until("nothing is on its way", async () => {
+  await until("no transaction is pending", async () => {
     await step(running);
     return isAtRest(store);
   });
 };
 
 describe("work after an execution", () => {
-  test("returns a surplus after the confirmations, charged once final", async (context) => {
+  test("returns a surplus after the confirmations, and charges it when final", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);
@@ -87,7 +89,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("returns a payment mined after the expiry, after the confirmations", async (context) => {
+  test("returns a payment whose execution is mined too late, once confirmed", async (context) => {
     const record = await world.newRecord({ amount: 100n, secondsLeft: 600 });
     const running = start(context);
     await pay(record, 100n);
@@ -104,7 +106,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("executes and returns again after a reorganization undoes both", async (context) => {
+  test("repeats an execution and a return after a reorganization undoes both", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await step(running);

@@ -1,5 +1,5 @@
-// Several keys on one chain: a key that cannot send delays its own transactions, but no payment
-// that another key can execute.
+// Tests several keys on one chain. A key that cannot send delays its own transactions, but no
+// payment that another key can execute.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -88,7 +88,7 @@ describe("two keys", () => {
     return { first: of(first), second: of(second) };
   }
 
-  test("a key that signs nothing uses no nonce, and the other executes all", async () => {
+  test("a key that does not sign uses no nonce, and the other key executes all", async () => {
     let asked = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (signer.address === second) return signer.sign(transaction);
@@ -98,7 +98,7 @@ describe("two keys", () => {
     start(() => ({ signers }));
     const records = await pay(6);
     await until("all are executed", () => allExecuted(records));
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     assert.equal((await sentBy()).first, sentBefore.first);
     const failed = running.events.filter(({ kind }) => kind === "signer_failed").length;
     assert.ok(failed > 0 && failed === asked, `${failed} of ${asked}`);
@@ -106,7 +106,7 @@ describe("two keys", () => {
     assert.deepEqual(passes, []);
   });
 
-  test("payments wait with the reason while no key signs", async () => {
+  test("payments wait with a recorded reason while no key signs", async () => {
     let isLocked = true;
     let skippedMs = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
@@ -120,7 +120,7 @@ describe("two keys", () => {
       (await reasons()).some(({ reason }) => reason === "signer_unavailable"),
     );
     isLocked = false;
-    // A key that did not sign rests for 15 s.
+    // A key that did not sign is not used for 15 s.
     skippedMs = 15_000;
     await until("all are executed", () => allExecuted(records));
   });
@@ -177,7 +177,7 @@ describe("two keys", () => {
   });
 
   test(
-    "control: an empty key gets payments if the only endpoint reports a balance",
+    "control: a key without coin gets payments if the only endpoint reports a balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });
@@ -195,7 +195,7 @@ describe("two keys", () => {
   for (const honest of [2, 1]) {
     const options = honest === 1 ? {} : onlyLong;
     test(
-      `nothing waits for an empty key if one endpoint and ${honest} honest differ`,
+      `no payment waits for a key without coin if one of ${honest + 1} endpoints lies`,
       options,
       async () => {
         const wei = await world.client.getBalance({ address: first });
@@ -203,14 +203,14 @@ describe("two keys", () => {
         start((core) => ({ endpoints: withLiar(core.endpoints[0]!, honest, first, 2n ** 255n) }));
         const records = await pay(6);
         await until("all are executed", () => allExecuted(records));
-        await until("nothing is on its way", () => isAtRest(store));
+        await until("no transaction is pending", () => isAtRest(store));
         assert.equal((await sentBy()).first, sentBefore.first);
         await world.client.setBalance({ address: first, value: wei });
       },
     );
 
     test(
-      `a key sends if one endpoint next to ${honest} honest reports no coin`,
+      `a key sends even if one of ${honest + 1} endpoints reports that it has no coin`,
       options,
       async () => {
         start((core) => ({
@@ -277,10 +277,10 @@ describe("two keys", () => {
     await running.stop();
     start();
     await until("all are executed", () => allExecuted([...records, ...later]));
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
   });
 
-  test("requests no replacement from a key that rests after a failure", async () => {
+  test("does not ask a key for a replacement shortly after the key failed to sign", async () => {
     const signed = new Set<number>();
     let refused = 0;
     const signers = mapSigners([twoKeys[0]], (signer) => (transaction) => {
@@ -291,7 +291,7 @@ describe("two keys", () => {
       refused++;
       return Promise.reject(new Error("no session"));
     });
-    // With a clock that is a thousand times slower, the key rests for hours.
+    // With a clock that is a thousand times slower, the key is not used for hours.
     const stuck = startStuck(signers, ({ clock, tuning }) => ({
       clock: () => clock() / 1_000,
       tuning: { ...tuning, ...slots, stuckSeconds: 1 },
@@ -306,7 +306,7 @@ describe("two keys", () => {
     await running.stop();
     start();
     await until("all are executed", () => allExecuted(records));
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
   });
 
   test("a stuck key delays only its own transactions", async () => {
@@ -324,10 +324,10 @@ describe("two keys", () => {
     });
     assert.ok(stuck.swallowed.size >= 2);
     const later = await pay(6);
-    await until("later payments go by the other key", () => allExecuted(later));
+    await until("the other key executes later payments", () => allExecuted(later));
     stuck.isStuck = false;
     await until("the rest is executed", () => allExecuted(records));
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
   });
 
   test("two instances with both keys execute each payment once", async (context) => {
@@ -339,7 +339,7 @@ describe("two keys", () => {
     await running.stop();
     const more = await pay(20);
     await until("the rest is executed", () => allExecuted(more));
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     const sent = await sentBy();
     assert.ok(sent.first > sentBefore.first && sent.second > sentBefore.second);
   });

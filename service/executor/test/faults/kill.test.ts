@@ -48,7 +48,7 @@ describe("kill -9", () => {
     const limit = setTimeout(() => child.kill("SIGTERM"), 60_000);
     const signal = await new Promise((resolve) => child.once("exit", (_code, by) => resolve(by)));
     clearTimeout(limit);
-    assert.equal(signal, "SIGKILL", `the process ended by ${signal} before it came to ${step}`);
+    assert.equal(signal, "SIGKILL", `the process ended by ${signal} before it reached ${step}`);
   };
 
   for (const step of steps) {
@@ -69,7 +69,7 @@ describe("kill -9", () => {
     });
   }
 
-  test("executes every payment once or returns it, and no nonce is stuck", async (context) => {
+  test("executes or returns every payment once, and leaves no nonce stuck", async (context) => {
     const running = startCore(store, chains, (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
     await until("all are executed", async () =>
@@ -82,7 +82,7 @@ describe("kill -9", () => {
         (await fatesOf(world, reverting)).every((fate) => fate.recovered > 0n && fate.held === 0n),
       120,
     );
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await running.stop();
     const outcomes = await store.db.selectFrom("executor_outcomes").selectAll().execute();
     const executed = outcomes.filter((row) => row.kind === "executed");

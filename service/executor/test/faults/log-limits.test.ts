@@ -1,5 +1,6 @@
-// Endpoints of free plans show the logs of few blocks per query. An executor that is thousands of
-// blocks behind executes new payments immediately, and old ones of open addresses.
+// Endpoints of free plans return the logs of only a few blocks per query. An executor that is
+// thousands of blocks behind still executes new payments and old payments to open addresses
+// immediately.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -19,7 +20,7 @@ const queries = { all: 0, refused: 0 };
 const endpoints = [await startLimited(), await startLimited()];
 for (const { stop } of endpoints) after(stop);
 
-/** An endpoint that shows the logs of ten blocks per query. */
+/** An endpoint that returns the logs of at most ten blocks per query. */
 function startLimited() {
   return startProxy(world.rpcUrl, (call, answer) => {
     if (call.method !== "eth_getLogs") return answer;
@@ -51,7 +52,7 @@ async function blocksOf({ address }: AddressRecord) {
   return { paid: Number(paid?.blockNumber), executed: Number(executed?.blockNumber) };
 }
 
-test(`executes payments before their blocks are read, ${blocksBehind} behind`, async (context) => {
+test(`executes payments before it has read ${blocksBehind} earlier blocks`, async (context) => {
   const [old, fresh] = [await world.newRecord(), await world.newRecord()];
   await saveRecords(store, [old, fresh]);
   const pay = async ({ address, intent }: AddressRecord) => {
@@ -90,9 +91,9 @@ test(`executes payments before their blocks are read, ${blocksBehind} behind`, a
   assert.ok(freshWait <= waitBlocksMax, `executed ${freshWait} blocks after its payment`);
 
   await until("the history is read", async () => passes().at(-1)!.blocksBehind === 0);
-  await until("nothing is on its way", () => isAtRest(store));
+  await until("no transaction is pending", () => isAtRest(store));
   const payments = await store.db.selectFrom("payments").select("address").execute();
-  assert.equal(payments.length, 2, "both payments are kept once");
+  assert.equal(payments.length, 2, "each payment is stored once");
   assert.equal(running.events.filter(({ kind }) => kind === "gap").length, 0);
   context.diagnostic(`${queries.refused} of ${queries.all} queries were refused`);
   // The limits are learned once, regardless of the length of the history.

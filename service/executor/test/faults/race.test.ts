@@ -58,7 +58,7 @@ describe("two executors", () => {
     await until("all are executed once", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),
     );
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     for (const each of both) await each.stop();
 
     const failures = await world.client.getLogs({ address: factoryAddress, fromBlock: 0n });

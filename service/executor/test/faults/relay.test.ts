@@ -1,4 +1,5 @@
-// `sendUrls`: transactions go to relays, and no other endpoint ever sees one that is not mined.
+// With `sendUrls`, transactions are sent to relays, and no other endpoint ever sees a transaction
+// before it is mined.
 
 import assert from "node:assert/strict";
 import { after, afterEach, describe, type TestContext, test } from "node:test";
@@ -16,7 +17,7 @@ const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
   if (method === "eth_sendRawTransaction") seen.push(`${params[0]}`);
   return answer;
 });
-/** The answer of `relay` to a transaction, if it refuses. */
+/** The message with which `relay` refuses a transaction; undefined if it does not refuse. */
 let refusal: string | undefined;
 const relay = await startProxy(world.rpcUrl, ({ id, method }, answer) => {
   if (!refusal || method !== "eth_sendRawTransaction") return answer;
@@ -72,12 +73,15 @@ describe("private relays", () => {
         const running = await payWith(context, fault, alone);
         await until("it is sent", async () => running.isSent());
         const from = await world.client.getBlockNumber();
-        await until("blocks go by", async () => (await world.client.getBlockNumber()) > from + 20n);
+        await until(
+          "20 blocks are mined",
+          async () => (await world.client.getBlockNumber()) > from + 20n,
+        );
         assert.deepEqual(seen, []);
         assert.equal(await running.isExecuted(), false);
         await relay.behave("none");
         await until("it is executed", running.isExecuted);
-        await until("nothing is on its way", () => isAtRest(store));
+        await until("no transaction is pending", () => isAtRest(store));
         assert.deepEqual(seen, []);
       },
     );
@@ -100,7 +104,7 @@ describe("private relays", () => {
     const both: Relayed = { sendUrls: [relay.url, honest.url], sendFallbackBlocks: undefined };
     const running = await payWith(context, "timeout", both);
     await until("it is executed", running.isExecuted);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     const kinds = running.events.map(({ kind }) => kind);
     const settled = kinds.indexOf("settled");
     const failed = kinds.indexOf("rpc_failed");
@@ -111,7 +115,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("sends to the endpoints after `sendFallbackBlocks` if the relay drops", async (context) => {
+  test("also sends to the endpoints once `sendFallbackBlocks` have passed", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -145,7 +149,7 @@ describe("private relays", () => {
   }
   const most = 2n * gwei;
 
-  test("a relay that waits for a higher fee gets at most the first maximum", async (context) => {
+  test("a relay that waits for a higher fee gets at most the initial maximum", async (context) => {
     const offered = await hold(context, most, "fee_capped", 1);
     assert.ok(offered <= most, `${offered} wei`);
   });
@@ -162,7 +166,7 @@ describe("private relays", () => {
   test("sends to no other endpoint if the relay is honest", async (context) => {
     const running = await payWith(context, "none", alone);
     await until("it is executed", running.isExecuted);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     assert.deepEqual(seen, []);
   });
 });
@@ -179,7 +183,7 @@ describe("an endpoint that reports a transaction as underpriced", () => {
   }
   const stuckSeconds = 10_000;
 
-  test("is not believed as an endpoint while the other is down", async (context) => {
+  test("causes no replacement while the other endpoint is down", async (context) => {
     refusal = "replacement transaction underpriced";
     const down = await startProxy(world.rpcUrl);
     context.after(down.stop);
@@ -189,14 +193,14 @@ describe("an endpoint that reports a transaction as underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("as the only endpoint gets no more than a new transaction would offer", async (context) => {
+  test("causes no replacement as the only endpoint at a constant base fee", async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("is not believed as the only relay", async (context) => {
+  test("causes no replacement as the only relay", async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

@@ -40,11 +40,11 @@ describe("reorgs", () => {
   };
   const settled = async () => {
     world.startTicking(150);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     world.stopTicking();
   };
 
-  /** A plain and a tipped payment to two accounts, which wait for a block. */
+  /** A plain and a tipped payment to two accounts. Both payments wait for a block. */
   const paid = async () => {
     const plain = await world.newRecord({ secondsLeft: 10 * 86_400 });
     const tipped = await world.newRecord({ secondsLeft: 10 * 86_400, tip: unit });
@@ -75,7 +75,7 @@ describe("reorgs", () => {
       await running.stop();
     });
 
-    test(`charges a final execution once if it is undone (${round})`, async (context) => {
+    test(`charges an execution once if it is undone after finality (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);

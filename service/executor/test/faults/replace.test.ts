@@ -1,5 +1,6 @@
 // Transactions that no node accepts are replaced at a higher fee if the daily budget and the key's
-// balance allow it, and otherwise by an empty transfer. That is not a failure of their jobs.
+// balance allow it, and otherwise by a zero-value transfer. Such a transfer does not count as a
+// failure of the jobs.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -67,13 +68,13 @@ for (const bound of ["perDayMax", "perAccountMax"] as const) {
     await world.mine();
     await until("each is replaced", async () => count("replaced") >= 3);
     const worst = sum((await costs()).map(most));
-    assert.ok(worst > sent, "one was replaced for more");
+    assert.ok(worst > sent, "a replacement raised the cost");
     assert.ok(worst <= sent + raise, `${worst} of ${sent + raise} wei`);
     budgets[bound] = plenty;
     await silent.behave("none");
     world.startTicking(100);
     await world.client.increaseTime({ seconds: 60 });
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     world.stopTicking();
   });
 }
@@ -104,15 +105,15 @@ test("replaces a transaction only after the key's balance covers the cost", asyn
   await silent.behave("none");
   world.startTicking(100);
   await until("it is executed", async () => (await fatesOf(world, [record]))[0]!.executed === 1);
-  await until("nothing is on its way", () => isAtRest(store));
+  await until("no transaction is pending", () => isAtRest(store));
   world.stopTicking();
 });
 
-describe("a purpose whose transaction was replaced by an empty transfer", () => {
+describe("a purpose whose transaction was replaced by a zero-value transfer", () => {
   const plenty = 10n ** 24n;
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
-  /** @param gate what the endpoint does with transactions that call the factory */
+  /** @param gate decides how the endpoint handles transactions that call the factory */
   function start(
     context: TestContext,
     gate: { does: "pass" | "drop" | "refuse" },
@@ -172,7 +173,7 @@ describe("a purpose whose transaction was replaced by an empty transfer", () => 
     await until("they are executed", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),
     );
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     world.stopTicking();
     const outcomes = await store.db
       .selectFrom("executor_outcomes")
@@ -204,7 +205,7 @@ describe("a purpose whose transaction was replaced by an empty transfer", () => 
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);
-    await until("nothing is left of the test above", () => isAtRest(store));
+    await until("no transaction of the test above is pending", () => isAtRest(store));
     world.stopTicking();
     gate.does = "drop";
     const before = count("sent");
@@ -222,15 +223,15 @@ describe("a purpose whose transaction was replaced by an empty transfer", () => 
   });
 
   for (const [what, asFailure] of [
-    ["has not failed if no block could contain it", false],
-    ["control: each job needs a transaction of its own if it counts as a failure", true],
+    ["does not count as a failure if no block could contain the transaction", false],
+    ["control: each job needs its own transaction if the purpose counts as a failure", true],
   ] as const) {
     test(what, asFailure ? onlyLong : {}, async (context) => {
       const gate = { does: "refuse" as "pass" | "refuse" };
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();
       await until("it is sent", async () => count("sent") > 0);
-      // It is abandoned after nodes have refused it for a minute.
+      // The transaction is abandoned after nodes have refused it for a minute.
       await oneBlock(61);
       await until("it is replaced", async () => count("replaced") > 0);
       gate.does = "pass";
@@ -242,7 +243,9 @@ describe("a purpose whose transaction was replaced by an empty transfer", () => 
   }
 });
 
-/** The former rule: a purpose replaced by an empty transfer counts as failed. */
+/**
+ * The former rule: a purpose counts as failed if a zero-value transfer replaced its transaction.
+ */
 function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
   return {
     ...ledger,

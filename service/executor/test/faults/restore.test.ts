@@ -22,7 +22,7 @@ import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
 import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
-/** At noon, so that midnight only occurs in tests that advance the clock. */
+/** The chain starts at noon, so that midnight only occurs in tests that advance the clock. */
 const startSeconds = Math.floor(Date.now() / dayMs) * 86_400 + 86_400 * 1.5;
 
 const { world, store } = await prepare({ startSeconds });
@@ -48,7 +48,7 @@ const withBudget =
     chain: { ...core.chain, budgets: { ...core.chain.budgets, perDayMax } },
   });
 
-/** Honest endpoints, except that `lies` can replace the answer of one. */
+/** Returns honest endpoints, except that `lies` can replace the answers of one. */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
   (core) => ({
@@ -110,7 +110,7 @@ async function execute(accountIds: readonly string[]): Promise<AddressRecord[]> 
   await until("they are executed", async () =>
     (await fatesOf(world, records)).every(({ executed }) => executed === 1),
   );
-  await until("nothing is on its way", () => isAtRest(store));
+  await until("no transaction is pending", () => isAtRest(store));
   return records;
 }
 
@@ -141,7 +141,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("after a restore from a backup", () => {
-  test("charges the transactions sent since then, and spends no budget twice", async (context) => {
+  test("charges the transactions sent after it, and spends no budget twice", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -169,13 +169,13 @@ describe("after a restore from a backup", () => {
     await client.increaseTime({ seconds: 3600 });
     const third = start(context);
     await isExecuted(next);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await third.stop();
     world.stopTicking();
     await assertReportIsExact(world, store);
   });
 
-  test("charges the transaction that replaced one in the backup", async (context) => {
+  test("charges a transaction that replaced a transaction of the backup", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);
@@ -205,14 +205,14 @@ describe("after a restore from a backup", () => {
     tick(100);
     const running = start(context);
     await isExecuted(record);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await running.stop();
     world.stopTicking();
     assert.ok((await spentFor(bob)) > before);
     await assertReportIsExact(world, store);
   });
 
-  test("charges only the transactions of the day after the loss of all tables", async (context) => {
+  test("charges only today's transactions after the loss of all tables", async (context) => {
     tick(100);
     const lost = start(context);
     await execute([alice]);
@@ -236,7 +236,7 @@ describe("after a restore from a backup", () => {
     assert.equal(await spentFor(alice), 0n);
   });
 
-  test("charges the cap of each nonce once if no node shows its transaction", async (context) => {
+  test("charges a nonce's highest cost once if no node has its transaction", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -254,7 +254,7 @@ describe("after a restore from a backup", () => {
     const second = start(context, pruned);
     const next = await payOne(bob);
     await isExecuted(next);
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await second.stop();
     world.stopTicking();
     const writtenOff = second.events.filter((event) => event.kind === "nonces_written_off");
@@ -305,7 +305,7 @@ test("charges all transactions if one of two endpoints denies them", async (cont
   await restore();
   world.stopTicking();
   tick(100, 5);
-  // It reports that all nonces were used on an earlier day.
+  // The endpoint reports that all nonces were used on an earlier day.
   const liar = withEndpoints(2, (place, { method, params }, answer) => {
     const isOld = method === "eth_getTransactionCount" && /^0x/.test(`${params[1]}`);
     return place === 0 && isOld ? { result: "0xffff" } : answer;

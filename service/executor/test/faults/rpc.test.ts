@@ -43,7 +43,7 @@ describe("endpoints that misbehave", () => {
     await until("all are executed once", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),
     );
-    await until("nothing is on its way", () => isAtRest(store));
+    await until("no transaction is pending", () => isAtRest(store));
     await running.stop();
     const outcomes = await store.db
       .selectFrom("executor_outcomes")
@@ -68,7 +68,7 @@ describe("endpoints that misbehave", () => {
   for (const fault of [...alone, "lies_on_receipts" as const]) {
     const options = ["timeout", "stale", "lies_on_receipts"].includes(fault) ? {} : onlyLong;
     test(
-      `recovers automatically if the only endpoint fails (${fault})`,
+      `resumes automatically after a failure of the only endpoint (${fault})`,
       options,
       async (context) => {
         for (let round = 0; round < rounds(1, 10); round++)
@@ -83,7 +83,7 @@ describe("endpoints that misbehave", () => {
       for (let round = 0; round < rounds(1, 10); round++) {
         const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
         const failed = events.some((event) => event.kind === "attempt_failed");
-        assert.equal(failed, false, "a false receipt was believed");
+        assert.equal(failed, false, "the executor accepted a false receipt");
       }
     });
   }

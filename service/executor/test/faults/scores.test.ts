@@ -1,5 +1,5 @@
-// A false endpoint of three is reported with the method in the log, in the metrics, and by
-// `admin chains check`, and is asked last.
+// If one of three endpoints returns false answers, the log, the metrics, and `admin chains check`
+// show the endpoint and the method, and the executor asks this endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -40,7 +40,7 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // A pass shows the score from before it, and these payments are settled a pass later.
+  // A pass reports the scores from before the pass, and these payments are settled a pass later.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );
@@ -91,7 +91,8 @@ describe("one false endpoint of three", () => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
-      // Two of the three are asked. On a busy machine, the false one may be late and not be asked.
+      // Only two of the three are asked. On a busy machine, the false endpoint may be late, and
+      // then it is not asked.
       let seen = await whatIsSeen(context, urls);
       for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
         seen = await whatIsSeen(context, urls);
@@ -107,7 +108,7 @@ describe("one false endpoint of three", () => {
     });
   }
 
-  test("control: three honest endpoints do not appear", async (context) => {
+  test("control: no endpoint appears if all three are honest", async (context) => {
     const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
     const { reported, scoreOf, differs } = await whatIsSeen(
       context,
@@ -119,7 +120,7 @@ describe("one false endpoint of three", () => {
     );
   });
 
-  test("appears with the method in `admin chains check`, also if it refuses logs", async () => {
+  test("appears with the method in `admin chains check`, even if it refuses logs", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

@@ -6,7 +6,10 @@ import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
-/** A reorg, sometimes of final blocks; an eviction; a nonce used by another user of the key. */
+/**
+ * Causes a reorg, which sometimes undoes final blocks, an eviction, or the use of a nonce by
+ * another user of the key.
+ */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
     const { confirmations } = chain.setting;
@@ -29,7 +32,7 @@ function takeNonce(chain: ChainModel, random: Random): void {
   chain.pool.set(slotOf(taken), { chainId, ...taken, ...fees, hash });
 }
 
-/** Undoes blocks whose transactions all return to the pool. */
+/** Undoes blocks. All transactions in these blocks return to the pool. */
 function reorganise(chain: ChainModel, { random, reorgRate }: Width): void {
   if (random() >= reorgRate) return;
   chain.reorg(1 + Math.floor(random() * chain.setting.confirmations), () => false);
@@ -39,7 +42,7 @@ type Span = {
   isPlain: boolean;
   width: Width | undefined;
   startSeconds: number;
-  /** The ends of the storms and of the world, from its start. */
+  /** The ends of the storms and of the world, in seconds since the world began. */
   stormSeconds: number;
   untilSeconds: number;
   /** The average time between two blocks. */

@@ -1,4 +1,5 @@
-// Compares paid gas and received tips with the blocks, to the wei, by account and for the chain.
+// Compares the ledger's paid gas and received tips with the blocks, to the wei, for each account
+// and for the chain.
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
@@ -9,10 +10,12 @@ import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
 import type { World } from "./world.ts";
 
-/** In wei. `uncovered` is the part of the gas of each address that its tip did not cover. */
+/**
+ * Amounts in wei. `uncovered` is the sum of the gas costs that the addresses' tips did not cover.
+ */
 type Sums = { gas: bigint; tips: bigint; uncovered: bigint };
 
-/** @returns the differences of the ledger */
+/** @returns the differences between the ledger and the chain */
 export async function judgeBooks(world: World): Promise<string[]> {
   const { db } = world;
   const kept = new Map<string, Sums>();
@@ -86,8 +89,9 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 }
 
 /**
- * Finds the highest costs that were charged for transactions of another sender which no endpoint
- * showed for a minute. Nothing is charged for those that were found.
+ * Finds the highest costs that were charged because no endpoint showed a transaction for a minute.
+ * Such transactions are of another user of the key. For unknown transactions that were found, no
+ * highest cost is charged.
  */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db
@@ -98,7 +102,9 @@ async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   return rows.map(({ paid }) => BigInt(paid ?? 0)).filter((paid) => paid > 0n);
 }
 
-/** Divides the gas by the traces of nodes, or by the estimates and failures without traces. */
+/**
+ * Splits the gas by the traces of nodes, or by the estimates and failures if there are no traces.
+ */
 async function computeShares(
   db: World["db"],
   id: string,

@@ -1,4 +1,4 @@
-// A chain small enough to see through: blocks with the state after each, a pool, and reorgs.
+// A small model of a chain: blocks with the state after each block, a pool, and reorgs.
 
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
@@ -28,12 +28,12 @@ export type PoolTransaction = Sent & { hash: Hex };
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** Actions of others, who pay a vault or execute one. */
+/** Actions of other people, who pay a vault or execute a vault. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
 
-/** Returns the wei per gas that a transaction pays in a block with that base fee. */
+/** Returns the wei per gas that a transaction pays in a block with the base fee `baseFee`. */
 export const priceOf = ({ maxFee, priorityFee }: PoolTransaction, baseFee: bigint): bigint =>
   maxFee < baseFee + priorityFee ? maxFee : baseFee + priorityFee;
 
@@ -41,16 +41,19 @@ export type Mined = {
   transaction: PoolTransaction;
   succeeded: boolean;
   logs: Log[];
-  /** Vaults whose execution failed because they were over. */
+  /** Vaults whose execution failed because they were already closed. */
   wasted: Hex[];
   gasUsed: number;
-  /** Gas of each call of the factory to itself; items that were executed before have none. */
+  /**
+   * The gas of each call of the factory to itself. Items that were already executed have no such
+   * call.
+   */
   callGas: number[];
-  /** Wei for the bytes. */
+  /** The fee for the transaction's bytes in wei. */
   dataFee: bigint;
 };
 
-/** Computes what the sender paid for it, in wei. */
+/** Computes the cost that the sender paid for a transaction, in wei. */
 export const paidFor = ({ transaction, gasUsed, dataFee }: Mined, baseFee: bigint): bigint =>
   BigInt(gasUsed) * priceOf(transaction, baseFee) + dataFee;
 
@@ -71,11 +74,11 @@ export type Rules = {
   gasLimit: bigint;
   /** The data fee per byte of calldata in wei, as on the OP Stack; 0 elsewhere. */
   weiPerByte: bigint;
-  /** Nodes serve debug_traceTransaction. */
+  /** Whether nodes support debug_traceTransaction. */
   isTraced: boolean;
   /** The maximum number of logs per query. */
   logsMax: number;
-  /** The initial balances of keys in wei; a key without an entry has plenty. */
+  /** The initial balances of keys in wei. A key without an entry has a very high balance. */
   coins: ReadonlyMap<Hex, bigint>;
 };
 
@@ -122,9 +125,11 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   return {
     blocks,
     pool,
-    /** Vaults to which a payment was undone for good. */
+    /**
+     * Vaults that lost a payment in a reorganization, without a later block that contains it again.
+     */
     lost,
-    /** A block was undone that had been final. */
+    /** Returns whether a reorganization undid a final block. */
     wasDeep: () => wasDeep,
     setting,
     rules,
@@ -141,7 +146,9 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
       highest = Math.max(highest, blocks.length - 1);
     },
 
-    /** Undoes the newest blocks. Their transactions return to the pools unless they are lost. */
+    /**
+     * Undoes the newest blocks. Their transactions return to the pool unless `isLost` returns true.
+     */
     reorg(depth: number, isLost: () => boolean) {
       const undone = blocks.splice(Math.max(1, blocks.length - depth));
       forks++;
@@ -177,17 +184,20 @@ function genesisOf({ startSeconds, senders }: Setting, { gasLimit, coins }: Rule
 
 type Filling = {
   deeds: Deed[];
-  /** Taken from as they are mined. */
+  /** The pending transactions. Mined transactions are removed. */
   pool: Map<string, PoolTransaction>;
   byTerms: ReadonlyMap<Hex, VaultModel>;
   env: Env;
   baseFee: bigint;
-  /** How often the chain has forked, so that hashes differ. */
+  /** The number of forks of the chain so far, which makes the hashes of forks differ. */
   forks: number;
   rules: Rules;
 };
 
-/** Mines what others do first, then ours, by key and nonce, as long as they pay the base fee. */
+/**
+ * Mines the actions of others first, and then our transactions by key and nonce, as long as they
+ * pay the base fee.
+ */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;
   const state = cloneState(parent.state);
@@ -234,8 +244,9 @@ const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
   BigInt(transaction.gas) * transaction.maxFee + parseDataFee(transaction, rules);
 
 /**
- * Accepts the same transactions as a node: a replacement must raise both fees by a tenth, and a
- * key's balance must cover its whole pool. @returns why it is refused, or undefined
+ * Accepts the same transactions as a node. A replacement must raise both fees by a tenth, and a
+ * key's balance must cover all its transactions in the pool.
+ * @returns the reason if the transaction is refused; otherwise undefined
  */
 function submit(
   pool: Map<string, PoolTransaction>,
@@ -308,7 +319,9 @@ function runTransaction(
   const isSkipped = ({ name }: Item, { address }: VaultModel) =>
     name === "execute" && state.code.get(address) === "executed";
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
-  /** Executions of closed vaults, and recoveries of closed vaults that returned nothing. */
+  /**
+   * Returns the closed vaults that were executed, or that were recovered without returning money.
+   */
   const wastedBy = (logs: readonly Log[]) => {
     const logged = new Set(logs.map(({ topics }) => topics[1]));
     return vaults.flatMap(({ address }, index) => {

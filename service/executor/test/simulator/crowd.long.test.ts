@@ -1,6 +1,6 @@
-// Intents that nodes simulate slowly, and how long other accounts wait for them. Uses the real
-// core, batches, and store with simulated time; an estimate of such an intent takes 0.8 s and
-// fails, which costs its account nothing.
+// Measures how long other accounts wait because of intents that nodes simulate slowly. Uses the
+// real core, batches, and store with simulated time. An estimate of a slow intent takes 0.8 s and
+// fails, so the intent costs its account nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,10 +16,10 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** When the executor starts, without knowledge of any account. */
+  /** The time at which the executor starts, without knowledge of any account. */
   startSeconds?: number;
   blockSeconds: number;
-  /** Nodes run one simulation after the other, and continue after the caller's timeout. */
+  /** Whether nodes run one simulation after the other, and continue after the caller's timeout. */
   isSerial?: boolean;
 };
 
@@ -58,7 +58,7 @@ const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
-/** Returns how many blocks payments wait without a crowd. Several cases share the result. */
+/** Returns the blocks that payments wait without a crowd. Several cases share the result. */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;
   const history = quietHistories.get(name) ?? runHistory(seed, quiet);
@@ -66,18 +66,18 @@ function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof 
   return history;
 }
 
-/** Returns for each address how many blocks more it waits than without the crowd. */
+/** Returns the number of blocks that each address waits in addition because of the crowd. */
 async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   const quiet = await quietOf(seed, given);
   const loud = await runHistory(seed, given);
   return [...quiet].map(([address, blocks]) => loud.get(address)! - blocks);
 }
 
-describe(`2,000 slow intents of 100 accounts delay none by over ${moreBlocksMax} blocks`, () => {
+describe(`2,000 slow intents delay no other payment by over ${moreBlocksMax} blocks`, () => {
   for (const [what, atSeconds, startSeconds] of [
-    ["paid before any other", 1, 0],
-    ["paid at the same time as others", 300, 0],
-    ["due when an executor starts that knows no account", 300, 320],
+    ["if they are paid before all others", 1, 0],
+    ["if they are paid at the same time as others", 300, 0],
+    ["if they are due when an executor starts that knows no account", 300, 320],
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {
@@ -92,10 +92,10 @@ describe(`2,000 slow intents of 100 accounts delay none by over ${moreBlocksMax}
 
 const moreSecondsMax = 5;
 
-describe(`100 slow intents of 20 accounts delay none by over ${moreSecondsMax} s`, () => {
+describe(`100 slow intents delay no other payment by over ${moreSecondsMax} s`, () => {
   for (const [what, isSerial] of [
     ["at nodes that run simulations in parallel", false],
-    ["at nodes that run them in sequence, and finish them after timeouts", true],
+    ["at nodes that run simulations in sequence, and finish them after timeouts", true],
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {

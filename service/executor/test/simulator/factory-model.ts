@@ -1,4 +1,5 @@
-// The factory as its interface promises it, on a state of plain maps: what calldata does.
+// A model of the factory: runs calldata on a state of plain maps, with the effects that the
+// factory's interface promises.
 
 import { type Hex, type Tip, zeroAddress } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -27,7 +28,7 @@ export type VaultModel = {
   recovery: Hex;
   chainId: number;
   behaviour: Behaviour;
-  /** When a `mends` call starts to succeed. */
+  /** The time from which a `mends` call succeeds. */
   mendsAtSeconds: number;
   /** The gas that an execution uses on chain, which can differ from its estimate. */
   gas: number;
@@ -42,17 +43,20 @@ export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): nu
   name === "execute" ? gas : itemGas;
 
 export type State = {
-  /** By sender; 0 if it is missing. */
+  /** Nonces by sender; 0 if the sender is missing. */
   nonces: Map<Hex, number>;
-  /** How each closed vault was closed. */
+  /** The way in which each closed vault was closed. */
   code: Map<Hex, "executed" | "closed">;
-  /** By token, then owner. */
+  /** Balances by token, and then by owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
-  /** Wei, by sender. */
+  /** Balances of coin in wei, by sender. */
   coins: Map<Hex, bigint>;
 };
 
-/** `onlyAsked`: a simulation, in which poison shows nothing. `sender`: of the transaction. */
+/**
+ * `onlyAsked`: whether this is a simulation, in which a `poison` call does not fail. `sender`: the
+ * sender of the transaction.
+ */
 export type Env = {
   chainId: number;
   timestamp: number;
@@ -93,7 +97,7 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/** An item in calldata of the factory: a single one, or a part of a batch. */
+/** An item in calldata of the factory: the only item, or an item of a batch. */
 export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
 
 /** @throws for calldata that the factory does not know */
@@ -149,7 +153,7 @@ export function execute(state: State, vault: VaultModel, env: Env): Log[] {
   return [...logs, transferLog(token, address, env.sender, tip.amount)];
 }
 
-/** Closes or sweeps a vault. @throws if it is still open */
+/** Closes or sweeps a vault. @throws if the vault is still open */
 export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env): Log[] {
   const isOpen = vault.chainId === env.chainId && env.timestamp <= vault.expirationSeconds;
   if (!state.code.has(vault.address) && isOpen) {
@@ -167,7 +171,7 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   });
 }
 
-/** Runs each item independently. A completed execution is not a failure. */
+/** Runs each item independently. An execution that was already completed is not a failure. */
 export function batch(
   state: State,
   items: readonly Item[],

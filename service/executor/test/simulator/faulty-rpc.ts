@@ -1,5 +1,5 @@
-// An endpoint with faults. They occur in periods, each with its own kind of fault, and are injected
-// at the transport: batches, rate limits, and retries above it are the real ones.
+// An endpoint with faults. Each period has its own kind of fault. The faults are injected at the
+// transport, so batches, rate limits, and retries above the transport are the real ones.
 
 import {
   type Endpoint,
@@ -55,7 +55,7 @@ export type Weather = {
 const spellMsMax = 90_000;
 const timeoutMs = 5000;
 
-/** Returns a real endpoint with simulated time, above a transport. */
+/** Returns a real endpoint with simulated time and the given transport. */
 export const simulatedEndpoint = (
   name: string,
   scheduler: Pick<Scheduler, "now" | "sleep">,
@@ -80,7 +80,8 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can lie; the executor detects one false endpoint of several
+ * @param mayLie whether this endpoint can lie, because the executor detects one false endpoint if
+ * there are several
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;

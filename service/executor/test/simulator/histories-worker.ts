@@ -1,5 +1,5 @@
-// Runs histories in a separate thread. The test runner tracks every promise of its own thread,
-// where a history takes twice as long.
+// Runs histories in a separate thread. In its own thread, the test runner tracks every promise, so
+// a history would take twice as long.
 
 import { parentPort } from "node:worker_threads";
 import { faultsOfLie } from "./price.ts";

@@ -6,7 +6,7 @@ import type { HistoryReport, HistoryRequest } from "./histories-worker.ts";
 
 const threads = 2;
 
-/** Idle threads, which are reused because starting one takes 0.5 s of CPU time. */
+/** Idle threads, which are reused because the start of a thread takes 0.5 s of CPU time. */
 const idle: Worker[] = [];
 
 /** Returns the reports in the order of `requests`. @throws the error of a history */

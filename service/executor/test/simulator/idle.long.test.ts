@@ -1,6 +1,6 @@
 // Counts the calls of an idle chain: all calls of the executor and the observer of one process,
-// with one unpaid address. It is open for 20 minutes of simulated time, and closed for an hour, or
-// for six hours in `npm run test:long`.
+// with one unpaid address. The address is open for 20 minutes of simulated time, and then closed
+// for an hour, or for six hours in `npm run test:long`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -32,13 +32,13 @@ const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const warmUpSeconds = 600;
 const spanSeconds = 1200;
 const sleepingSpanSeconds = process.env.TESTS === "long" ? 21_600 : 3600;
-/** Blocks per log query that the node allows. */
+/** The maximum number of blocks per log query. */
 const rangeBlocksMax = 2000;
 
 type Idle = {
   blockSeconds: number;
   endpoints: number;
-  /** The one record's expiry, by the chain's clock. */
+  /** The expiration time of the only record, by the chain's clock. */
   expiresAt?: number;
 };
 
@@ -136,7 +136,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   scheduler.at(30_000, watch);
   return {
     ...{ db, chain, create, detected, address: lower },
-    /** Does what the observer does once the address was executed. */
+    /** Does the observer's work after the address was executed. */
     settle: () =>
       db
         .insertInto("watches")
@@ -161,12 +161,12 @@ async function callsOfDay(idle: Idle, seconds = spanSeconds): Promise<number> {
   return ((world.calls() - before) * 86_400) / seconds;
 }
 
-describe("calls of the executor and the observer on an idle day", () => {
+describe("the executor and the observer on an idle day", () => {
   for (const [blockSeconds, callsMax] of [
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`at blocks of ${blockSeconds} s: one endpoint, and 1.6 times for two`, async (t) => {
+    test(`make few calls (blocks of ${blockSeconds} s), 1.6 times for two endpoints`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -179,7 +179,7 @@ describe("calls of the executor and the observer on an idle day", () => {
 describe("a chain without open addresses sleeps", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`at blocks of ${blockSeconds} s: at most 1,000 calls a day, 1,600 with two`, async (t) => {
+    test(`makes 1,000 calls a day (blocks of ${blockSeconds} s), 1,600 for two`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);
@@ -190,7 +190,7 @@ describe("a chain without open addresses sleeps", () => {
   }
 
   for (const endpoints of [1, 2]) {
-    test(`finds late money within five minutes, with ${endpoints}`, async () => {
+    test(`finds late money within five minutes (endpoints: ${endpoints})`, async () => {
       for (const waitSeconds of [0, 145, 290, 1450]) {
         const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
         await world.runFor(warmUpSeconds + waitSeconds);
@@ -203,7 +203,7 @@ describe("a chain without open addresses sleeps", () => {
     });
   }
 
-  test("wakes immediately on a create, and stays awake", async () => {
+  test("wakes immediately if an address is created, and stays awake", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -215,7 +215,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("wakes immediately on a status with money", async () => {
+  test("wakes immediately if a status shows money", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -226,17 +226,23 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("sleeps next to an executed address as next to an expired one", async () => {
+  test("sleeps if its only address is executed, as if it was expired", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
     await world.runFor(600);
-    assert.ok(world.calls() - before >= 100, `${world.calls() - before} calls while it is open`);
+    assert.ok(
+      world.calls() - before >= 100,
+      `${world.calls() - before} calls while the address is open`,
+    );
     await world.settle();
     await world.runFor(90);
     const settled = world.calls();
     await world.runFor(3600);
-    assert.ok(world.calls() - settled <= 50, `${world.calls() - settled} calls once it is over`);
+    assert.ok(
+      world.calls() - settled <= 50,
+      `${world.calls() - settled} calls after the address was executed`,
+    );
     await world.stop();
   });
 });

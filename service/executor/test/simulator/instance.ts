@@ -1,5 +1,5 @@
-// A running executor that can be killed between any two steps, and is then restarted with only the
-// ledger. It can also freeze for a while and then continue.
+// Runs an executor that can be killed between any two steps, and is then restarted with only the
+// ledger. The executor can also freeze for a while and then continue.
 
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
@@ -113,7 +113,7 @@ type Step = <Args extends unknown[], Result>(
   act: (...args: Args) => Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
 
-/** Lets each call to the outside die or freeze before and after it. */
+/** Lets the executor crash or freeze before and after each call to the outside. */
 function mortal(scheduler: Scheduler, random: Random, danger: Danger, onDeath: () => void): Step {
   let isDead = false;
   const never = new Promise<never>(() => {});

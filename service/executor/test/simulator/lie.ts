@@ -1,4 +1,5 @@
-// One endpoint of three that lies in one way for a history, about any method and any field.
+// Defines an endpoint that lies in one way for a whole history, about any method and any field. The
+// other two endpoints of the history are honest.
 
 import { toQuantity } from "executable-address/status";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
@@ -74,7 +75,7 @@ const twists: readonly ((value: bigint) => bigint)[] = [
   () => 2n ** 256n - 1n,
 ];
 
-/** `field` is the index of a field in an answer, `word` of a word in a long one. */
+/** `field` is the index of a field in an answer, and `word` the index of a word in a long field. */
 export type Lie = {
   isOf(call: Call): boolean;
   whole: Answer | "silence" | undefined;
@@ -86,19 +87,19 @@ export type Lie = {
   text: string;
   /** Opens the features of the world; undefined means the plain world. */
   openWidth: (() => Width) | undefined;
-  /** When the executor starts. Earlier payments are below its first block. */
+  /** The time at which the executor starts. Earlier payments are below its first block. */
   startSeconds: number;
 };
 
-/** Other remainders keep the plain world, so that old seeds give the same history. */
+/** Seeds with other remainders keep the plain world, so that old seeds give the same history. */
 const wideRemainders = [1, 3, 4, 6];
 
-/** One seed gives one lie. */
+/** Returns the lie of a seed. */
 export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // Drawn separately, so that seeds that found a fault keep their methods.
+  // This method is chosen separately, so that seeds that found a fault keep their methods.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
@@ -121,7 +122,10 @@ export function lieOf(seed: number): Lie {
   return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth, startSeconds };
 }
 
-/** An endpoint always lies, after ten honest minutes, or every other two minutes. */
+/**
+ * The times at which an endpoint lies: always, after ten honest minutes, or every other two
+ * minutes.
+ */
 const times: readonly [string, (ms: number) => boolean][] = [
   ["always", () => true],
   ["always", () => true],
@@ -129,7 +133,7 @@ const times: readonly [string, (ms: number) => boolean][] = [
   ["every other two minutes", (ms) => Math.floor(ms / 120_000) % 2 === 1],
 ];
 
-/** Changes one field of an answer, or every fourth word of a long one. */
+/** Changes one field of an answer, or every fourth word of a long field. */
 function twisted(result: unknown, lie: Lie): unknown {
   const paths = leavesOf(result);
   if (paths.length === 0) return result;

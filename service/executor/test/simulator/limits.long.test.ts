@@ -1,5 +1,6 @@
-// Limits of providers: blocks with more logs than they return, ranges that they refuse, and a wrong
-// clock. Uses the real core and store with simulated time, and only the named faults.
+// Tests faults of providers: blocks with more logs than the provider returns, block ranges that it
+// refuses, and a wrong clock. Uses the real core and store with simulated time, and only the named
+// faults.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +19,7 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** Changes an endpoint's answer; it can throw or be slow. */
+/** Changes an endpoint's answer. The function can throw or be slow. */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;
@@ -54,7 +55,8 @@ type Flood = { atSeconds: readonly number[]; logs: number };
 
 /**
  * Runs a history in which each endpoint has its limit.
- * @param startSeconds when the executor starts; earlier payments are below its first block
+ * @param startSeconds the time at which the executor starts; earlier payments are below its first
+ * block
  */
 async function historyOf(
   seed: number,
@@ -103,23 +105,24 @@ async function historyOf(
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
- * Blocks in addition to the wait in the same world without a flood. A block that no endpoint shows
- * takes three turns of nine seconds, and four such blocks are mined within 200 s.
+ * The maximum number of blocks that payments wait in addition because of the flood. A block whose
+ * logs no endpoint returns takes three turns of nine seconds, and four such blocks are mined within
+ * 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
-/** A query by recipients does not return a flood to other addresses. */
+/** Queries by tokens, because a query by recipients does not return a flood to other addresses. */
 const byTokens = { recipientsMax: 0 };
 
 describe("a block with more logs than a provider returns does not stop the executor", () => {
   for (const [what, limits] of [
-    ["the only endpoint, which gives receipts", [atMostLogs]],
-    ["one of two", [free, atMostLogs]],
-    ["both, which give receipts", [atMostLogs, atMostLogs]],
-    ["both, which give no receipts either", [withoutReceipts, withoutReceipts]],
-    ["one of two, which gives no receipts either", [withoutReceipts, free]],
+    ["at the only endpoint, which returns receipts", [atMostLogs]],
+    ["at one endpoint of two", [free, atMostLogs]],
+    ["at both endpoints, which return receipts", [atMostLogs, atMostLogs]],
+    ["at both endpoints, which return no receipts either", [withoutReceipts, withoutReceipts]],
+    ["at one endpoint of two, which returns no receipts either", [withoutReceipts, free]],
   ] as const) {
     test(what, async () => {
       for (const seed of seeds) {
@@ -131,7 +134,7 @@ describe("a block with more logs than a provider returns does not stop the execu
     });
   }
 
-  test("reports a block that no endpoint shows as a gap", async () => {
+  test("causes a gap if no endpoint returns the block's logs", async () => {
     const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
     const gaps = events.filter(({ kind }) => kind === "gap");
     const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
@@ -145,8 +148,8 @@ const withoutLogs: Limit = (call, honest) =>
 
 describe("one endpoint of three that refuses all logs causes no gap", () => {
   for (const [what, startSeconds] of [
-    ["while blocks come", 0],
-    ["150 blocks behind", 1800],
+    ["while new blocks arrive", 0],
+    ["if the executor is 150 blocks behind", 1800],
   ] as const) {
     test(what, async () => {
       for (const seed of seeds) {
@@ -162,12 +165,12 @@ describe("one endpoint of three that refuses all logs causes no gap", () => {
 /** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("if all endpoints except one refuse all logs", () => {
+describe("executes payments if all endpoints except one refuse all logs", () => {
   for (const [what, limits] of [
-    ["one of two", [withoutLogs, free]],
-    ["two of three", [withoutLogs, withoutLogs, free]],
+    ["at one endpoint of two", [withoutLogs, free]],
+    ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`${what}: executes payments with at most a quarter more calls`, async (t) => {
+    test(`with at most a quarter more calls, for refusals ${what}`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -186,10 +189,10 @@ describe("if all endpoints except one refuse all logs", () => {
     });
   }
 
-  /** A block is mined every 12 s. The walk over all records begins once a minute. */
+  /** A block is mined every 12 s. A walk over all records begins once a minute. */
   const lookBlocks = 60 / 12 + 2;
 
-  test(`finds payments that the other omits by balance in ${lookBlocks} blocks`, async (t) => {
+  test(`finds payments that the other omits, by balance, in ${lookBlocks} blocks`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -203,7 +206,7 @@ describe("if all endpoints except one refuse all logs", () => {
     }
   });
 
-  test("control: does not find them without reading balances", async () => {
+  test("control: does not find omitted payments without reading balances", async () => {
     const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
     assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
   });
@@ -267,7 +270,7 @@ const ahead: Limit = (call, honest, scheduler) => {
   return { result: block && { ...block, timestamp } };
 };
 
-describe("a clock that is 30 days ahead for half a minute postpones nothing", () => {
+describe("a clock that is 30 days ahead for half a minute postpones no job", () => {
   for (const [what, limits] of [
     ["of the only endpoint", [ahead]],
     ["of one endpoint of three", [ahead, free, free]],
@@ -283,9 +286,9 @@ describe("a clock that is 30 days ahead for half a minute postpones nothing", ()
 
 describe("loses no payment when it is 150 blocks behind", () => {
   for (const [what, limits] of [
-    [`all refuse more than ${blocksMax} blocks with 413`, [tooLarge, tooLarge]],
-    [`all take more than 4 s for more than ${blocksMax}`, [tooSlow, tooSlow]],
-    [`the only one takes more than 4 s for more than ${blocksMax}`, [tooSlow]],
+    [`if all endpoints refuse more than ${blocksMax} blocks with 413`, [tooLarge, tooLarge]],
+    [`if all endpoints take over 4 s for more than ${blocksMax} blocks`, [tooSlow, tooSlow]],
+    [`if the only endpoint takes over 4 s for more than ${blocksMax} blocks`, [tooSlow]],
   ] as const) {
     test(what, async () => {
       for (const seed of seeds) {

@@ -5,7 +5,7 @@ import type { Block } from "./chain-model.ts";
 import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
-/** Returns the longest run of later blocks in which an address had something to do. */
+/** Returns the longest run of blocks after `afterSeconds` in which an address had movable money. */
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
@@ -13,8 +13,9 @@ export const longestWait = (world: World, afterSeconds: number, tokensOf?: Token
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Does the same as {@link longestWait} for each address, from when it has a record. Each token has
- * its own wait, because one can arrive in the block in which another leaves.
+ * Returns the wait of {@link longestWait} for each address, from the time at which it has a record.
+ * Each token is measured separately, because a token can arrive in the same block in which another
+ * token leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,
@@ -39,7 +40,10 @@ function longestOf(blocks: readonly Block[], vault: VaultModel, token: Hex): num
   return longest;
 }
 
-/** The token could be spent by an execution, or be returned, in the block after this one. */
+/**
+ * Returns whether an execution could spend the token, or a recovery could return it, in the next
+ * block.
+ */
 function isMovable({ state, timestamp }: Block, vault: VaultModel, token: Hex): boolean {
   const { address, amount, behaviour } = vault;
   const balance = balanceOf(state, token, address);

@@ -1,6 +1,6 @@
-// The control: a simple executor that asks one endpoint, stores its state in memory, takes its
-// nonce from the chain, and sends again if there is no receipt. The histories that the real core
-// passes must show its faults.
+// The control: a simple executor that asks one endpoint, stores its state in memory, reads its
+// nonce from the chain, and sends again if there is no receipt. The same histories that the real
+// core passes must reveal the faults of this executor.
 
 import {
   encodeBalanceOf,
@@ -20,7 +20,7 @@ import { chainId, factory, sender, type World } from "./world.ts";
 const pollMs = 9000;
 const patienceMs = 40_000;
 
-/** @param crashRate the probability that a pass crashes, which loses the memory */
+/** @param crashRate the probability that a pass crashes and loses the memory */
 export function keepRunningNaively(
   world: World,
   rpc: Endpoint,

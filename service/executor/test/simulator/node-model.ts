@@ -1,4 +1,4 @@
-// JSON-RPC over the chain model: what an honest node at some head answers.
+// Answers JSON-RPC calls on the chain model like an honest node.
 
 import type { Hex } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -29,7 +29,7 @@ export function simulationMs(chain: ChainModel, calls: readonly Call[]): number 
   }, 0);
 }
 
-/** @param lag blocks at the head that this node does not know yet */
+/** @param lag the number of newest blocks that this node does not know yet */
 export function answer(chain: ChainModel, lag: number, call: Call): Answer {
   const blocks =
     lag === 0 ? chain.blocks : chain.blocks.slice(0, Math.max(1, chain.blocks.length - lag));
@@ -112,7 +112,7 @@ const feeHistoryOf = ({ number, baseFee }: Block) => ({
   reward: [["0x2"]],
 });
 
-/** The same address on all chains with a data fee. */
+/** The oracle's address, which is the same on all chains with a data fee. */
 export const dataFeeOracle: Hex = "0x420000000000000000000000000000000000000f";
 
 /** The core requests the fee for only one size. */
@@ -200,7 +200,7 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
 
 type Fields = { time: Hex; baseFeePerGas: Hex } | undefined;
 
-/** Runs on a copy of the newest state, in a block with that time. */
+/** Runs a call on a copy of the newest state, in a block with the given time. */
 function estimate(
   chain: ChainModel,
   head: Block,

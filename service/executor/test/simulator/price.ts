@@ -1,5 +1,5 @@
-// Measures the cost in wei and in blocks of one false endpoint of three, compared with the same
-// world without it.
+// Measures the cost of one false endpoint of three in wei and in blocks, compared with the same
+// world without a false endpoint.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
@@ -12,15 +12,18 @@ import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, senders } from "./world.ts";
 
 /**
- * `wastedWei`: the cost of useless transactions, and fees above honest suggestions.
- * `waits`: the number of blocks that each address waited.
+ * `wastedWei` is the cost of useless transactions and of fees above honest suggestions. `waits`
+ * contains the number of blocks that each address waited.
  */
 type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
 /** The priority fee per gas that honest endpoints suggest, in wei. */
 const fairPriority = 2n;
 
-/** Sums the wei of a block that achieved nothing or exceeded the fees of honest endpoints. */
+/**
+ * Sums the wei in a block that paid for useless transactions, or that exceeded the fees of honest
+ * endpoints.
+ */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
   for (const entry of mined) {
@@ -30,7 +33,7 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
     const paying = items
       .map((item) => ({ ...item, vault: byTerms.get(item.terms)! }))
       .filter(({ name, vault: { address, expirationSeconds } }) => {
-        // Sent in time and mined too late: this also happens with honest endpoints.
+        // An execution that was sent in time but mined too late also occurs with honest endpoints.
         const isLate = name === "execute" && expirationSeconds < timestamp;
         return isLate || logged.has(wordOf(address));
       });
@@ -49,9 +52,9 @@ type PriceRequest = {
 };
 
 /**
- * Runs a history and returns its cost. A seed gives the same world for all endpoints.
- * @param lie of one endpoint of three; the control asks only that one
- * @param draw of the latencies of endpoints and the rests of the executor
+ * Runs a history and returns its cost. A seed gives the same world, regardless of the endpoints.
+ * @param lie the lie of one endpoint of three; the control asks only this endpoint
+ * @param draw the seed for the endpoints' latencies and the executor's pauses
  */
 async function priceOfHistory(
   seed: number,
@@ -83,16 +86,19 @@ async function priceOfHistory(
   return { wastedWei, waits, faults };
 }
 
-/** Blocks until an endpoint that is silent or refuses everything is asked last. */
+/**
+ * The number of blocks after which an endpoint that is silent or refuses all calls is asked last.
+ */
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of honest histories to compare. They differ in when the executor reads, which
- * can decide whether an intent is executed before it expires or is returned blocks later.
+ * The maximum number of honest histories to compare. The histories differ in the times at which the
+ * executor reads. These times can decide whether an intent is executed before it expires or
+ * returned some blocks later.
  */
 const drawsMax = 12;
 
-/** Returns the costs that only the lie explains: wei, blocks, or a false ledger. */
+/** Returns the costs that only the lie explains: wasted wei, longer waits, or a wrong ledger. */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
   const lied = await priceOfHistory(seed, { world: lie, lie, isControl });
@@ -102,7 +108,7 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // A false ledger needs no comparison.
+  // If the ledger is wrong, no comparison is needed.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

@@ -1,5 +1,6 @@
-// Faults of providers for a whole history, below the real batches and rate limits: payments are
-// executed, and fees stay at the price of the next block.
+// Tests that payments are executed, and that fees stay at the next block's price, although
+// providers have a fault for a whole history. The faults are below the real batches and rate
+// limits.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,7 +20,7 @@ import { createWorld, endSeconds } from "./world.ts";
 
 const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 
-/** `index`: of the endpoint. */
+/** `index`: the index of the endpoint. */
 type Request = { ms: number; random: Random; index: number };
 /** The answer of a provider to a call, or to a whole request. */
 type Provider = {
@@ -30,7 +31,7 @@ type Provider = {
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const refused = (message: string, code = -32000): Answer => ({ error: { code, message } });
 
-/** Two endpoints of the same kind. */
+/** Runs a history with two endpoints of the same kind. */
 async function historyWith(
   { toCall, toRequest }: Provider,
   options: { isPlain?: boolean } = {},
@@ -79,7 +80,7 @@ describe("payments are executed although each endpoint", () => {
 
   for (const [what, provider, seconds] of [
     [
-      "lacks the header for 40 % of the calls",
+      "does not know the header for 40 % of the calls",
       {
         toCall: (_call, honest, { random }) =>
           "result" in honest && honest.result === null && random() < 0.4
@@ -89,7 +90,7 @@ describe("payments are executed although each endpoint", () => {
       60,
     ],
     [
-      "refuses wide log ranges in rate-limit words",
+      "refuses wide log ranges with the message of a rate limit",
       {
         toCall(call, honest) {
           const { fromBlock, toBlock } = (call.params[0] ?? {}) as {
@@ -152,7 +153,10 @@ test("does not raise the fee of a transaction that both endpoints call underpric
 });
 
 describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
-  /** Above the base fee of 10 and the first offer; the highest allowed offer is 10 + 20. */
+  /**
+   * Higher than the base fee of 10 and than the first offer, but below the highest allowed offer of
+   * 10 + 20.
+   */
   const minimum = 25n;
   const highest = "0x1388";
 
@@ -187,7 +191,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
 
   test(
-    "control: two that report it raise the fee to at most twice the base fee",
+    "control: two endpoints that report it raise the fee to at most twice the base fee",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

@@ -1,5 +1,5 @@
-// The loop of a chain queries logs by tokens or by recipients. Tests both forms on a chain with
-// payments between other addresses.
+// Tests the two forms of a log query, by tokens and by recipients, on a chain with payments between
+// other addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -23,13 +23,13 @@ type Heard = { byRecipients: number; byTokens: number };
 type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;
 type Given = { strangers?: number; tuning?: Partial<Tuning>; logs?: Logs; isLate?: boolean };
 
-/** Uses two endpoints. @param strangers transfers to other addresses, in each 12 s */
+/** Uses two endpoints. @param strangers the number of transfers to other addresses per 12 s */
 async function historyOf(
   seed: number,
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
 ) {
   const scheduler = createScheduler();
-  // Drawn separately, so that the world is the same in both forms.
+  // The transfers are drawn separately, so that the world is the same with both forms.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
   const heard: Heard = { byRecipients: 0, byTokens: 0 };
@@ -62,7 +62,7 @@ async function historyOf(
   keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
   await scheduler.run(endSeconds * 1000);
   const rows = await world.db.selectFrom("payments").selectAll().execute();
-  // Payments before there was a record are read again in either form, for as long as turns allow.
+  // Both forms read payments again that are older than their record, for as long as turns allow.
   const paid = rows
     .filter(({ address, block_number }) => {
       const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
@@ -108,18 +108,18 @@ describe("finds a payment if its address is created while the logs are read", ()
     });
   }
 
-  test("control: a query by recipients misses it without looks and second reads", async () => {
+  test("control: queries by recipients miss it without looks and second reads", async () => {
     const tuning = { looksPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });
 });
 
-describe("uses the other form for an endpoint that refuses one", () => {
+describe("uses the other form of a query for an endpoint that refuses one form", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
-    ["recipients refused", ({ topics }: Filter) => topics[2] !== undefined],
-    ["tokens refused", ({ topics }: Filter) => topics[2] === undefined],
+    ["if it refuses queries by recipients", ({ topics }: Filter) => topics[2] !== undefined],
+    ["if it refuses queries by tokens", ({ topics }: Filter) => topics[2] === undefined],
   ] as const) {
     test(what, async () => {
       const logs: Logs = (filter, honest) => (isRefused(filter) ? error : honest);
@@ -127,7 +127,8 @@ describe("uses the other form for an endpoint that refuses one", () => {
         for (const strangers of [0, 40]) {
           const { faults, heard } = await historyOf(seed, { logs, strangers });
           assert.deepEqual(faults, []);
-          const refused = what === "tokens refused" ? heard.byTokens : heard.byRecipients;
+          const refused =
+            what === "if it refuses queries by tokens" ? heard.byTokens : heard.byRecipients;
           assert.ok(refused < 20, `${refused} were refused`);
         }
       }
@@ -135,7 +136,7 @@ describe("uses the other form for an endpoint that refuses one", () => {
   }
 });
 
-describe("chooses the query with fewer bytes, and both find the same payments", () => {
+describe("chooses the query with fewer bytes, and both forms find the same payments", () => {
   test("queries by recipients on a busy chain, with the same result as by tokens", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
@@ -148,7 +149,7 @@ describe("chooses the query with fewer bytes, and both find the same payments", 
     }
   });
 
-  test("queries by tokens on a quiet chain, once its volume is known", async () => {
+  test("queries by tokens on a quiet chain after the volume of logs is known", async () => {
     const { faults, heard } = await historyOf(1, { strangers: 0 });
     assert.deepEqual(faults, []);
     assert.ok(heard.byTokens > 0, JSON.stringify(heard));

@@ -1,4 +1,5 @@
-// A scheduler in which time advances only while all tasks wait. A seed gives one history.
+// A scheduler in which time advances only while all tasks wait, so that a seed always gives the
+// same history.
 
 import { setImmediate as macrotask } from "node:timers/promises";
 
@@ -37,7 +38,7 @@ export function createScheduler(): Scheduler {
     sleep: (ms) => new Promise((resolve) => at(clock + ms, resolve)),
     async run(untilMs) {
       for (;;) {
-        // After a macrotask, everything that does not wait for time has run.
+        // After a macrotask, all tasks that do not wait for a time have run.
         await macrotask();
         let next = 0;
         for (let i = 1; i < queue.length; i++) {

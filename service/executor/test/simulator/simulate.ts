@@ -16,7 +16,7 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /** The number of blocks that movable money waited after faults had stopped. */
+  /** The highest number of blocks that movable money waited after the faults had stopped. */
   waitBlocksMax: number;
   /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;
@@ -25,16 +25,21 @@ export type History = {
 export type Options = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /** The control: no limit for simulations, and a slow endpoint counts as unavailable. */
+  /**
+   * False for the control: simulations have no time limit, and a slow endpoint counts as
+   * unavailable.
+   */
   isolates?: boolean;
-  /** All intents are expired. */
+  /** Whether all intents are expired. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** Tuning of the core; low, so that walks take several steps. */
+  /** Looks per pass; a low number, so that walks take several steps. */
   looksPerPass?: number;
   /** The number of keys that pay gas; if there are two, each sometimes refuses to sign. */
   keys?: number;
-  /** Some intents pay a tip, and executions use another amount of gas than estimated. */
+  /**
+   * Whether some intents pay a tip, and executions use a different amount of gas than estimated.
+   */
   isTipped?: boolean;
 };
 
@@ -93,7 +98,9 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   return { verdict, events, waitBlocksMax, silentSecondsMax: silentMsMax / 1000 };
 }
 
-/** Does not answer again in the same pass after a simulation that took too long. */
+/**
+ * Returns an endpoint that does not answer again in a pass after a simulation that took too long.
+ */
 function goneWhenSlow(rpc: Endpoint): Endpoint {
   let isSlow = false;
   return {
@@ -114,7 +121,7 @@ function goneWhenSlow(rpc: Endpoint): Endpoint {
   };
 }
 
-/** Runs the same kind of world with the naive executor, judged only by the chain. */
+/** Runs the same kind of world with the naive executor, and checks only the chain. */
 export async function simulateNaively(seed: number): Promise<ReturnType<typeof judgeChain>> {
   const random = seededRandom(seed);
   const scheduler = createScheduler();

@@ -6,9 +6,9 @@ import { simulate } from "./simulate.ts";
 
 /**
  * Runs one seed of each kind. `npm run test:long` runs 1,000 seeds with a false endpoint, 200 of
- * every other kind, and seeds that failed before. SEEDS=m runs m seeds of each kind, starting at
- * SEED=n or 1; only SEED=n repeats one history. A history takes a third of a second, and one with a
- * false endpoint is compared with one to twelve others.
+ * every other kind, and the seeds that failed before. SEEDS=m runs m seeds of each kind, starting
+ * at SEED=n or 1; only SEED=n repeats one history. A history takes a third of a second. A history
+ * with a false endpoint is compared with one to twelve other histories.
  */
 const isLong = process.env.TESTS === "long";
 const { SEED, SEEDS } = process.env;
@@ -43,7 +43,7 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
     [847, "the only endpoint went back below the swept blocks: money was returned twice"],
     [6260, "a deep reorg undid transactions above the newest anchor: gas stayed booked"],
   ] as const) {
-    test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
+    test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed])), []);
     });
   }
@@ -72,15 +72,15 @@ describe("the same is true with tips and two keys that sometimes refuse to sign"
   }
 });
 
-/** Four minutes; of 1,000 seeds one took 16 blocks, the others 8 at most. */
+/** Four minutes of blocks. Of 1,000 seeds, one took 16 blocks, and all others took at most 8. */
 const blocksMax = 20;
 
-describe(`hostile intents delay no money for over ${blocksMax} blocks after faults end`, () => {
+describe(`hostile intents delay no money by over ${blocksMax} blocks after faults end`, () => {
   for (const [seed, what] of [
     [143, "one false hash below the head was believed for 51 blocks"],
     [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
   ] as const) {
-    test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
+    test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
       const [reports] = await histories([seed], { hostile: 12 });
       assert.ok(reports!.waitBlocksMax <= blocksMax, `${reports!.waitBlocksMax} blocks`);
     });
@@ -97,18 +97,19 @@ describe(`hostile intents delay no money for over ${blocksMax} blocks after faul
   }
 });
 
-/** Five minutes of blocks, which come 6 to 18 s apart. Of 200 seeds none took more than 27. */
+/** Five minutes of blocks, which come 6 to 18 s apart. None of 200 seeds took more than 27. */
 const lateBlocksMax = 40;
 
 describe("a chain without open addresses sleeps and returns late money, even in storms", () => {
-  const unnoticed = "seed 138, once: asleep a deep reorg went unnoticed, and its money waited";
+  const unnoticed =
+    "seed 138, which failed before: a sleeping executor missed a deep reorg, and money waited";
   test(unnoticed, onlyLong, async () => {
     const [reports] = await histories([138], { isOver: true });
     assert.ok(reports!.waitBlocksMax <= lateBlocksMax, `${reports!.waitBlocksMax} blocks`);
   });
 
   for (const some of partsOf(seeds)) {
-    test(`${nameOf(some)}: returned within five minutes once storms end`, async (t) => {
+    test(`${nameOf(some)}: returns money within five minutes after storms end`, async (t) => {
       const reports = await histories(some, { isOver: true });
       t.diagnostic(`at most ${Math.max(...reports.map((each) => each.waitBlocksMax))} blocks`);
       const awake = reports.filter((each) => each.silentSecondsMax < 250);
@@ -128,9 +129,9 @@ describe("a false endpoint of three costs no wei and at most two blocks", () => 
     [858, "an endpoint without receipts blocked a nonce that another sender used"],
     [129, "logs refused by one endpoint made each block a gap, and payments waited"],
     [192, "a false balance gave an empty key the payments of the other key"],
-    [325, "one different trace caused gas to be divided by estimate"],
+    [325, "one different trace caused gas to be split by the estimates"],
   ] as const) {
-    test(`seed ${seed}, once: ${what}`, onlyLong, async () => {
+    test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed], {}, "lie")), []);
     });
   }

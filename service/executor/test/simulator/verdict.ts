@@ -1,4 +1,4 @@
-// What must be true at the end of every history.
+// Checks the conditions that must be true at the end of every history.
 
 import { type Hex, toHex } from "executable-address";
 import { judgeBooks } from "./books.ts";
@@ -8,11 +8,11 @@ import { senders, shop, tokens, type World } from "./world.ts";
 
 /** A description of each fault. All lists are empty in a good history. */
 export type Verdict = {
-  /** Money that should have moved and did not, without a report. */
+  /** Money that should have moved but did not, without a report. */
   missing: string[];
-  /** The executor's work that was done twice. */
+  /** Work that the executor did twice. */
   duplicate: string[];
-  /** Recorded as done but not on the chain, or done but not recorded. */
+  /** Work that is recorded but not on the chain, or on the chain but not recorded. */
   falselyDone: string[];
   /** Units that appeared or disappeared. */
   unbalanced: string[];
@@ -26,18 +26,19 @@ export function faultsOf(verdict: Verdict): string[] {
   return Object.entries(verdict).flatMap(([kind, list]) => list.map((text) => `${kind}: ${text}`));
 }
 
-/** Judges the chain without a ledger, so that it also applies to the naive control. */
+/** Checks the chain without a ledger, so that the naive control can be checked too. */
 export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" | "unbalanced"> {
   const { chain, vaults } = world;
   const { state } = chain.blocks.at(-1)!;
-  // A heavy intent stays open and cannot run, so nothing could have moved its money.
+  // A heavy intent stays open and cannot run, so its money cannot have moved.
   const ended = vaults.filter(({ behaviour }) => behaviour !== "heavy");
   const missing = ended.flatMap(({ address, behaviour }) =>
     tokens
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // Undone final work is repeated, and the old transaction may return, which costs gas.
+  // Final work that a reorganization undid is repeated, and the old transaction may return, which
+  // costs gas.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
@@ -61,7 +62,10 @@ function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
   return executed !== undefined;
 }
 
-/** Every unit that entered a vault left by its calls or to its recovery, or is still there. */
+/**
+ * Checks that each unit that entered a vault left by the vault's calls or to its recovery address,
+ * or is still in the vault.
+ */
 function judgeBalance({ chain, vaults }: World): string[] {
   const { state } = chain.blocks.at(-1)!;
   const faults: string[] = [];

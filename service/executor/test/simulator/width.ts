@@ -1,6 +1,6 @@
-// Features that a world can have in addition, so that there is more to lie about: a second key with
-// a low balance, tips, a data fee, small blocks, traces, and reorganizations. They use a separate
-// random stream, so that payments and blocks of a seed stay the same without them.
+// Additional features of a world, about which endpoints can lie: a second key with a low balance,
+// tips, a data fee, small blocks, traces, and reorganizations. The features use a separate random
+// stream, so that a seed's payments and blocks are the same without them.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
@@ -14,25 +14,33 @@ export type Width = {
   keys: number;
   rules: Rules;
   finality: ChainSettings["finality"];
-  /** Some intents pay a tip. */
+  /** Whether some intents pay a tip. */
   isTipped: boolean;
-  /** Executions use more or less gas on chain than estimated. */
+  /** Whether executions use more or less gas on chain than estimated. */
   isUneven: boolean;
-  /** The probability that a block undoes earlier ones, but never one that is final by depth. */
+  /**
+   * The probability that a block undoes earlier blocks. Blocks that are final by depth are not
+   * undone.
+   */
   reorgRate: number;
-  /** One base fee for all blocks. */
+  /** Whether all blocks have the same base fee. */
   isSteady: boolean;
-  /** Another user of the key spends one nonce. */
+  /** Whether another user of the key spends a nonce. */
   isShared: boolean;
-  /** Payments arrive at multiples of this, so that several in one block form batches. */
+  /**
+   * Payments arrive at multiples of this time, so that several payments of a block form batches.
+   */
   paySeconds: number;
 };
 
-/** Sets a price of one of the two tokens that is not a whole number of wei per unit. */
+/** Returns a price for one of the two tokens that is not a whole number of wei per unit. */
 export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
-/** Some intents pay a tip, and executions use another amount of gas than estimated. */
+/**
+ * Returns a width in which some intents pay a tip, and executions use a different amount of gas
+ * than estimated.
+ */
 export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ random, keys, rules: plainRules, finality: "blocks" as const, reorgRate: 0 },
   ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
@@ -50,7 +58,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
   const isTraced = is(0.5) || needs.traces === true;
   const weiPerByte = is(0.3) || needs.dataFee ? BigInt(1 + Math.floor(random() * 2000)) : 0n;
   const isPoor = is(0.25) || needs.poorKey === true;
-  // From 0 to the cost of some executions.
+  // The balance is from 0 up to the cost of some executions.
   const poorWei = is(0.4) ? 0n : BigInt(Math.floor(random() * 3e7));
   const isSmall = is(0.3);
   const gasLimit = isSmall ? BigInt(540_000 + Math.floor(random() * 100_000)) : 30_000_000n;

@@ -24,7 +24,10 @@ export const confirmations = 4;
 const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
 
-/** Seconds: intents expire during storms, and the calm afterwards lets all work end. */
+/**
+ * The seconds with faults. Intents expire during this time, and all work can end in the calm time
+ * that follows.
+ */
 export const stormSeconds = 1500;
 export const endSeconds = 3600;
 
@@ -32,7 +35,9 @@ export type World = {
   db: Kysely<Tables>;
   chain: ChainModel;
   vaults: VaultModel[];
-  /** When an address got its record, in seconds; 0 if it had one from the start. */
+  /**
+   * The time at which an address got its record, in seconds; 0 if it had a record from the start.
+   */
   knownAt: ReadonlyMap<Hex, number>;
   /** Settings of an executor in this world. */
   settings?: Pick<Parts["chain"], "finality" | "tipPrices">;
@@ -44,17 +49,20 @@ export type Crowd = { accounts: number; each: number; atSeconds: number };
 type WorldOptions = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /** Accounts with `each` slow intents, which are all paid in one block. */
+  /** Accounts with `each` slow intents per account. All these intents are paid in one block. */
   crowd?: Crowd;
-  /** A constant base fee, no rivals, and no failures on chain, so that an action has one price. */
+  /**
+   * Whether the base fee is constant and there are no rivals and no failures on chain, so that each
+   * action has one price.
+   */
   isPlain?: boolean;
   /** The average time between two blocks; 12 by default. */
   blockSeconds?: number;
   /** Features in addition to the plain world. */
   width?: Width;
   /**
-   * Few intents, which expired before the world begins, in a world that lasts {@link overTimes}
-   * times as long. All payments are late, and the chain sleeps between them.
+   * Whether there are only a few intents, which expired before the world began. The world lasts
+   * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
    */
   isOver?: boolean;
 };
@@ -77,7 +85,7 @@ export async function createWorld(
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
   }
-  // A separate random stream keeps the rest of the world the same without a crowd.
+  // A separate random stream is used, so that the rest of the world is the same without a crowd.
   const crowdRandom = seededRandom(1);
   const crowded = Array.from({ length: crowd ? crowd.accounts * crowd.each : 0 }, (_, i) =>
     newVault(crowdRandom, 1000 + i, heavy),
@@ -115,7 +123,7 @@ export async function createWorld(
   };
 }
 
-/** Prepared statements are reused: preparing each took a third of the time of a history. */
+/** Prepared statements are reused, because preparing them took a third of a history's time. */
 export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
   const prepared = new Map<string, Database.Statement>();
@@ -135,7 +143,10 @@ const heavy = {
   expirationSeconds: startSeconds + 86_400,
 };
 
-/** Seconds by which intents expire earlier if `isOver`: 5 to 30 minutes ago. */
+/**
+ * The seconds by which intents expire earlier if `isOver`, so that they expired 5 to 30 minutes
+ * ago.
+ */
 const overSeconds = 2100;
 
 type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSeconds">>;
@@ -220,8 +231,8 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 });
 
 /**
- * Creates the record before the world begins, or shortly before or after the payment: for one of
- * four accounts, at a server whose clock is wrong by up to half a minute.
+ * Creates the record before the world begins, or shortly before or after the payment. One of four
+ * accounts creates it, at a server whose clock is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
@@ -242,7 +253,7 @@ async function scheduleCreate(
   return seconds;
 }
 
-/** Pays in full, early or late, so that hostile work also starts after the storms. */
+/** Pays the full amount early or late, so that hostile work also starts after the storms. */
 function payHostile(
   chain: ChainModel,
   scheduler: Scheduler,
@@ -256,7 +267,8 @@ function payHostile(
 }
 
 /**
- * Pays the exact amount, more, less, in two parts, late, twice, in the wrong token, or never.
+ * Schedules payments: of the exact amount, more, or less, in two parts, late, twice, in the wrong
+ * token, or none.
  * @returns the time of the first payment in seconds
  */
 function schedulePayments(
@@ -284,7 +296,7 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // Another token arrives later, because the read of a new record covers only the intent's token.
+  // Another token arrives later, because a look at a new record reads only the intent's token.
   if (random() < 0.15)
     pay(
       when + 300,
@@ -297,7 +309,7 @@ function schedulePayments(
   return when * times;
 }
 
-/** Replaces the observer: clears due watches once their block exists. */
+/** Does the observer's work: clears due watches after their block was mined. */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
     await db
