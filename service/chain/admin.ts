@@ -1,4 +1,4 @@
-// Operators' commands for chains: `chains check` compares the chains file with each endpoint, and
+// The operators' commands for chains. `chains check` compares the chains file with each endpoint.
 // `chain bring` deploys the factory and the periphery to a chain. Each command loads its own
 // dependencies.
 

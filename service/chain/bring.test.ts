@@ -1,5 +1,5 @@
-// Tests the command that prepares a chain, on chains without all, some, or none of the contracts,
-// and without the fork.
+// Tests the command that prepares a chain, on chains with all, some, or none of the contracts, and
+// on a chain without the required fork.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { bring, readBringKey } from "./bring.ts";
 import { missingPeriphery } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
-/** anvil's first account, known to everybody. */
+/** The key of anvil's first account, which is public. */
 const key: Hex = anvilKeys[0];
 const bare = "--disable-default-create2-deployer";
 const chain = await startAnvil({ args: [bare] });
@@ -35,7 +35,7 @@ const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>
 ];
 
 describe("chain bring", () => {
-  test("refuses a chain without MCOPY, and spends nothing there", async () => {
+  test("refuses a chain without MCOPY, and spends nothing on it", async () => {
     await assert.rejects(
       bring(shanghai.rpcUrl, () => key),
       /does not support MCOPY/,
@@ -51,7 +51,7 @@ describe("chain bring", () => {
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
   });
 
-  test("asks for a key only if something is missing", async () => {
+  test("requires a key only if a contract is missing", async () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
     const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
@@ -66,7 +66,7 @@ describe("chain bring", () => {
     assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("reports that everything exists, without a key", async () => {
+  test("reports that all contracts exist, without requiring a key", async () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
@@ -109,7 +109,7 @@ describe("readBringKey", () => {
       assert.throws(() => readBringKey(from), { message });
   });
 
-  test("prefers the file to the variable, with or without 0x", () => {
+  test("prefers the file to the variable, and accepts keys with or without 0x", () => {
     writeFileSync(file, `${key.slice(2)}\n`);
     process.env.BRING_KEY = anvilKeys[1];
     assert.equal(readBringKey(file), key);

@@ -1,5 +1,5 @@
-// Makes a chain ready: estimates and deploys the deterministic deployer, the factory, and the
-// periphery contracts that are missing.
+// Prepares a chain: estimates the cost of the missing contracts and deploys them. These are the
+// deterministic deployer, the factory, and the periphery contracts.
 
 import { readFileSync } from "node:fs";
 import {
@@ -39,10 +39,10 @@ type Periphery = Record<keyof typeof periphery, Deployment>;
 type Deployment = { address: string; was: "there" | "brought" };
 
 /**
- * Deploys the missing contracts and pays with the key, which is read only if one is missing. The
- * call is idempotent.
+ * Deploys the missing contracts, and pays with the key. Reads the key only if a contract is
+ * missing. The call is idempotent.
  *
- * @throws an error that names the problem with the chain, the key, or the RPC, and no secret
+ * @throws an error that describes the problem with the chain, the key, or the RPC, without secrets
  */
 export async function bring(rpcUrl: string, readKey: () => Hex) {
   if (!/^https?:\/\/./.test(rpcUrl)) {
@@ -53,7 +53,7 @@ export async function bring(rpcUrl: string, readKey: () => Hex) {
   return bringThrough(createClient({ transport }), openChainRpc([rpcUrl]), open);
 }
 
-/** Opens a client that signs with `key` for the chain, and sends through `transport`. */
+/** Opens a client that signs for the chain with `key`, and sends through `transport`. */
 export const openSender = (chainId: number, transport: Transport, key: Hex): Sender =>
   createClient({
     account: privateKeyToAccount(key),
@@ -66,7 +66,9 @@ export const openSender = (chainId: number, transport: Transport, key: Hex): Sen
     transport,
   });
 
-/** Returns viem's transport for requests of another kind of client. A failed one is not retried. */
+/**
+ * Returns a viem transport that sends its requests with `request`. Does not retry failed requests.
+ */
 export const transportOf = (request: ChainRpc["request"]): Transport =>
   custom(
     { request: ({ method, params }) => request(method, (params as unknown[]) ?? []) },
@@ -78,8 +80,8 @@ export const openReader = (request: ChainRpc["request"]): Client =>
   createClient({ transport: transportOf(request) });
 
 /**
- * Deploys the missing contracts with the sender that `open` makes, which is called only if one is
- * missing. The code of each contract is checked after the deployment.
+ * Deploys the missing contracts with the sender that `open` returns. Calls `open` only if a
+ * contract is missing. Checks the code of each contract after its deployment.
  *
  * @throws as {@link bring}
  */
@@ -149,7 +151,7 @@ const found = (address: string, wasThere: boolean): Deployment => ({
   was: wasThere ? "there" : "brought",
 });
 
-/** @throws an error that shows only the length of the found text */
+/** @throws an error that shows only the length of an invalid key */
 export function readBringKey(file: string | undefined): Hex {
   const [text, from] = file
     ? [readFileSync(file, "utf8").trim(), `the file ${file}`]
@@ -166,18 +168,18 @@ export function readBringKey(file: string | undefined): Hex {
   throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
 }
 
-/** A transaction to send: the `gas` that it uses, the `wei` that it transfers, and its calldata. */
+/** A transaction to send, with the `gas` that it uses and the `wei` that it transfers. */
 export type EstimatedStep = { name: string; gas: bigint; wei: bigint; data: Hex };
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
-/** Gas of a plain transfer, the minimum of every transaction. */
+/** The gas of a plain transfer, which is the minimum for every transaction. */
 const transferGas = 21_000n;
 
 /**
  * Estimates each transaction that {@link bring} would send now from the address `from`. Returns an
  * empty list if nothing is missing.
  *
- * @throws an error whose message says why the chain cannot be made ready
+ * @throws an error whose message says why the chain cannot be prepared
  */
 export async function estimateBring(
   reader: Client,
@@ -203,7 +205,8 @@ export async function estimateBring(
     const data = concat([salt, creationCode]);
     const gas = await estimateGas(reader, {
       ...{ account: from, to: address, data, prepare: false },
-      // The simulation adds the deployer if it is missing, because the factory refuses any other.
+      // If the deployer is missing, the simulation adds it, because the factory refuses other
+      // deployers.
       ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;

@@ -21,17 +21,25 @@ const lookalike = {
 };
 const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
 
-describe("a file of chains is refused with the place and the reason", () => {
+describe("refuses a chains file with path and reason", () => {
   const refused: [string, unknown, RegExp][] = [
-    ["that is no list", {}, /not a valid list of chains: [^:]/],
+    ["that is not a list", {}, /not a valid list of chains: [^:]/],
     ["that is empty", [], /not a valid list of chains/],
-    ["with a field nobody knows", [{ ...chain, rpc: "x" }], /0: .*rpc/],
+    ["with an unknown field", [{ ...chain, rpc: "x" }], /0: .*rpc/],
     ["without tokens", [{ ...chain, tokens: [] }], /0\.tokens/],
     ["without an RPC", [{ ...chain, rpcUrls: [] }], /0\.rpcUrls/],
-    ["whose RPC is no http URL", [{ ...chain, rpcUrls: ["ws://x"] }], /0\.rpcUrls\.0/],
-    ["whose WebSocket is none", [{ ...chain, wsUrls: ["https://x"] }], /0\.wsUrls\.0/],
     [
-      "whose token has a wrong checksum",
+      "with an RPC URL that is not http or https",
+      [{ ...chain, rpcUrls: ["ws://x"] }],
+      /0\.rpcUrls\.0/,
+    ],
+    [
+      "with a WebSocket URL that is not ws or wss",
+      [{ ...chain, wsUrls: ["https://x"] }],
+      /0\.wsUrls\.0/,
+    ],
+    [
+      "with a token whose checksum is wrong",
       [{ ...chain, tokens: [{ ...token, address: usdc.replace("A0b", "a0b") }] }],
       /0\.tokens\.0\.address: .*checksum.*0xA0b8/,
     ],
@@ -43,37 +51,37 @@ describe("a file of chains is refused with the place and the reason", () => {
       /lists the token 0x[0-9a-fA-F]{40} twice/,
     ],
     [
-      "that prices tips in a token it does not list",
+      "with a tip price for a token that the chain does not list",
       [{ ...chain, tipPrices: { USDC: "1", DAI: "1" } }],
       /^chains\.json: chain 1 has a price for the token DAI, which it does not list$/,
     ],
     [
-      "that limits calls to a URL that is not the chain's, without showing the URL",
+      "with a call limit for a URL that the chain does not have, without showing the URL",
       [{ ...chain, callsPerSecond: { "https://other.example/secret": 5 } }],
       /^chains\.json: callsPerSecond of chain 1 contains a URL of other\.example that is not in /,
     ],
     [
-      "that allows no call per second",
+      "with a limit of zero calls per second",
       [{ ...chain, callsPerSecond: { "https://rpc.example": 0 } }],
       /0\.callsPerSecond/,
     ],
     [
-      "whose look-alike has no recoverMin",
+      "with a look-alike without recoverMin",
       [{ ...chain, lookalikes: [{ ...lookalike, recoverMin: undefined }] }],
       /0\.lookalikes\.0\.recoverMin/,
     ],
     [
-      "whose look-alike looks like a token that the chain does not list",
+      "with a look-alike of a token that the chain does not list",
       [{ ...chain, lookalikes: [{ ...lookalike, looksLike: "EURC" }] }],
       /the look-alike USDC\.e of chain 1 names the token EURC, which the chain does not list/,
     ],
     [
-      "that lists a token as its own look-alike",
+      "with a token that is listed as its own look-alike",
       [{ ...chain, lookalikes: [{ ...lookalike, address: usdc }] }],
       /lists the token 0x[0-9a-fA-F]{40} twice/,
     ],
     [
-      "with more look-alikes than the loop reads",
+      "with more look-alikes than the loop can read",
       [{ ...chain, lookalikes: Array.from({ length: 33 }, () => lookalike) }],
       /0\.lookalikes: .*32/,
     ],
@@ -93,7 +101,7 @@ describe("a file of chains is refused with the place and the reason", () => {
     });
   }
 
-  test("if it is missing or not JSON", () => {
+  test("that is missing or not JSON", () => {
     const file = join(directory, "chains.json");
     assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
     writeFileSync(file, "[");
@@ -101,10 +109,10 @@ describe("a file of chains is refused with the place and the reason", () => {
   });
 });
 
-describe("the chains that we ship", () => {
+describe("the shipped chains", () => {
   const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
 
-  test("list USDC with 6 decimals on each, at the EIP-55 address that viem computes", () => {
+  test("list USDC with 6 decimals on each chain, at an EIP-55 address", () => {
     assert.ok(shipped.length >= 5);
     for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
@@ -114,7 +122,7 @@ describe("the chains that we ship", () => {
     }
   });
 
-  test("list a bridged USDC as a look-alike of USDC if one circulates", () => {
+  test("list bridged USDC as a look-alike of USDC if it circulates on the chain", () => {
     for (const chainId of [10, 137, 8453, 42_161]) {
       const { lookalikes } = shipped.find((each) => each.chainId === chainId)!;
       const bridged = lookalikes.find(({ name }) => name === "Bridged USDC");
@@ -122,7 +130,7 @@ describe("the chains that we ship", () => {
     }
   });
 
-  test("have a name that says whether they are for testing", () => {
+  test("have names that show whether they are test networks", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name } of shipped)
       assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);

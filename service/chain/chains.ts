@@ -1,7 +1,8 @@
-// The chains this service knows, from a file: spec/service.md §2.4, and how to reach each.
+// Reads the file of the chains that this service knows: their tokens (spec/service.md §2.4) and
+// their endpoints.
 //
-// service/chains.json is the one we ship; docs/self-hosting.md describes how it was verified. At
-// start, check.ts compares each entry with the chain.
+// We ship service/chains.json, and docs/self-hosting.md describes how it was verified. At startup,
+// check.ts compares each entry with the chain.
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
@@ -24,65 +25,88 @@ const tokenSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
   address,
   decimals: z.int().min(0).max(36),
-  /** Base units below which the executor leaves late money and surplus: less than their gas. */
+  /**
+   * In base units. The executor does not return less late money or surplus than this, because the
+   * return would cost more gas than it is worth.
+   */
   recoverMin: z
     .string()
     .regex(/^[1-9][0-9]*$/, "expected a decimal number of base units")
     .optional(),
 });
 
-/** A token that payers confuse with a listed one. Intents cannot request it. */
+/** A token that payers confuse with a listed token. Intents cannot request a look-alike. */
 const lookalikeSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
-  /** What people call it, such as "Bridged USDC". */
+  /** The usual name, such as "Bridged USDC". */
   name: z.string().min(1).max(40),
   address,
   decimals: z.int().min(0).max(36),
-  /** The symbol of the listed token that its payer probably meant. */
+  /** The symbol of the listed token that a payer of the look-alike probably wanted to send. */
   looksLike: z.string(),
-  /** A smaller transfer, in base units, is ignored: it is not worth the gas of its return. */
+  /**
+   * In base units. The executor ignores a smaller transfer, because its return would cost more gas
+   * than it is worth.
+   */
   recoverMin: z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of base units"),
 });
 
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
-  /** Tried in order. The second is called if the first fails. */
+  /** Tried in order: the second endpoint is called if the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
-  /** Transactions go to these endpoints, such as private relays, and not to `rpcUrls`. */
+  /**
+   * If set, transactions are sent to these endpoints, such as private relays, and not to `rpcUrls`.
+   */
   sendUrls: z.array(httpUrl).max(8).default([]),
-  /** Blocks after which a transaction that is not mined goes to `rpcUrls` too; absent: never. */
+  /**
+   * If a transaction is not mined after this number of blocks, it is sent to `rpcUrls` too. If
+   * absent, it never is.
+   */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
-  /** By URL of `rpcUrls` or `sendUrls`: the maximum number of calls per second. */
+  /** The maximum number of calls per second, by URL of `rpcUrls` or `sendUrls`. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
-  /** WebSockets end the executor's wait for a new block, which it then reads by HTTP. */
+  /**
+   * WebSockets that announce new blocks. An announcement ends the executor's wait, and the executor
+   * then reads the block over HTTP.
+   */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** Wallets that do not know the chain get this public RPC URL and the coin's symbol. */
+  /** A wallet that does not know the chain receives this public RPC URL and the coin's symbol. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
-  /** The executor returns these like surplus. Each adds its transfers to the logs that it reads. */
+  /**
+   * The executor returns look-alikes in the same way as surplus. The transfers of each look-alike
+   * are additional logs for it to read.
+   */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
-  /** Blocks on top of an execution or a recovery before it counts as final. */
+  /** The number of blocks that must follow an execution or a recovery before it counts as final. */
   confirmations: z.int().min(0).max(10_000).default(12),
   /**
-   * `finalized`: a block is final if endpoints report it as finalized; if they do not support that
-   * tag, the executor counts confirmations. `blocks`: it always counts confirmations.
+   * `finalized`: a block is final if endpoints report it as finalized. If the endpoints do not
+   * support that tag, the executor counts confirmations. `blocks`: the executor always counts
+   * confirmations.
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
-   * Blocks on top of a payment before the executor acts on it. Zero is safe, because the contract
-   * checks the balance: if a payment is undone, the executor loses gas, but nobody loses money.
+   * The number of blocks that must follow a payment before the executor acts on it. Zero is safe,
+   * because the contract checks the balance: if a reorganization undoes the payment, the executor
+   * loses gas, but nobody loses money.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
-   * By symbol: wei of native coin that one whole token is worth to the executor. It takes tips in
-   * these, and leaves late money and surplus that is worth less than its gas.
+   * The value of one whole token to the executor, in wei of native coin, by the token's symbol. The
+   * executor accepts tips in these tokens. It does not return late money or surplus that is worth
+   * less than the gas of the return.
    */
   tipPrices: z.record(z.string(), wei).optional(),
   /** In wei. The executor waits if the fee is higher. */
   maxFeePerGas: wei.optional(),
-  /** Wei of priority fee, for chains that ask for more than 3 gwei and twice the base fee. */
+  /**
+   * In wei. Set this for chains that require a priority fee above 3 gwei and above twice the base
+   * fee.
+   */
   maxPriorityFeePerGas: wei.optional(),
 });
 
@@ -91,8 +115,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Known chains whose CREATE2 derives other addresses, so a payment on them could not be moved. On
- * any other such chain the factory has no code at its address, so that chain is not listed either.
+ * Known chains whose CREATE2 derives other addresses, so nobody could move a payment on them. On
+ * any other chain with such a CREATE2, there is no code at the factory's address, so that chain is
+ * not listed either.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],
@@ -115,14 +140,14 @@ const refusedChains = new Map([
   [3448148188, "Tron Nile"],
 ]);
 
-/** The file is invalid. The message is one sentence for the operator. */
+/** The file is invalid. The message is a sentence for the operator. */
 export class ChainsError extends Error {
   override name = "ChainsError";
 }
 
 /**
  * @param file JSON: an array of chains
- * @throws {ChainsError} naming every fault and its place
+ * @throws {ChainsError} that contains every fault and its path
  */
 export function readChains(file: string): Chain[] {
   let value: unknown;
@@ -134,7 +159,7 @@ export function readChains(file: string): Chain[] {
   return parseChains(value, file);
 }
 
-/** @param source names the value in errors */
+/** @param source the name of the value in errors */
 export function parseChains(value: unknown, source: string): Chain[] {
   const parsed = z.array(chainSchema).min(1).safeParse(value);
   if (!parsed.success) {

@@ -1,5 +1,5 @@
-// Checks that a chain matches the operator's file (its ID, the factory's code, each token's
-// decimals) and supports the instructions that the factory needs.
+// Checks that a chain matches the operator's file: its ID, the factory's code, and each token's
+// decimals. Also checks that the chain supports the instructions that the factory needs.
 
 import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
@@ -11,7 +11,7 @@ import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
 
 export type Verdict =
   | { kind: "right" }
-  /** The chain contradicts the file. Each fault is one sentence. */
+  /** The chain contradicts the file. Each fault is a sentence. */
   | { kind: "wrong"; faults: string[] }
   /**
    * No endpoint responded, so the result is unknown. `reason` names no URL, because URLs can
@@ -48,17 +48,19 @@ export async function checkChain(
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
- * The factory copies memory with MCOPY (EIP-5656, Cancun). Without it the factory cannot be
- * created, and a copy of its code that got there in another way could execute but never recover.
+ * Returns a fault if the chain does not support MCOPY (EIP-5656, Cancun), with which the factory
+ * copies memory. Without MCOPY the factory cannot be deployed. If its code came to the chain in
+ * another way, it could execute but never recover.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
-  // A node that runs no creation code at all cannot answer this.
+  // If the node runs no creation code at all, the test has no result.
   if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
   return "the chain does not support MCOPY (EIP-5656), which Ethereum's Cancun fork added";
 }
 
 /**
- * Creation code: PUSH0 three times, MCOPY. For comparison, code that any fork runs: PUSH1 0, POP.
+ * The first is creation code that uses MCOPY: PUSH0 three times, MCOPY. The second is code that
+ * every fork runs: PUSH1 0, POP.
  */
 const [copyNothing, doNothing] = ["0x5f5f5f5e", "0x600050"] as const;
 
@@ -84,8 +86,8 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 
 /**
- * Returns the periphery contracts that are missing on the chain. Only intents that call them need
- * them.
+ * Returns the periphery contracts that are missing on the chain. Only intents that call periphery
+ * contracts need them.
  */
 export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
   const isThere = await Promise.all(

@@ -5,8 +5,8 @@ import { after, describe, test } from "node:test";
 import { compareEndpoints } from "./compare.ts";
 
 /**
- * A node whose head is `head`, whose blocks have hashes of that byte; it may not serve the
- * finalized tag.
+ * A node with the head `head`. Its block hashes repeat one byte. It may not support the finalized
+ * tag.
  */
 async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<string> {
   const block = (tag: string) => {
@@ -34,7 +34,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
 const factory = `0x${"fa".repeat(20)}` as const;
 
 describe("compareEndpoints", () => {
-  test("of three, names the endpoint with another block, and not one that lags", async () => {
+  test("reports an endpoint with another block, and not an endpoint that is behind", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("names both of two that contradict each other", async () => {
+  test("reports both of two endpoints that contradict each other", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("reports nothing about an endpoint that does not respond", async () => {
+  test("reports no differences of an endpoint that does not respond", async () => {
     const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
     const [, gone] = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {

@@ -1,6 +1,6 @@
-// Compares a chain's endpoints for an operator: the newest block of each, the methods on which it
-// differs from a quorum, the methods that it refuses, and its other abilities. The calls are those
-// on which the executor relies, at a block that all endpoints have.
+// Compares a chain's endpoints for an operator. The result shows, for each endpoint, its newest
+// block, the methods on which it differs from a quorum, the methods that it refuses, and its other
+// abilities. Makes the calls that the executor relies on, at a block that all endpoints have.
 
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
@@ -17,9 +17,10 @@ import {
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
- * `finalizedBlock` null: the endpoint does not support the tag. `differsOn` contains methods,
- * `refuses` also contains the text of the error. `logBlocks`: the largest tested range of blocks
- * for which it returned logs in one query. `callsPerSecond` null: the limit is unknown.
+ * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` contains methods.
+ * `refuses` contains methods with the text of the error. `logBlocks` is the largest tested range of
+ * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
+ * is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -37,13 +38,16 @@ type Compared = EndpointChain & {
 };
 
 const timeoutMs = 10_000;
-/** The distance of the common block below the lowest head, so that each endpoint has it. */
+/**
+ * The number of blocks from the block of the comparison to the lowest head, so that each endpoint
+ * has that block.
+ */
 const depth = 5;
 
 /**
- * Reports one result per URL, in order.
+ * Returns one result per URL, in order.
  *
- * @param factory the contract whose data must be the same on every endpoint
+ * @param factory the contract whose data is compared
  */
 export async function compareEndpoints(
   { rpcUrls: urls, tokens, ...chain }: Compared,
@@ -83,7 +87,8 @@ export async function compareEndpoints(
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // If two endpoints contradict each other, it is unknown which one is wrong.
+    // If there are only two endpoints and they contradict each other, nobody knows which one is
+    // wrong, so both are listed.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
@@ -99,8 +104,8 @@ export async function compareEndpoints(
 }
 
 /**
- * A node may have only the newest state, for example after a restart. That does not count as a
- * refusal.
+ * The methods that read the factory's state. A node may have only the newest state, for example
+ * after a restart, so an error of these methods does not count as a refusal.
  */
 const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
 const ofState = new Set([...ofFactory, "eth_call"]);
@@ -122,7 +127,7 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
   ];
 }
 
-/** A public endpoint may allow 10 blocks, others thousands. */
+/** The tested ranges. Some public endpoints allow only 10 blocks, and other endpoints thousands. */
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
 /** Returns the longest tested range whose logs the endpoint returned, or null if there is none. */
@@ -144,7 +149,7 @@ async function readLogBlocks(
   return null;
 }
 
-/** Logs, like blocks, are compared only by the fields that are used. */
+/** Returns comparable text of an answer. Compares only the fields that the service uses. */
 function comparable(method: string, answer: Answer): string | undefined {
   if (method !== "eth_getLogs" || !("result" in answer)) return comparableText(method, answer);
   try {
@@ -157,23 +162,26 @@ function comparable(method: string, answer: Answer): string | undefined {
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
   readAnswers([answers], place, blockOf)[0];
 
-/** Calls that not every node supports, for proofs, past statuses, and simulations. */
+/**
+ * Support for calls that not every node supports. They are used for proofs, past statuses, and
+ * simulations.
+ */
 type Abilities = {
   /**
    * Returns the greatest tested depth at which the endpoint returns state, or null if there is
    * none.
    */
   archiveBlocks: number | null;
-  /** Answers `eth_getProof`. */
+  /** Whether the endpoint answers `eth_getProof`. */
   proves: boolean;
-  /** Runs `eth_call` on state that the caller overrides. */
+  /** Whether the endpoint runs `eth_call` on state that the caller overrides. */
   overrides: boolean;
 };
 
-/** Nodes without an archive keep 128 blocks, or about a day of blocks. */
+/** The tested depths. Nodes without an archive keep 128 blocks, or the blocks of about a day. */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 
-/** Returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */
+/** Code that returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */
 const returnsOne: Hex = "0x60015f5260205ff3";
 const nobody: Hex = "0x00000000000000000000000000000000005eed01";
 

@@ -1,5 +1,5 @@
 // Proves addresses of one chain for many requests. Requests for the same address and block share
-// one proof, and only a few proofs are made simultaneously, because each can read a whole block.
+// one proof. Only a few proofs are made simultaneously, because a proof can require a whole block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
 import {
@@ -24,7 +24,7 @@ import { openGate } from "../flow/wait.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
 
-/** A block of the chain: a tag of JSON-RPC or a number. */
+/** A block of the chain: a JSON-RPC tag or a number. */
 export type ProofBlock = "latest" | "finalized" | number;
 
 /**
@@ -33,10 +33,16 @@ export type ProofBlock = "latest" | "finalized" | number;
  */
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
-/** A proof, who paid, and the number of further transactions that the node reported. */
+/**
+ * A proof, the proved payments, and the number of further paying transactions that the node
+ * reported.
+ */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
-/** An evicted proof is made again when it is requested. A proof can have 300 kB. */
+/**
+ * The maximum number of cached proofs. A proof can have 300 kB. An evicted proof is made again when
+ * it is requested.
+ */
 const answersMax = 250;
 const runningMax = 4;
 
@@ -71,7 +77,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
         if (!(error instanceof ProofError) || chainFault(error)) throw error;
         return { payments: [], omitted: 0, disputed: true };
       });
-      // The node may find more later.
+      // The node may report more payments later, so this answer is not cached.
       if (paid.disputed) forget();
       const { payments, omitted } = paid;
       return { ...proof, payments, paymentsOmitted: omitted };
@@ -84,7 +90,8 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 
   /**
-   * Stores found payments, so that ten thousand small payments are read once and not at each block.
+   * Finds payments, and stores them so that ten thousand small payments are read once and not at
+   * each block.
    */
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
     const since = paid.get(record.address);
@@ -95,7 +102,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   }
 }
 
-/** Returns `rpc` as the library calls a node. */
+/** Returns `rpc` as the function with which the library calls a node. */
 export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
   return async (method, params) => {
     try {
@@ -107,7 +114,10 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
   };
 }
 
-/** Reports that the chain could not be read, which is not a fault of the proof. */
+/**
+ * Returns the ChainUnavailable behind an error, if there is one. It means that the chain could not
+ * be read, and not that the proof is invalid.
+ */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof ChainUnavailable) return each;

@@ -1,4 +1,4 @@
-// Tests the checks of chains at start, with a real local chain and silent RPC endpoints.
+// Tests the checks of chains at startup, with a real local chain and silent RPC endpoints.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -25,8 +25,8 @@ before(async () => {
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;
-  // Any code can represent the factory's, because the test only compares it with the configured
-  // one.
+  // Any code can be used as the factory's, because the test only compares it with the configured
+  // code.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });
 after(() => Promise.all([anvil.stop(), shanghai.stop()]));
@@ -46,10 +46,10 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("a chain is NOT LISTED, with an error in the log, but still known, if its RPC", () => {
+describe("does not list a chain, logs an error, and still knows the chain if its RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     [
-      "is another chain's",
+      "belongs to another chain",
       () => open({ chainId: 1 }),
       /RPC endpoint of chain 1, found chain 31337/,
     ],
@@ -59,7 +59,7 @@ describe("a chain is NOT LISTED, with an error in the log, but still known, if i
       /expected the factory with the hash 0x[0-9a-f]{64}, found 0x/,
     ],
     [
-      "has no code there",
+      "has no code at the factory's address",
       () => open({}, { address: `0x${"9".repeat(40)}`, codeHash }),
       /there is no factory at 0x9{40}:/,
     ],
@@ -69,12 +69,12 @@ describe("a chain is NOT LISTED, with an error in the log, but still known, if i
       /does not support MCOPY \(EIP-5656\), which Ethereum's Cancun fork added/,
     ],
     [
-      "answers other decimals",
+      "returns other decimals for a token",
       () => open({ tokens: [{ symbol: "DEMO", address: token, decimals: 18 }] }),
       /expected 18 decimals, found 6/,
     ],
     [
-      "knows no such token",
+      "does not have a token",
       () => open({ tokens: [{ symbol: "GONE", address: `0x${"8".repeat(40)}`, decimals: 6 }] }),
       /GONE 0x8{40} does not return decimals/,
     ],
@@ -100,7 +100,7 @@ test("a chain that is not in the file has no RPC", async () => {
   assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not known" });
 });
 
-describe("a chain is listed", () => {
+describe("lists a chain", () => {
   test("if its RPC confirms the file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
@@ -112,7 +112,7 @@ describe("a chain is listed", () => {
     assert.deepEqual(ids, [31337]);
   });
 
-  test("with a warning that names no URL, if no RPC answers", async () => {
+  test("with a warning that does not contain a URL, if no RPC answers", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

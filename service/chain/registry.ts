@@ -1,7 +1,8 @@
-// Keeps the list of listed chains: every known chain, except chains that contradict the file.
+// Decides which chains are listed: every known chain, except chains that contradict the file.
 //
-// A chain whose endpoint does not answer stays listed. Deriving an address needs no chain, so an
-// endpoint that is down must not stop creates. The registry asks it again until it answers.
+// A chain whose endpoint does not answer remains listed. An address is derived without the chain,
+// so an endpoint that is down must not stop creates. The registry calls the endpoint again until it
+// answers.
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
@@ -13,12 +14,12 @@ import { ChainUnavailable } from "./rpc/json-rpc.ts";
 import type { ChainAccess } from "./status/past.ts";
 
 export type Chains = {
-  /** Every chain of the file, in its order, listed or not. */
+  /** Every chain of the file, in the order of the file, whether listed or not. */
   known: readonly Chain[];
   /** The chains on which addresses can be created now. */
   listed(): readonly Chain[];
   /**
-   * Finds a known chain, listed or not, because addresses remain when their chain is no longer
+   * Finds a known chain, whether listed or not. Addresses remain after their chain is no longer
    * listed.
    */
   find(chainId: number): Chain | undefined;
@@ -30,10 +31,11 @@ export type Chains = {
 };
 
 /**
- * Returns the result of `open` for a chain, called once per chain.
+ * Returns a function that returns the result of `open` for a chain, and calls `open` once per
+ * chain.
  *
- * @throws {ChainUnavailable} if the chain is not configured: its addresses remain, but it may have
- *   been removed from the file
+ * @throws {ChainUnavailable} if the chain is not configured. A chain can be removed from the file
+ *   while it still has addresses
  */
 export function perChain<Opened>(
   { chains, factory }: { chains: Pick<Chains, "find" | "rpcOf">; factory: Hex },
@@ -51,12 +53,12 @@ export function perChain<Opened>(
   };
 }
 
-/** Chains that match are checked again too, because a token can be upgraded to other decimals. */
+/** Chains that match are also checked again, because a token can be upgraded to other decimals. */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 
 /**
- * Resolves when each chain was checked once, or after `waitMs`.
- * @param waitMs how long the start can wait for endpoints
+ * Checks the chains. Resolves when each chain was checked once, or after `waitMs`.
+ * @param waitMs the maximum time that the startup waits for endpoints
  */
 export async function openChains(
   known: Chain[],

@@ -1,7 +1,7 @@
 // Reads the tokens that a payer sent to an address by mistake: the transfers of a transaction, the
 // balances of the address, and whether a recovery would move them. A token can be any contract, so
-// each call has a gas limit, and its balances are the only words of a contract that count. A quorum
-// of endpoints answers, and a fact counts only if each one shows it.
+// each call has a gas limit, and only the balances that a token reports are used to decide. A
+// quorum of endpoints is asked, and a fact counts only if each of these endpoints shows it.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";
@@ -16,9 +16,9 @@ import { meterCode, parseMeter } from "./simulation/meter.ts";
 import { type Holder, readHoldings } from "./status/probe.ts";
 
 /**
- * Tokens that no list has and that an address contains. `block`: where their balances were read,
- * with its `timestamp` in Unix seconds. They are not returned before `notBefore`, by the same
- * clock.
+ * Tokens at an address that are not on any list. `block`: the block at which their balances were
+ * read, with its `timestamp` in Unix seconds. The tokens are not returned before `notBefore`, by
+ * the chain's clock.
  */
 export type NewNames = {
   chainId: number;
@@ -28,10 +28,13 @@ export type NewNames = {
   notBefore: number;
 };
 
-/** `failed`: its contract moved nothing on chain. `over_limit`: too many wait, or came today. */
+/**
+ * `failed`: the token's contract moved nothing on chain. `over_limit`: too many tokens wait, or
+ * were reported today.
+ */
 export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
 
-/** A recovery of one token. `data` is the factory's calldata. */
+/** A recovery of one token. `data` is calldata for the factory. */
 type Return = {
   factory: Hex;
   vault: Hex;
@@ -42,7 +45,7 @@ type Return = {
   gasMax: number;
 };
 
-/** `unknown`: an endpoint could not run it. */
+/** `unknown`: an endpoint could not run the recovery. */
 type ReturnOutcome = "moves" | "stays" | "unknown";
 
 /** Simulates a recovery, and measures whether the token leaves the vault and reaches `recovery`. */
@@ -77,7 +80,7 @@ export async function measureReturn(
 
 type SentProblem = "unknown_transaction" | "failed_transaction" | "pays_nothing_here";
 
-/** A token at the address. `symbol` and `decimals` are claims of its contract. */
+/** A token at the address. `symbol` and `decimals` are claims of the token's contract. */
 type FoundToken = {
   token: Hex;
   amount: bigint;
@@ -101,13 +104,16 @@ export type SentReader = (
   query: { token: Hex } | { transactionHash: Hex },
 ) => Promise<FoundMoney>;
 
-/** Distinct tokens of one transaction that are read. */
+/** The maximum number of distinct tokens of one transaction that are read. */
 const tokensMax = 4;
-/** For `symbol()` and `decimals()`: strings of proxied tokens need 40,000, with the call's own. */
+/**
+ * The gas for `symbol()` and `decimals()`. Strings of proxied tokens need 40,000, including the
+ * call's own gas.
+ */
 const claimGas = 80_000;
-/** For a transfer, with the call's own gas. */
+/** The gas for a transfer, including the call's own gas. */
 const transferGas = 300_000;
-/** For a recovery: it also closes the address. The executor's own limit is similar. */
+/** The gas for a recovery, which also closes the address. The executor's own limit is similar. */
 const returnGas = 700_000;
 const symbolMax = 32;
 
@@ -130,7 +136,8 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         ? { problem: null, tokens: [query.token], omitted: 0 }
         : readTransfers(await several(receiptCalls(query.transactionHash)), address);
     const at = atView(chainId, view, turn++);
-    // With the intent's token, so that the code of an address is read without any token too.
+    // Includes the intent's token, so that the code of the address is read even if no token was
+    // found.
     const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
     const balances = await readLeast(at, holders);
     const isOver = balances.hasCode || block.timestamp > intent.expirationTimestamp;
@@ -198,7 +205,10 @@ function readTransfers(lists: readonly Answer[][], address: Hex): Transfers {
   return { problem: null, tokens, omitted: agreed.length - tokens.length };
 }
 
-/** The tokens that reached `address` in lower case, each once; the zero address: native coin. */
+/**
+ * Returns the tokens that reached `address`, in lowercase and without duplicates. The zero address
+ * means native coin.
+ */
 function parseTransfers(
   receipt: Answer | undefined,
   transaction: Answer | undefined,
@@ -220,7 +230,7 @@ function parseTransfers(
   }
 }
 
-/** @throws if the answer is null: the node does not have it */
+/** @throws if the node does not have the requested object */
 function objectOf(answer: Answer | undefined): Record<string, unknown> {
   if (!answer || "error" in answer || !answer.result) throw new Error("no such transaction");
   return answer.result as Record<string, unknown>;
@@ -248,7 +258,7 @@ function readClaims(lists: readonly Answer[][]): {
   return { symbol: decodeSymbol(agreed(0)), decimals: decodeDecimals(agreed(1)) };
 }
 
-/** Some old tokens return 32 bytes instead of a string. */
+/** Decodes a symbol. Some old tokens return 32 bytes instead of a string. */
 function decodeSymbol(data: Hex): string | null {
   try {
     const [text] =
@@ -267,7 +277,10 @@ function decodeDecimals(data: Hex): number | null {
   return decimals <= 255n ? Number(decimals) : null;
 }
 
-/** Simulates a plain transfer from an address that is open, so that no recovery can run yet. */
+/**
+ * Simulates a plain transfer from an address that is open. A recovery cannot be simulated, because
+ * it cannot run yet.
+ */
 async function tryTransfer(
   { ask }: AtBlock,
   { vault, recovery, token, amount }: { vault: Hex; recovery: Hex; token: Hex; amount: bigint },

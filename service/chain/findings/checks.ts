@@ -1,6 +1,6 @@
 // Checks an intent before anyone pays its address. It simulates the intent as if it were paid, and
-// asks the token, the contracts, and the node for possible problems. Each finding has a path in the
-// intent and a suggested change. spec/service.md, "Check", lists the kinds.
+// calls the token, the contracts, and the node to find possible problems. Each finding has a path
+// in the intent and a suggested change. spec/service.md, "Check", lists the kinds.
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
@@ -30,7 +30,7 @@ import {
 
 type Checked = { simulation: Simulation; findings: Finding[]; notes: Note[] };
 
-/** @throws {ChainUnavailable} if the chain cannot be read, or has moved on to other blocks */
+/** @throws {ChainUnavailable} if the chain cannot be read, or no longer contains the block */
 type CheckSubject = (subject: StatusSubject) => Promise<Checked>;
 
 export function openChecks(chain: CheckedChain): CheckSubject {
@@ -45,17 +45,21 @@ export function openChecks(chain: CheckedChain): CheckSubject {
     ).catch(unread);
 }
 
-/** `others`: chains on which money that is sent by mistake is returned to the same address. */
+/**
+ * `others`: the other chains on which mistaken payments are returned to the same recovery address.
+ */
 export type CheckedChain = SimulatedChain &
   Depths &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Makes up to twelve calls, plus one for each contract in the intent. Without eth_simulateV1 it
- * makes up to 30 calls, plus two for each contract, and does not find allowances or fees. If
- * `recovery` is a contract, it makes one call to each of up to 16 other chains.
+ * Finds likely mistakes in an intent. With eth_simulateV1, makes up to 11 calls to the node, plus
+ * one for each contract in the intent. Without eth_simulateV1, makes up to two calls for each
+ * contract. In addition, it makes up to 28 calls if the intent's calls fail, and up to 22 plus one
+ * per approval if they succeed. Then it does not find allowances or fees. If `recovery` is a
+ * contract, makes one call to each of up to 16 other chains.
  *
- * @param simulation of `subject`; everything is read at its block
+ * @param simulation the simulation of `subject`; all reads are at its block
  * @throws {ChainUnavailable} if the chain cannot be read
  */
 async function findFindings(
@@ -110,15 +114,15 @@ async function findFindings(
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...recovery.findings,
-    // Otherwise a failure that depends on the sender would look like a lack of gas.
+    // A failure that depends on the sender would look like a lack of gas, so only one is reported.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
   return { findings, notes: [...notesOf(subject, codes, pausable), ...recovery.notes] };
 }
 
 /**
- * The state in which the address has one unit more than the amount, or its current balance if that
- * is higher.
+ * Returns the state in which the address has one base unit more than the amount. If the address is
+ * funded already, returns its current state.
  */
 async function assumeFunding(
   chain: CheckedChain,
@@ -132,10 +136,10 @@ async function assumeFunding(
   return assumed && { state: assumed, held: amount + 1n };
 }
 
-/** The maximum number of addresses per call for which the token is asked whether it blocks them. */
+/** The maximum number of addresses for which a check asks the token whether they are blocked. */
 const blockedMax = 4;
 
-/** If something fails, asks the token whether it blocks one of the parties. */
+/** If a call or a return fails, asks the token whether it blocks one of the parties. */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,
   { intent }: StatusSubject,

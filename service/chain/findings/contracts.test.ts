@@ -1,4 +1,5 @@
-// Notes describe possible changes by other parties. They are not findings about the intent.
+// Tests notes. A note describes a possible change by another party, and is not a finding about the
+// intent.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -13,11 +14,11 @@ const payToken = { target: token, function: "pay()", args: [] };
 const subject = { address: token, intent: { token, calls } as unknown as Intent };
 
 describe("notes", () => {
-  test("none for contracts that cannot change", () => {
+  test("returns no notes for contracts that cannot change", () => {
     assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), new Map()), []);
   });
 
-  test("token_may_change for a proxy, target_may_change", () => {
+  test("returns token_may_change or target_may_change for a proxy", () => {
     const codes = new Map<Hex, Hex>([
       [token, proxy],
       [target, proxy],
@@ -32,7 +33,7 @@ describe("notes", () => {
     );
   });
 
-  test("token_may_change and target_may_change for one that can pause", () => {
+  test("returns token_may_change or target_may_change for a contract that can pause", () => {
     for (const isPaused of [true, false]) {
       for (const [contract, code] of [
         [token, "token_may_change"],
@@ -45,7 +46,7 @@ describe("notes", () => {
     }
   });
 
-  test("one note for a target that can pause and is a proxy, none for the token as target", () => {
+  test("returns one note for a pausable proxy as target, and none for the token as target", () => {
     const twice = { ...subject, intent: { ...subject.intent, calls: [...calls, payToken] } };
     const can = new Map([token, target].map((contract) => [contract, false]));
     assert.deepEqual(
@@ -56,7 +57,7 @@ describe("notes", () => {
 });
 
 describe("the code of a contract", () => {
-  test("cannot send tokens without a call, or with only transferFrom", () => {
+  test("cannot send tokens if it makes no call or contains only transferFrom", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
@@ -64,14 +65,14 @@ describe("the code of a contract", () => {
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 
-  test("can send tokens with transfer and a call, copied calldata, or a delegated call", () => {
+  test("can send tokens by transfer in a call, by copied calldata, or by a delegated call", () => {
     assert.equal(canMoveTokens("0x63a9059cbb5af1"), true);
     assert.equal(canMoveTokens("0x375af1"), true);
     assert.equal(canMoveTokens("0x5af4"), true);
     assert.equal(isProxy(proxy), true);
   });
 
-  test("excludes solc's metadata", () => {
+  test("is checked without solc's metadata", () => {
     const metadata = "a264697066735822f4f1"; // An IPFS hash may have any byte.
     const length = (metadata.length / 2).toString(16).padStart(4, "0");
     assert.equal(canMoveTokens(`0x6000${metadata}${length}`), false);

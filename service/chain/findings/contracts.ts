@@ -1,7 +1,7 @@
-// Finds facts about the contracts that an intent names. The code of a contract shows, without
-// running it, whether it is a proxy and whether it could ever move a token. Notes describe what a
-// check cannot rule out: someone can change a contract's behavior before the address is paid. That
-// is not a fault of the intent, so notes are not findings.
+// Finds facts about the contracts that an intent names. A contract's code shows whether the
+// contract is a proxy, and whether it could ever move a token. Someone can change the behavior of
+// some contracts before the address is paid. A check cannot rule that out, and it is not a fault of
+// the intent. So it is reported as a note and not as a finding.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -12,7 +12,7 @@ import { askAt, encodeViewCall } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 import { askAll } from "./questions.ts";
 
-/** Code by requested address; `0x` if the address has none. */
+/** Code by address, as requested; `0x` if the address has no code. */
 export type Codes = ReadonlyMap<Hex, Hex>;
 
 export async function readCodes(
@@ -27,11 +27,12 @@ export async function readCodes(
   return new Map(await Promise.all([...new Set(accounts)].map(read)));
 }
 
-/** An account that delegates to a contract (EIP-7702). */
+/** Returns whether the account delegates to a contract (EIP-7702). */
 export const isDelegating = (code: Hex): boolean => code.length === 48 && code.startsWith("0xef01");
 
 /**
- * Slots in which proxies store their implementation: EIP-1967 (two), and OpenZeppelin's older one.
+ * The slots in which proxies store their implementation: two of EIP-1967, and an older slot of
+ * OpenZeppelin.
  */
 const proxySlots = [
   "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
@@ -39,7 +40,7 @@ const proxySlots = [
   "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
 ];
 
-/** Whether the code runs other code, which someone can change. */
+/** Returns whether the code runs other code that someone can change. */
 export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.includes(slot));
 
 const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
@@ -52,9 +53,8 @@ const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Returns whether the code could transfer tokens. Such code makes calls, and either contains a
- * selector that moves tokens or forwards calldata of its caller. The result can be a false
- * positive.
+ * Returns whether the code could transfer tokens. Such code makes calls, and it contains a selector
+ * that moves tokens or forwards its caller's calldata. The result can be a false positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
@@ -73,7 +73,7 @@ export function canMoveTokens(code: Hex): boolean {
   return calls && names;
 }
 
-/** solc appends CBOR to the code, with its length in the last two bytes. */
+/** Removes the CBOR metadata that solc appends to the code. The last two bytes are its length. */
 function withoutMetadata(bytes: Buffer): Buffer {
   if (bytes.length < 2) return bytes;
   const start = bytes.length - 2 - bytes.readUInt16BE(bytes.length - 2);
@@ -81,8 +81,8 @@ function withoutMetadata(bytes: Buffer): Buffer {
 }
 
 /**
- * The contracts that report whether they are paused, which someone can change, and their current
- * answers.
+ * The contracts that report whether they are paused, with their current answers. Someone can pause
+ * or resume these contracts.
  */
 export type Pausable = ReadonlyMap<Hex, boolean>;
 

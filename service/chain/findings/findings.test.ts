@@ -1,5 +1,5 @@
-// Tests every kind of finding on a chain: an intent with the trap, and a similar one without it.
-// The similar intent must also execute if it is paid in the usual way.
+// Tests every kind of finding on a chain, with an intent that contains the mistake (the trap) and a
+// similar intent without it. The similar intent must also execute after a usual payment.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -42,7 +42,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-/** The service lists it, and the payer has a million units. */
+/** A token that the service lists. The payer has a million units. */
 async function list(token: Hex): Promise<Hex> {
   tokens.push({ symbol: "DMO", address: token, decimals: 6 });
   await world.pay(payer, 1_000_000_000_000n, token);
@@ -197,7 +197,7 @@ const pairs: Pair[] = [
     code: "other_tokens_left",
     at: "calls",
     async trap() {
-      // CALLER in place of an address that is pushed.
+      // Replaces a pushed address by CALLER.
       const target = await world.withCode("0x5f5f5f5f47335af100");
       await world.client.setBalance({ address: target, value: 7n });
       return record({ calls: [transfer(world.token), visit(target)] });
@@ -321,7 +321,7 @@ const pairs: Pair[] = [
 
 const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(target)] });
 
-/** Calls a target that works for this many seconds. The intent is open for an hour. */
+/** Calls a target that succeeds only for this number of seconds. The intent expires in an hour. */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
   // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, and there a revert.
@@ -337,7 +337,7 @@ async function tolerating(text: string, ...args: string[]) {
   return record({ calls: [transfer(world.token), { target, function: text, args }] });
 }
 
-/** On a chain of two seconds a block. */
+/** On a chain with a block every two seconds. */
 async function expiring(seconds: number) {
   await world.client.mine({ blocks: 120, interval: 2 });
   const { timestamp } = await world.client.getBlock();
@@ -362,7 +362,7 @@ async function blocked(
 }
 
 describe("findings", () => {
-  test("every kind of finding has a trap", () => {
+  test("tests a trap for every kind of finding", () => {
     // http/create/check.test.ts tests the kind that needs the store. recovery.test.ts tests the
     // kinds that need another chain or many transactions.
     const apart = [
@@ -375,21 +375,21 @@ describe("findings", () => {
   });
 
   for (const { code, at, trap, twin } of pairs) {
-    test(`${code}: the trap is found at its place, with a remedy`, async () => {
+    test(`${code}: finds the trap at its path, with a remedy`, async () => {
       const findings = await check(await trap());
       assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
       assert.equal(placeOf(findings, code), at);
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`${code}: a similar intent has no finding, and executes`, async () => {
+    test(`${code}: returns no finding for a similar intent, which then executes`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);
     });
   }
 
-  test("allows an approval of the Collector, because only the address can use it", async () => {
+  test("allows a remaining approval of the Collector, which only the address can use", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
@@ -415,7 +415,7 @@ describe("findings", () => {
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("a node without eth_simulateV1 finds the same, except fees and allowances", async () => {
+  test("finds the same without eth_simulateV1, except fees and allowances", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

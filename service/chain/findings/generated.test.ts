@@ -1,5 +1,5 @@
-// Tests that generated intents without a finding execute, in ordinary and unusual tokens, if they
-// are paid in the usual way. CHECKS=1000 runs the full measurement, and SEED selects other intents.
+// Tests that generated intents without a finding execute after a usual payment, with ordinary and
+// unusual tokens. CHECKS=1000 runs the full measurement. SEED selects other intents.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -18,7 +18,7 @@ const count = Number(process.env.CHECKS ?? 60);
 const seed = Number(process.env.SEED ?? 1);
 const shareMin = 0.995;
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Returns Mulberry32 random numbers, which are the same for the same seed. */
 function numbersFrom(start: number): () => number {
   let state = start;
   return () => {
@@ -74,7 +74,7 @@ describe("generated intents", () => {
 
   const onShop = (text: string, ...args: string[]): Call => world.onShop(text, ...args);
 
-  /** Calls that spend `amount`, or a little more or less. */
+  /** Generates calls that spend `amount`, or a little more or less. */
   function callsFor(token: Hex, amount: bigint): Call[] {
     const spent = chance(0.9) ? amount : amount + some(3n) - 1n;
     const first = chance(0.5) ? spent : some(spent);
@@ -113,7 +113,7 @@ describe("generated intents", () => {
     });
   }
 
-  /** Acts as a payer and the executor would. */
+  /** Pays and executes as a payer and the executor would. */
   async function execute(record: AddressRecord): Promise<boolean> {
     const { address, intent } = record;
     const args = [address, BigInt(intent.amount)] as const;
@@ -125,7 +125,7 @@ describe("generated intents", () => {
     }
   }
 
-  test(`of ${count}, at least 99.5 % of those without a finding execute`, async (t) => {
+  test(`at least 99.5 % of the intents without a finding execute, of ${count}`, async (t) => {
     const chain = { ...world.chain, tokens, executionGasMax: 1_000_000 };
     const check = openChecks({ ...chain, confirmations: 12, paymentConfirmations: 0 });
     const ran = { clean: 0, doubtful: 0 };

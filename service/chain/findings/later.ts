@@ -1,6 +1,6 @@
-// Finds what can fail later: calls that succeed now and would fail at the expiration time, or if
-// someone else executes them with other gas; calls that exceed or depend on the executor's gas
-// limit; and an expiration time that is too early for a payment to become final.
+// Finds executions that can fail later. The calls succeed now, but would fail at the expiration
+// time, with another sender, or with less gas. Or the calls need more gas than the executor's
+// limit, or do less work with less gas. Or the address expires before a payment could become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -17,10 +17,10 @@ import type { SimulatedChain } from "../simulation/simulation.ts";
 
 /** Two accounts without known keys. */
 const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
-/** Twice the gas of the run, and the base cost of a transaction. */
+/** Twice the gas of the simulated run, plus the base cost of a transaction. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
-/** @param simulation that succeeded at `block` */
+/** @param simulation one that succeeded at `block` */
 export async function findLater(
   chain: SimulatedChain,
   { block, ...simulation }: Simulation,
@@ -48,7 +48,7 @@ export async function findLater(
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
-/** `time`: of the block, in Unix seconds, on nodes that allow setting it. */
+/** `time`: the time of the block, in Unix seconds, on nodes that can override it. */
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
 /**
@@ -77,12 +77,15 @@ async function readFailure(
 /** The largest gas limit with which the executor simulates an execution. */
 export type Ceiling = { executionGasMax: number };
 
-/** The state differs a little when the address is paid, so this share of the ceiling is used. */
+/**
+ * When the address is paid, the state is a little different, so a check uses only this share of the
+ * ceiling.
+ */
 const ceilingShare = 0.95;
 
 /**
  * Finds intents that need more gas than the executor allows, and intents that do less work with
- * less gas. It asks the node for the same estimate as the executor.
+ * less gas. Requests the same estimate from the node as the executor does.
  */
 export async function findGas(
   chain: SimulatedChain & Ceiling,
@@ -115,8 +118,8 @@ export async function findGas(
 }
 
 /**
- * Returns the least limit up to `gas` with which the execution succeeds; undefined if the node
- * cannot say.
+ * Returns the least limit up to `gas` with which the execution succeeds, or undefined if the node
+ * does not return an estimate.
  */
 async function estimateAt(
   { rpc, factory }: SimulatedChain,
@@ -137,12 +140,17 @@ async function estimateAt(
   }
 }
 
-/** Numbers of blocks: until the executor acts on a payment, and until its transaction is final. */
+/**
+ * The numbers of blocks until the executor acts on a payment, and until its transaction is final.
+ */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
-/** The number of blocks over which the pace of a chain is measured. */
+/** The number of blocks over which a chain's block time is measured. */
 const blocksMeasured = 100;
-/** No listed chain is slower. With this bound, a halted chain does not count as slow. */
+/**
+ * The maximum block time. No listed chain is slower. Without this bound, a chain that was halted
+ * would seem slow.
+ */
 const blockSecondsMax = 30;
 
 export async function findNearExpiry(
@@ -152,7 +160,7 @@ export async function findNearExpiry(
   { paymentConfirmations, confirmations }: Depths,
 ): Promise<Finding[]> {
   const leftSeconds = intent.expirationTimestamp - block.timestamp;
-  // One block for the payment and one for the execution.
+  // The two additional blocks contain the payment and the execution.
   const blocks = paymentConfirmations + confirmations + 2;
   if (leftSeconds > blocks * blockSecondsMax) return [];
   const seconds = Math.ceil(blocks * (await readSecondsPerBlock(rpc, block)));
@@ -160,12 +168,12 @@ export async function findNearExpiry(
   const message =
     `the address expires ${leftSeconds} s after the newest block, but a payment made now is ` +
     "final after " +
-    `about ${seconds} s(${blocks} blocks of this chain)`;
+    `about ${seconds} s (${blocks} blocks of this chain)`;
   const cure = `use at least ${block.timestamp + seconds * 2}, and add the time that payers need`;
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 
-/** Seconds per block. */
+/** Returns the seconds per block. */
 async function readSecondsPerBlock(rpc: ChainRpc, block: BlockReference): Promise<number> {
   const measured = Math.min(blocksMeasured, block.number);
   if (measured === 0) return blockSecondsMax;

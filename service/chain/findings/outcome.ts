@@ -1,6 +1,6 @@
-// Finds failing calls and their leftovers: money at the address, money that nobody could move
-// again, and allowances whose spender can take money that arrives at the address later, before it
-// is recovered.
+// Finds failing calls and what successful calls leave behind: money at the address, money that
+// nobody could move again, and allowances. The spender of an allowance can take money that arrives
+// at the address later, before it is recovered.
 
 import {
   collectorAddress,
@@ -52,7 +52,7 @@ export function findFailure(
 }
 
 /**
- * Finds remainders of the intent's token, and other tokens that the calls transfer to the address.
+ * Finds a remainder of the intent's token, and other tokens that the calls transfer to the address.
  */
 export function findLeftOver(
   simulation: Simulation,
@@ -86,14 +86,15 @@ export function findLeftOver(
   return findings;
 }
 
-/** An account that receives a token, with the `path` at which the intent names it. */
+/** An account that receives a token. `path` is the part of the intent that names the account. */
 type Receiver = { readonly account: Hex; readonly path: Path };
 
 const transferring = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;
 const pulling = /^(transferFrom|safeTransferFrom)\(address \w+, address \w+, uint256 \w+\)$/;
 
 /**
- * Finds the receivers that a call names or whose balance grows in the run; `recovery` is the last.
+ * Returns the accounts that a call names as receivers or whose balance grows in the simulation. The
+ * last one is `recovery`.
  */
 export function receiversOf(
   { address, intent }: StatusSubject,
@@ -129,10 +130,10 @@ const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x0000000000000000000000000000000
 const ordinaryMin = 1n << 16n;
 
 /**
- * Finds money that nobody could move again: sent to an address without an owner, or by a plain
- * transfer to a contract that cannot transfer it.
+ * Finds money that nobody could move again. Such money is sent to an address without an owner, or
+ * by a plain transfer to a contract that cannot transfer it.
  *
- * @param codes of the receivers
+ * @param codes the codes of the receivers
  */
 export function findLost(
   { intent }: StatusSubject,
@@ -166,7 +167,7 @@ const stuck = {
     "wallet address",
 };
 
-/** @param codes of the targets */
+/** @param codes the codes of the targets */
 export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] {
   return intent.calls.flatMap(({ target }, index): Finding[] => {
     if (!isDelegating(codes.get(target) ?? "0x")) return [];
@@ -177,7 +178,7 @@ export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] 
   });
 }
 
-/** `at`: the call that gives it, the last of those to the same spender. */
+/** An allowance. `at`: the index of the call that sets it; the last one if several calls set it. */
 type Given = { at: number; token: Hex; spender: Hex };
 
 const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;
@@ -186,14 +187,17 @@ function givenIn({ intent }: StatusSubject): Given[] {
   const found = new Map<string, Given>();
   intent.calls.forEach(({ target, function: text, args }, at) => {
     const spender = args[0] as Hex;
-    // The Collector moves only tokens of its caller, so nobody else can use the rest.
+    // The Collector moves only its caller's tokens, so nobody else can use a remaining allowance.
     if (!giving.test(text) || isSame(spender, collectorAddress)) return;
     found.set(`${target}${spender}`, { at, token: target, spender });
   });
   return [...found.values()];
 }
 
-/** Empty if the node has no eth_simulateV1, because an allowance is read after the calls ran. */
+/**
+ * Finds allowances that remain after the calls. Returns none if the node does not have
+ * eth_simulateV1, which is needed to read an allowance after the calls.
+ */
 export async function findAllowances(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,

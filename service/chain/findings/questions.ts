@@ -1,5 +1,6 @@
-// Asks a node for the results of calls without sending them: one after the other on the same state
-// with eth_simulateV1, or each on its own with eth_call.
+// Asks a node for the results of calls without sending transactions. Uses one eth_simulateV1, in
+// which each call sees the state after the previous call. If the node does not support that, uses
+// one eth_call per call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -11,14 +12,17 @@ import { hexData, isRefusal, revertOf } from "../rpc/json-rpc.ts";
 /** `value` in wei; `gas` defaults to {@link questionGas}. */
 export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: number };
 
-/** Undefined if the node could not run it. */
+/** The result of a call; undefined if the node could not run the call. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/** Circle's proxied tokens need 60,000 for a transfer. A call that uses more has no result. */
+/**
+ * The gas of a call by default. A transfer of Circle's proxied tokens needs 60,000. A call that
+ * needs more gas than the limit fails.
+ */
 const questionGas = 200_000;
 
 type Replies = {
-  /** One result per question, in their order. */
+  /** One result per question, in order. */
   replies: Reply[];
   /** Whether each question ran on the state after the previous ones. */
   isSequence: boolean;

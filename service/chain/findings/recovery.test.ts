@@ -12,7 +12,7 @@ let world: SimulatedWorld;
 let second: OtherChain;
 let stopSecond: () => Promise<void>;
 const silent: OtherChain = { name: "Silent", rpc: openChainRpc(["http://127.0.0.1:9"]) };
-/** Can move tokens and accepts coin, as a wallet does. */
+/** The code of a wallet: it can move tokens and accepts coin. */
 const walletCode = "0x00f4";
 const accounts = { sender: `0x${"5e".repeat(20)}`, other: `0x${"5f".repeat(20)}` } as const;
 
@@ -37,21 +37,21 @@ async function doubtsOf(recovery: Hex, others: OtherChain[] = []) {
 const codesOf = (list: readonly { code: string }[]) => list.map(({ code }) => code);
 
 describe("recovery_looks_like_exchange", () => {
-  test("is found at an account that has sent 10,000 transactions", async () => {
+  test("is found for an account that has sent 10,000 transactions", async () => {
     await world.client.setNonce({ address: accounts.sender, nonce: 10_000 });
     const { findings } = await doubtsOf(accounts.sender);
     assert.deepEqual(codesOf(findings), ["recovery_looks_like_exchange"]);
     assert.match(findings[0]!.message, /has sent 10000 transactions/);
   });
 
-  test("is not found at an account that has sent 9,999", async () => {
+  test("is not found for an account that has sent 9,999 transactions", async () => {
     await world.client.setNonce({ address: accounts.other, nonce: 9999 });
     assert.deepEqual((await doubtsOf(accounts.other)).findings, []);
   });
 });
 
 describe("recovery_without_code_on", () => {
-  test("is found if the contract is missing on another chain, and names the chain", async () => {
+  test("is found, with the chain's name, if another chain lacks the contract", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.match(findings[0]!.message, /not on Second, where/);
@@ -64,21 +64,21 @@ describe("recovery_without_code_on", () => {
     assert.deepEqual([findings, notes], [[], []]);
   });
 
-  test("is not found for an account, nor for one that delegates to a contract", async () => {
+  test("is not found for an account with a key, even if it delegates to a contract", async () => {
     assert.deepEqual((await doubtsOf(accounts.other, [second])).findings, []);
     const delegating = await world.withCode(`0xef0100${world.target.slice(2).toLowerCase()}`);
     const { findings } = await doubtsOf(delegating, [second]);
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("is only a note if the other chain does not respond", async () => {
+  test("is a note instead of a finding if the other chain does not respond", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);
     assert.match(notes[0]!.message, /^Silent did not respond/);
   });
 
-  test("is only a note if the other chain takes longer than 2 s", async () => {
+  test("is a note instead of a finding if the other chain takes longer than 2 s", async () => {
     const recovery = await world.withCode(walletCode);
     const slow = async (method: string, params: unknown[], ask: Ask) => {
       if (method === "eth_getCode") await sleep(4000);

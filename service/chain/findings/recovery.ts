@@ -1,6 +1,6 @@
-// Finds a recovery address that its owner may not control where money is returned. The factory
-// returns money on the chain to which it was sent, so a payment on the wrong chain is returned to
-// `recovery` there. A wallet that is a contract may exist only on the chain of the intent.
+// Finds a recovery address that its owner may not control on every chain. The factory returns money
+// on the chain on which it arrived, so a payment on the wrong chain is returned to `recovery` on
+// that chain. But a wallet that is a contract may exist only on the intent's chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -16,19 +16,19 @@ export type OtherChain = { name: string; rpc: ChainRpc };
 
 type Found = { findings: Finding[]; notes: Note[] };
 
-/** Other chains that one check reads, with one call each. */
+/** The maximum number of other chains that one check reads. Each takes one call. */
 const chainsMax = 16;
-/** A chain that takes longer is reported as unmeasured. */
+/** A chain that does not answer within this time is reported as unmeasured. */
 const waitMs = 2000;
 /**
- * A personal wallet rarely sends this many transactions. An exchange's hot wallet sends them within
- * days.
+ * A personal wallet rarely sends this number of transactions. An exchange's hot wallet sends this
+ * number within days.
  */
 const noncesMin = 10_000;
 
 /**
- * @param code of `recovery` on the chain of the intent
- * @param others chains to compare with; at most 16 are read
+ * @param code the code of `recovery` on the intent's chain
+ * @param others the chains to compare with; at most 16 are read
  */
 export async function findRecoveryDoubts(
   { rpc, others = [] }: { rpc: ChainRpc; others?: readonly OtherChain[] | undefined },
@@ -36,7 +36,7 @@ export async function findRecoveryDoubts(
   recovery: Hex,
   code: Hex,
 ): Promise<Found> {
-  // The key of an account, which can delegate to a contract, is the same on every chain.
+  // An account with a key, even if it delegates to a contract, has the same key on every chain.
   if (code === "0x" || isDelegating(code)) {
     return { findings: await findExchange(rpc, block, recovery), notes: [] };
   }
@@ -50,7 +50,7 @@ export async function findRecoveryDoubts(
   };
 }
 
-/** Returns undefined if the chain does not respond in time with code. */
+/** Returns undefined if the chain does not return valid code in time. */
 async function readCode({ rpc }: OtherChain, account: Hex): Promise<Hex | undefined> {
   const read = rpc.request("eth_getCode", [account, "latest"]).catch(() => undefined);
   const answer = await Promise.race([read, sleep(waitMs, undefined, { ref: false })]);

@@ -1,6 +1,6 @@
-// Finds problems of the intent's token: with payments, with returns, and amounts that were probably
-// written for other decimals. Tokens have no common way to report their rules, so it simulates
-// transfers.
+// Finds problems with the intent's token: payments or returns that would fail, and amounts that
+// were probably written for other decimals. Tokens have no common way to report their rules, so
+// transfers are simulated.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -11,7 +11,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** An account without a known key, which is different for each address. */
+/** Returns an account without a known key, which differs for each address. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -26,11 +26,11 @@ export type TokenAnswers = {
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Set if less arrives than a payer sends. */
+  /** Defined if less arrives than a payer sends. */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
-/** @param state in which the address holds one unit more than `amount` */
+/** @param assumed `state` overrides with which the address has the balance `held` */
 export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
@@ -63,7 +63,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked places in the intent of addresses that the token reports as blocked */
+/** @param blocked the paths in the intent of addresses that the token reports as blocked */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -133,12 +133,12 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
 });
 
 /**
- * Functions with which tokens report blocked addresses: Circle's, Tether's, and two other common
- * ones.
+ * The functions with which tokens report blocked addresses: Circle's, Tether's, and two other
+ * common functions.
  */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** The `accounts` that the token reports as blocked, with any of the usual functions. */
+/** Returns the `accounts` that the token reports as blocked with any of the usual functions. */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,
@@ -156,21 +156,24 @@ export async function findBlocked(
   return new Set(pairs.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
 }
 
-/** The decimals that tokens commonly have, and 0 for whole tokens. */
+/** The common decimals of tokens, and 0 because people write whole tokens. */
 const usual = [18, 6, 8, 0];
 
 const isOrdinary = (amount: bigint, decimals: number) =>
   amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
 
-/** An amount that is too small for a transfer of any listed token, including bitcoin tokens. */
+/**
+ * Returns whether an amount is too small for a transfer of any listed token, including bitcoin
+ * tokens.
+ */
 const isDust = (amount: bigint, decimals: number) =>
   decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
 
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Returns whether the amount would be between a hundredth of a token and ten million tokens with
- * other decimals, but is far outside this range with the token's own decimals.
+ * Finds an amount that is far outside the range from a hundredth of a token to ten million tokens,
+ * but would be within this range with other common decimals.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

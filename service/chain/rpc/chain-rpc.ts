@@ -1,5 +1,6 @@
-// Calls a chain when one endpoint's answer is sufficient: each endpoint in turn until one answers.
-// A call at one block names it by its hash: a node that has another block returns an error.
+// Calls a chain if one endpoint's answer is sufficient. Calls each endpoint in turn until one
+// answers. A call at a block names the block by its hash, so a node that does not have the block
+// returns an error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -24,7 +25,7 @@ import type { Usable } from "./view.ts";
 
 export type ChainRpc = {
   /**
-   * @throws {CallRefused} if a node returned an error, and no other a result
+   * @throws {CallRefused} if a node returned an error and no other node returned a result
    * @throws {ChainUnavailable} if no endpoint answered
    */
   request(method: string, params: unknown[]): Promise<unknown>;
@@ -32,13 +33,14 @@ export type ChainRpc = {
 };
 
 const timeoutMs = 10_000;
-/** An endpoint that failed is called last for this time. */
+/** For this time after a failure, an endpoint is called last. */
 const standBackMs = 15_000;
 
 /**
  * @param urls tried in this order
  * @param now milliseconds of a monotonic clock
- * @param chain if given, this process's other requests to its URLs share their limits
+ * @param chain if given, all requests of this process to the same URLs of the chain share their
+ *   limits
  */
 export function openChainRpc(
   urls: readonly string[],
@@ -80,21 +82,22 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
   };
 }
 
-/** A call at a block, which is passed in the form that the node supports. */
+/** Makes a call at a block. `at` names the block in a form that the node supports. */
 type Question = (at: unknown) => Call;
 
-/** One block of a chain, at which one endpoint, each in turn, or several endpoints are called. */
+/** One block of a chain, and a function that calls endpoints at this block. */
 export type AtBlock = {
   chainId: number;
   timestamp: number;
   /**
    * Returns the answers of each endpoint that was called.
-   * @param isUsable if it returns false, another endpoint is called instead, if there is one
+   * @param isUsable returns whether an answer can be used; if not, another endpoint is called, if
+   *   any
    */
   ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
 };
 
-/** Calls one endpoint, and returns its refusal as an answer. */
+/** Calls one endpoint at `block`. Returns an endpoint's refusal as an answer. */
 export const oneAt = (
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
@@ -115,12 +118,12 @@ async function answerAt(rpc: ChainRpc, block: BlockReference, question: Question
   }
 }
 
-/** State that a call assumes, by address: storage words by slot, and `balance` in wei. */
+/** The state that a call assumes, by address: storage words by slot, and `balance` in wei. */
 export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
 /**
  * Calls a node at `block`, with the state changed by `overrides`.
- * @param call without `to`: `data` is init code, which runs without creating a contract
+ * @param call if it has no `to`, `data` is init code, which runs without creating a contract
  */
 export async function callAt(
   rpc: ChainRpc,
@@ -136,7 +139,10 @@ export async function callAt(
   return hexData(await answer);
 }
 
-/** Names the block by hash (EIP-1898), or by number if the node does not know that form. */
+/**
+ * Makes a call at a block. Names the block by its hash (EIP-1898), or by its number if the node
+ * does not support that form.
+ */
 export async function askAt(
   rpc: ChainRpc,
   block: BlockReference,
@@ -155,8 +161,8 @@ export async function askAt(
 }
 
 /**
- * Encodes a call of a contract's function, in the text form of intents. Unlike in an intent, every
- * address is allowed.
+ * Encodes a call of a contract's function. The text has the same form as in an intent. Unlike in an
+ * intent, every address is allowed.
  *
  * @param text such as `allowance(address owner, address spender)`; @param args as in an intent
  */

@@ -7,7 +7,7 @@ import { openNetwork } from "./network.ts";
 const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
-test("reports an endpoint that others contradict, with the reason, and reads it last", async () => {
+test("reports an endpoint that contradicts others, and calls it last", async () => {
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
   let nowMs = 0;
@@ -48,7 +48,7 @@ test("reports an endpoint that others contradict, with the reason, and reads it 
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
 
-test("reports rpc_wrong_chain for another chain's endpoint, and does not read it", async () => {
+test("reports rpc_wrong_chain for an endpoint of another chain, and does not read it", async () => {
   const events: NetworkEvent[] = [];
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));

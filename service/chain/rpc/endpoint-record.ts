@@ -1,6 +1,6 @@
-// One record per endpoint: its health, head, score, and refused requests. Only this module writes
-// to a record; the networks, the chain loop, and the executor's jobs read it and report to it. The
-// rate that the provider allows is in pace.ts, which an endpoint's requests use.
+// Keeps one record per endpoint, with the endpoint's health, head, score, and refused requests.
+// Only this module writes to a record. The networks, the chain loop, and the executor's jobs read
+// records, and report results to this module. pace.ts contains the rate that the provider allows.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -17,67 +17,73 @@ export type NetworkEvent =
  * failure.
  */
 const penaltyMax = 16;
-/** After this time without an answer, the quorum no longer counts an endpoint. */
+/** An endpoint that does not answer for this time no longer counts for the quorum. */
 const outMs = 300_000;
-/** Half of a score expires in this time. */
+/** The half-life of a score. */
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
-/** The highest score, so that a repaired endpoint is back within an hour. */
+/**
+ * The highest score. It is low enough that an endpoint is used normally again within an hour after
+ * its repair.
+ */
 const scoreMax = 20;
 /** The number of views after which an endpoint must report its chain ID again. */
 const viewsPerChainCheck = 300;
-/** The time for which a slow response counts, because the response times of an endpoint vary. */
+/**
+ * The share of the recent response time that remains at the next response. It smooths response
+ * times, which vary.
+ */
 const answerMsKept = 0.8;
 
 type Mutable = {
   endpoint: Endpoint;
   penalty: { passes: number; last: number };
-  /** Views until it must report its chain again. */
+  /** The number of views until the endpoint must report its chain ID again. */
   chainCheckIn: number;
-  /** `below`: a lower block that was requested. */
+  /** The endpoint's newest block. `below`: a lower block that was requested. */
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
-  /** The recent response time for its newest block, in milliseconds. */
+  /** The recent response time to requests for the newest block, in milliseconds. */
   answerMs: number;
-  /** When it started to fail, since its last answer. */
+  /** The time of its first failure since its last answer. */
   failingSinceMs: number | undefined;
-  /** When it last failed; undefined if it has answered since then. */
+  /** The time of its last failure; undefined if it has answered since then. */
   failedAtMs: number | undefined;
   isOut: boolean;
-  /** The penalty points of the endpoint at the time `sinceMs`. */
+  /** The endpoint's penalty points at the time `sinceMs`. */
   score: { points: number; sinceMs: number };
   logs: LogLimits;
   estimates: Estimates;
 };
 
-/** The log queries that an endpoint refuses. Turns are counted by the chain's loop. */
+/** The log queries that an endpoint refuses. The chain's loop counts turns. */
 type LogLimits = {
   /** Blocks per query. */
   rangeBlocks: number;
-  /** The longest range that it has returned, and has not refused since. */
+  /** The longest range that the endpoint has returned and has not refused since. */
   shownBlocks: number;
   /**
-   * The number of ranges that must succeed before a longer one is requested: now, and after the
-   * next refusal.
+   * The number of ranges that must succeed before a longer range is requested. `growInNext` applies
+   * after the next refusal.
    */
   growIn: number;
   growInNext: number;
   /** The turn until which the endpoint is skipped because it was slow. */
   slowUntilTurn: number;
   /**
-   * If it refuses all logs: the turn until which it is skipped, the number of skipped turns, and
-   * its message.
+   * Defined if the endpoint refuses all logs: the turn until which the endpoint is skipped, the
+   * number of skipped turns, and the endpoint's message.
    */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
-  /** Whether it refuses queries by recipients, but not queries by tokens. */
+  /** Whether the endpoint refuses log queries by recipients, but not queries by tokens. */
   isByTokens: boolean;
-  /** The turn until which it is not asked for look-alikes, because it refused them. */
+  /** The first turn in which the endpoint is asked for look-alikes again, after it refused them. */
   lookalikesFromTurn: number;
 };
 
 /**
- * `form`: the most precise form that it accepts. `accountMs`: the durations of simulations by
- * account. `withoutGasUseUntilMs`: the time until which it is not asked for eth_simulateV1, because
- * it does not support it.
+ * `form`: the most precise form of estimates that the endpoint accepts. `accountMs`: the durations
+ * of simulations by account. `withoutGasUseUntilMs`: the time until which eth_simulateV1 is not
+ * requested, because the endpoint does not support it.
  */
 type Estimates = {
   form: number;
@@ -134,7 +140,7 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
 
-/** Returns undefined, and records the failure, if the endpoint failed. */
+/** Calls the endpoint. If it fails, records the failure and returns undefined. */
 export async function ask(
   state: NetworkState,
   record: EndpointRecord,
@@ -158,7 +164,7 @@ export function recordFailure(state: NetworkState, record: EndpointRecord, messa
   state.report({ kind: "rpc_failed", rpc: own.endpoint.name, message });
 }
 
-/** Records that its answer to `method` contradicts a quorum. */
+/** Records that the endpoint's answer to `method` contradicts a quorum. */
 export function contradict(state: NetworkState, record: EndpointRecord, method: string): void {
   addPoints(state, write(record), points.differs);
   state.report({ kind: "rpc_differs", rpc: record.endpoint.name, method });
@@ -169,11 +175,11 @@ function addPoints({ clock }: NetworkState, record: Mutable, more: number): void
   record.score = { points: Math.min(scoreMax, scoreOf(record, nowMs) + more), sinceMs: nowMs };
 }
 
-/** Returns its points now; 0 is the best. */
+/** Returns the endpoint's penalty points now; 0 is the best score. */
 export const scoreOf = ({ score }: Pick<EndpointRecord, "score">, nowMs: number): number =>
   score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
 
-/** Returns whether its next view has to include its chain ID, and counts the view. */
+/** Returns whether the endpoint must report its chain ID in the next view, and counts the view. */
 export function takeChainCheck(record: EndpointRecord): boolean {
   return write(record).chainCheckIn-- <= 0;
 }
@@ -188,7 +194,7 @@ export function recordChain(state: NetworkState, record: EndpointRecord, found: 
   return false;
 }
 
-/** Returns the time since which it has shown this head. */
+/** Returns the time at which the endpoint first showed this head. */
 export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
   const own = write(record);
   if (own.head?.block.hash !== block.hash) own.head = { block, sinceMs: clock() };
@@ -204,18 +210,19 @@ export function recordAnswerMs(record: EndpointRecord, tookMs: number): void {
   write(record).answerMs = Math.max(tookMs, record.answerMs * answerMsKept);
 }
 
-/** Records that it answered in time. */
+/** Records that the endpoint answered in time. */
 export function recordHealthy(record: EndpointRecord): void {
   Object.assign(write(record), { failingSinceMs: undefined, failedAtMs: undefined, isOut: false });
 }
 
-/** Records a failure if no network counts passes. */
+/** Records the time of a failure. It is used for endpoints that are not called in passes. */
 export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
   write(record).failedAtMs = nowMs;
 }
 
 /**
- * Returns the endpoints whose penalty has ended, or all. An endpoint that hangs costs its timeout.
+ * Returns the endpoints without a current penalty, or all endpoints if each has one. Each call to
+ * an endpoint that hangs takes until its timeout, so it is skipped for some passes.
  */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
@@ -226,7 +233,9 @@ export function willing({ all }: NetworkState): EndpointRecord[] {
   return found.length > 0 ? found : all;
 }
 
-/** Counts the endpoints that have been silent for {@link outMs}; reports each once. */
+/**
+ * Returns the number of endpoints that have been silent for {@link outMs}, and reports each once.
+ */
 export function countOut({ all, clock, report }: NetworkState): number {
   for (const record of all.map(write)) {
     const { failingSinceMs, isOut } = record;
@@ -242,25 +251,25 @@ export function countOut({ all, clock, report }: NetworkState): number {
  * endpoint.
  */
 const slowTurns = 16;
-/** The number of turns for which it is not asked for look-alikes after a refusal. */
+/** The number of turns for which an endpoint is not asked for look-alikes after it refused them. */
 const lookalikesRestTurns = 16;
 /**
  * The maximum number of turns for an endpoint that refuses all logs. The number doubles with each
  * refusal.
  */
 const refusingTurnsMax = 64;
-/** After a refusal, ranges grow slowly again. */
+/** The factor by which a range grows when it is longer than the known limit. */
 const rangeGrowth = 1.1;
 /**
- * The number of ranges after which a range longer than the known limit is tried. It doubles with
- * each refusal up to the second number, so a limit that never changes causes one refusal per 256
- * ranges.
+ * The number of ranges that must succeed before a range above the known limit is tried. The number
+ * doubles with each refusal, from the first value up to the second, so a constant limit causes one
+ * refusal per 256 ranges.
  */
 const [growInFirst, growInMax] = [16, 256];
 
 /**
- * Records that it showed the logs of a range; if the range was as long as its limit, the limit can
- * grow.
+ * Records that the endpoint returned the logs of a range. If the range was as long as the known
+ * limit, the limit can grow.
  */
 export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMax: number): void {
   const { logs } = write(record);
@@ -273,8 +282,8 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 }
 
 /**
- * Records that it did not show the logs of this number of blocks. The next range is the longest
- * that it has shown before, if that is more than half.
+ * Records that the endpoint did not return the logs of this number of blocks. The next range is the
+ * longest that the endpoint has returned before, if that is more than half of the refused range.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */
@@ -297,14 +306,14 @@ export function recordLogsSlow(record: EndpointRecord, turn: number): void {
   write(record).logs.slowUntilTurn = turn + slowTurns;
 }
 
-/** Records that it also refuses the logs of a single block. */
+/** Records that the endpoint refuses even the logs of a single block. */
 export function recordAllLogsRefused(record: EndpointRecord, turn: number, message: string): void {
   const { logs } = write(record);
   const turns = Math.min((logs.refusing?.turns ?? 0) * 2 || 1, refusingTurnsMax);
   logs.refusing = { turns, untilTurn: turn + turns, message };
 }
 
-/** Records that it refuses the logs of look-alikes, but not those of listed tokens. */
+/** Records that the endpoint refuses the logs of look-alikes, but not the logs of listed tokens. */
 export function recordLookalikesRefused(record: EndpointRecord, turn: number): void {
   write(record).logs.lookalikesFromTurn = turn + lookalikesRestTurns;
 }
@@ -313,12 +322,15 @@ export function recordLogsByTokens(record: EndpointRecord): void {
   write(record).logs.isByTokens = true;
 }
 
-/** Records that it does not accept a form of estimates, and therefore none of the earlier forms. */
+/**
+ * Records that the endpoint does not accept a form of estimates. It then does not accept the
+ * earlier forms either.
+ */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;
 }
 
-/** Records that it does not support eth_simulateV1. */
+/** Records that the endpoint does not support eth_simulateV1. */
 export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): void {
   write(record).estimates.withoutGasUseUntilMs = untilMs;
 }
@@ -326,7 +338,7 @@ export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): vo
 /** The number of accounts that are stored per endpoint. The oldest is removed first. */
 const accountsMax = 1000;
 
-/** Records how long a simulation took; undefined removes the account's record. */
+/** Records the duration of a simulation; undefined removes the account's entry. */
 export function recordAccountMs(
   record: EndpointRecord,
   accountId: string,

@@ -32,7 +32,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
 
-  // Only silence waits for the timeout. The other responses arrive on the slowest machine.
+  // Only the silent endpoint reaches its timeout. The other responses arrive even on a slow
+  // machine.
   for (const [what, given, message, timeoutMs] of [
     ["an error status", 500, "one answered 500", 60_000],
     ["a limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
@@ -46,7 +47,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   ] as const) {
     test(`${what} fails the request, and the message does not contain the URL`, async () => {
       answer = () => given;
-      // Only a limit runs out of patience, so that a slow machine changes no other message.
+      // Only a rate limit reaches the patience time, so that a slow machine does not change other
+      // messages.
       const options = { timeoutMs, patienceMs: given === 429 ? 500 : 60_000 };
       await assert.rejects(httpEndpoint("one", url, options).ask(calls), {
         name: "ChainUnavailable",
@@ -55,7 +57,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
-  test("an endless response is cut at 32 MB, and counts as the endpoint's failure", async () => {
+  test("aborts an endless response at 32 MB, and records the failure", async () => {
     let sent = 0;
     server.removeAllListeners("request");
     server.on("request", (request, response) => {
@@ -74,7 +76,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
   });
 
-  test("sends user and password of the URL, percent-encoded or not", async () => {
+  test("sends the URL's user name and password, percent-encoded or not", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];
     server.prependListener("request", ({ headers }) => sent.push(headers.authorization));
@@ -121,7 +123,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   });
 
-  test("an error of one call affects only that call", async () => {
+  test("returns an error of one call only for that call", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>
       (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
@@ -129,13 +131,13 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
   });
 
-  test("puts answers in the order of their calls", async () => {
+  test("returns answers in the order of the calls", async () => {
     answer = (batch) => (batch as Call[]).map(echo).reverse();
     const answers = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);
     assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
   });
 
-  test("an endpoint that refuses batches is then called without batches", async () => {
+  test("calls an endpoint without batches after it has refused a batch", async () => {
     let batches = 0;
     answer = (body) => {
       if (!Array.isArray(body)) return echo(body);
@@ -153,7 +155,10 @@ describe("a JSON-RPC endpoint over HTTP", () => {
 
 type Answering = (calls: readonly { method: string }[]) => Partial<Response> | Answer[];
 
-/** An endpoint with its own clock, above the transport: time passes only while it sleeps. */
+/**
+ * An endpoint with its own clock and a simulated transport. Time passes only while the endpoint
+ * sleeps.
+ */
 function onVirtualClock(answer: Answering, callsPerSecond?: number) {
   const clock = { ms: 0, sleeps: [] as number[] };
   const requests: { atMs: number; methods: string[] }[] = [];
@@ -184,7 +189,7 @@ describe("the rate limits of a provider", () => {
   const fine: Answering = (calls) => calls.map(({ method }) => ({ result: method }));
 
   for (const reason of ["429 Too Many Requests", "rate limit exceeded", "internal error"]) {
-    test(`a revert with the reason "${reason}" is a result and slows nothing`, async () => {
+    test(`a revert with the reason "${reason}" is a result and slows no request`, async () => {
       const message = `execution reverted: ${reason}`;
       const data = "0x08c379a0";
       const { ask, clock, requests } = onVirtualClock((calls) =>
@@ -203,7 +208,7 @@ describe("the rate limits of a provider", () => {
     });
   }
 
-  test("a single refusal does not reduce the rate below 25 calls per second", async () => {
+  test("one refusal does not reduce the rate below 25 calls per second", async () => {
     let isLimited = true;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -217,7 +222,7 @@ describe("the rate limits of a provider", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("the rate after a refusal depends on the last ten seconds, and grows linearly", async () => {
+  test("the rate after a refusal depends on the last ten seconds; it grows linearly", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -237,7 +242,7 @@ describe("the rate limits of a provider", () => {
   });
 
   for (const retryAfter of ["86400", "Fri, 01 Jan 2099 00:00:00 GMT"]) {
-    test(`after "Retry-After: ${retryAfter}" it is used again within a minute`, async () => {
+    test(`calls an endpoint again within a minute of "Retry-After: ${retryAfter}"`, async () => {
       let isLimited = true;
       const date = "Thu, 26 Nov 2026 00:00:00 GMT";
       const { ask, clock, pace, requests } = onVirtualClock((calls) =>
@@ -255,14 +260,14 @@ describe("the rate limits of a provider", () => {
     });
   }
 
-  test("growth never exceeds an operator's limit", async () => {
+  test("the rate never exceeds the operator's limit", async () => {
     const { ask, clock, pace } = onVirtualClock(fine, 5);
     for (let index = 0; index < 26; index++) await ask([call("eth_call")]);
     assert.ok(clock.ms >= 5000, `${clock.ms} ms for 26 calls`);
     assert.equal(pace.read().callsPerSecond, 5);
   });
 
-  test("a log query fails at its first failure, and slows no other method", async () => {
+  test("does not retry a refused log query, and does not slow other methods", async () => {
     const error = { code: -32000, message: "too many requests" };
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.map(({ method }) => (method === "eth_getLogs" ? { error } : { result: method })),
@@ -282,7 +287,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("retries a missing header, as from one of several backends", async () => {
+  test("retries if the header is not found, which one of several backends may lack", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

@@ -1,6 +1,6 @@
-// Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits:
-// it halves a batch that is refused for its size, and after a 429 it sends fewer calls per second,
-// and none until the Retry-After has passed. Each call has its own outcome.
+// Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits.
+// If a batch is refused for its size, halves the batch. After a 429, waits for the Retry-After and
+// then sends fewer calls per second. Each call has its own result.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { readRetryAfterSeconds } from "executable-address/client";
@@ -13,7 +13,7 @@ export type Endpoint = {
   name: string;
   /**
    * Returns one answer per call, in order.
-   * @param timeoutMs replaces the endpoint's own limit for one request
+   * @param timeoutMs replaces the endpoint's own timeout of a request
    * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
   ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
@@ -22,9 +22,11 @@ export type Endpoint = {
 };
 
 type EndpointOptions = {
-  /** The time for one request. */
+  /** The timeout of one request. */
   timeoutMs: number;
-  /** The time for all requests of one `ask`, including pauses that the provider asked for. */
+  /**
+   * The maximum time for all requests of one `ask`, including pauses that the provider requested.
+   */
   patienceMs?: number;
 };
 
@@ -34,13 +36,13 @@ export type EndpointChain = {
   callsPerSecond?: Readonly<Record<string, number>> | undefined;
 };
 
-/** The number of simultaneous requests if each can contain only a few calls. */
+/** The maximum number of simultaneous requests, if each can contain only a few calls. */
 const lanesMax = 8;
 const fewCalls = 8;
 
 type KnownProvider = { chainId: number; name: string; pace: Pace };
 
-/** By chain and URL. All users of a provider in this process share its limits. */
+/** The providers by chain and URL. All users of a provider in this process share its limits. */
 const providers = new Map<string, KnownProvider>();
 
 /** Returns the limits of each provider of this process. */
@@ -50,8 +52,8 @@ export const readProviders = () =>
 /**
  * Opens the endpoint at `url`.
  *
- * @param name appears in logs and metrics
- * @param chain if absent, the endpoint shares no limits with others of this URL
+ * @param name the name in logs and metrics
+ * @param chain if absent, the endpoint does not share its limits with other users of this URL
  */
 export function httpEndpoint(
   name: string,
@@ -67,10 +69,10 @@ export function httpEndpoint(
 }
 
 /**
- * Opens the endpoints of a chain. Each is named by its position and host, because its path can
- * contain a key.
+ * Opens the endpoints of a chain. An endpoint's name consists of its position and host, because its
+ * path can contain a key.
  *
- * @param what precedes the names
+ * @param what a prefix of the names
  */
 export const openEndpoints = (
   chain: EndpointChain,
@@ -80,7 +82,7 @@ export const openEndpoints = (
 ): Endpoint[] =>
   urls.map((url, i) => httpEndpoint(`${what}${i}:${new URL(url).host}`, url, options, chain));
 
-/** `now`: milliseconds by a clock that does not go back. */
+/** `now`: milliseconds of a monotonic clock. */
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> };
 
 export function openEndpoint(
@@ -134,15 +136,15 @@ function unavailable(name: string, error: unknown): ChainUnavailable {
   return new ChainUnavailable(`${name}: ${message}`, { isReached });
 }
 
-/** An endpoint's name for logs, its connection, and its limits. */
+/** The name of an endpoint in logs, its connection, and its limits. */
 type Provider = { name: string; transport: Transport; pace: Pace };
 
 /** A call without an answer; `index` is its position among the answers. */
 type OpenCall = { call: Call; index: number; attempts: number };
 
-/** The number of attempts before an error of the node or a limit becomes the result of the call. */
+/** The maximum number of attempts. After these, a temporary error is the result of the call. */
 const attemptsMax = 4;
-/** Methods whose callers request less after the first failure, regardless of its text. */
+/** Methods that are tried once, because their callers request less after any failure. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
 /**
@@ -180,7 +182,8 @@ async function sendBatch(
 }
 
 /**
- * Reads responses to a batch in any order, to some of its calls, or one error for the whole batch.
+ * Reads the response to a batch: answers in any order, possibly to only some of the calls, or one
+ * error for the whole batch.
  */
 function readBatch(
   provider: Provider,
@@ -254,7 +257,7 @@ type Reply = { id: unknown; result: unknown; error: { code: number; message: str
 
 const missing: Answer = { error: { code: 0, message: "no answer" } };
 
-/** Reads an ID, which some gateways return as a string. */
+/** Reads an ID. Some gateways return it as a string. */
 function readId(id: unknown): number | undefined {
   if (typeof id === "number") return id;
   return typeof id === "string" && /^\d{1,9}$/.test(id) ? Number(id) : undefined;
@@ -281,11 +284,15 @@ export type Response = {
 
 /**
  * Sends `calls` in one request, with their positions as IDs. Throws if there is no response within
- * `timeoutMs`. Simulations replace only this function, so that they run everything above it.
+ * `timeoutMs`. Simulations of the service replace only this function, so that they run all other
+ * code.
  */
 export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;
 
-/** Sends user and password of `url` in a header (RFC 7617), because `fetch` refuses such a URL. */
+/**
+ * Sends the user name and password of `url` in a header (RFC 7617), because `fetch` refuses a URL
+ * that contains them.
+ */
 function httpTransport(url: string): Transport {
   const bare = new URL(url);
   const { username, password } = bare;
@@ -309,7 +316,7 @@ async function post(
       ...(authorization && { authorization }),
     },
     body: JSON.stringify(body.length === 1 ? body[0] : body),
-    // AbortSignal refuses a fraction of a millisecond, which some clocks return.
+    // AbortSignal refuses fractions of a millisecond, but some clocks return them.
     signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
   });
   const { status, ok, headers } = response;
@@ -319,7 +326,10 @@ async function post(
   return { status, retryAfter, date, body: undefined };
 }
 
-/** More than any answer to our batches. Without a limit, one response could use all memory. */
+/**
+ * The maximum size of a response, which is more than any answer to our batches. Without a limit,
+ * one response could use all memory.
+ */
 const responseBytesMax = 32 * 2 ** 20;
 
 async function readText({ body }: globalThis.Response): Promise<string> {

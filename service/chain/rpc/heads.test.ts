@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** A node with one block, which counts its requests. Each block is a second older. */
+/** A node with one block that counts requests. The next block is a second later. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -28,7 +28,7 @@ function node() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Advances the time, and waits until everything that it triggers is complete. */
+/** Advances the time, and waits until all triggered work is complete. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i += 50) {
     mock.timers.tick(50);
@@ -36,7 +36,10 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Follows the chain until `stop`, as event streams do. `numbers` contains the readings. */
+/**
+ * Follows the chain until `stop`, as event streams do. `numbers` contains the block numbers that
+ * were read.
+ */
 function follower({ heads }: ReturnType<typeof node>) {
   const numbers: number[] = [];
   const loop = openChainLoop(heads, 1_000);
@@ -47,13 +50,13 @@ function follower({ heads }: ReturnType<typeof node>) {
 }
 
 describe("the newest block of a chain", () => {
-  test("throws ChainUnavailable if the node has none", () =>
+  test("throws ChainUnavailable if the node has no block", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
       message: "the node has no block",
     }));
 
-  test("is read once for all requests within a tenth of a second", async () => {
+  test("is requested once for all readers within a tenth of a second", async () => {
     const { asked, heads, mine } = node();
     await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);
     assert.equal((await heads.read()).number, 1);
@@ -64,7 +67,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not read again if this process refused the call, and not the node", async () => {
+  test("is not requested again if this process refused the call itself", async () => {
     const { asked, heads } = node();
     const refuse = () => Promise.reject(new CallsSpent("enough"));
     for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
@@ -73,7 +76,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not read while a loop reports it, and each caller receives it immediately", async () => {
+  test("is not requested while a loop reports it, and readers receive it immediately", async () => {
     const chain = node();
     const { asked, heads, block, mine } = chain;
     heads.note(block());
@@ -84,8 +87,8 @@ describe("the newest block of a chain", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // A loop requests the head at each poll until it knows the pace, and then when the next block
-      // is expected.
+      // At first the reader requests the head at each poll. When it knows the interval between
+      // blocks, it requests the head only when the next block is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());
@@ -95,7 +98,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is read when it is expected, if blocks are regular and no loop reports them", async () => {
+  test("is requested when it is due, if blocks are regular and no loop reports them", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { numbers, stop } = follower(chain);
@@ -114,7 +117,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("a reported block that is replaced is read again, once", async () => {
+  test("is requested once more if a reported block is replaced", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();
@@ -128,7 +131,7 @@ describe("the newest block of a chain", () => {
     assert.deepEqual([seen, asked.times], [[1, 2], 2]);
   });
 
-  test("is requested again after a tenth of a second if it cannot be read", async () => {
+  test("is requested again after a tenth of a second if the request fails", async () => {
     let [times, isAway] = [0, true];
     const request = async () => {
       times++;

@@ -1,7 +1,7 @@
-// The newest block of a chain, shared by the whole process. The executor's passes note each block
-// that they see; a reader that needs a newer one requests it, and other readers use the response.
-// The pace of the chain's blocks decides when the head is requested again: if blocks arrive at
-// regular intervals, when the next one is expected, and otherwise at each poll.
+// Shares the newest block of a chain (the head) in the whole process. The executor's passes report
+// each block that they see. If a reader needs a newer block, it requests the head, and other
+// readers use the same response. If blocks arrive at regular intervals, the head is requested when
+// the next block is expected, and otherwise at each poll.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -12,18 +12,26 @@ import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts"
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
 
 export type Heads = {
-  /** The newest block, or one at most `ageMsMax` older. @throws {ChainUnavailable} */
+  /**
+   * Returns the newest block, or a block that was the newest at most `ageMsMax` ago.
+   *
+   * @throws {ChainUnavailable}
+   */
   read(ageMsMax?: number): Promise<BlockReference>;
   /**
-   * Returns the newest block to a loop that calls this every `pollMs`. The block is requested only
-   * if the next one is expected, and neither an executor's pass nor another reader has seen it.
+   * Returns the newest block to a loop that calls this function every `pollMs`. The head is
+   * requested only if the next block is expected, and neither an executor's pass nor another reader
+   * has seen that block.
    *
    * @throws {ChainUnavailable}
    */
   readNext(pollMs: number): Promise<BlockReference>;
-  /** Calls `onOther` whenever another block than the last is seen. Returns how to end that. */
+  /**
+   * Calls `onOther` whenever a block is seen that differs from the last. Returns a function that
+   * ends the subscription.
+   */
   subscribe(onOther: () => void): () => void;
-  /** Does {@link readAtNewest}. */
+  /** Calls {@link readAtNewest} with this chain's newest block. */
   at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
   /** Records the newest block that a loop has just read. */
   note(block: BlockReference): void;
@@ -31,10 +39,10 @@ export type Heads = {
 
 /** The lifetime of a head: at most ten reads per second, regardless of the number of readers. */
 export const headMsMax = 100;
-/** The tolerance of the expected time of the next block. */
+/** The poll interval for which the expected time of the next block is computed. */
 const paceMs = 1_000;
 
-/** @param now milliseconds, by a clock that does not go back */
+/** @param now milliseconds of a monotonic clock */
 export function openHeads(request: Request, now: () => number): Heads {
   const pace = openBlockPace(paceMs);
   let newest: Promise<BlockReference> | undefined;
@@ -70,7 +78,7 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // Passes follow their own schedule, so they count as silent only after two more polls.
+      // Passes have their own schedule, so a missing report is tolerated for two more polls.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -92,10 +100,10 @@ export function openHeads(request: Request, now: () => number): Heads {
 const attemptsMax = 3;
 
 /**
- * Returns the result of `read` at the newest block. A reorganization can cause any error, so if it
- * throws and another block is the newest by then, it is called again for that block.
+ * Returns the result of `read` at the newest block. A reorganization can cause any error. So if
+ * `read` throws and another block is the newest by then, calls `read` again at that block.
  *
- * @param newest the newest block, or the result there
+ * @param newest returns the newest block
  */
 export async function readAtNewest<Newest, Found>(
   newest: (isAgain: boolean) => Promise<Newest>,
@@ -137,7 +145,7 @@ export async function findBlockAt(
 type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 
 export type BlockPace = {
-  /** Records a head. The same head again changes nothing. */
+  /** Records a head. Recording the same head again has no effect. */
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
   /** Returns the time from which a new block can be expected. */
   expectedMs(): number;
@@ -146,8 +154,8 @@ export type BlockPace = {
 };
 
 /**
- * The number of block intervals that are measured, and the maximum ratio of the longest to the
- * shortest.
+ * The number of block intervals that are measured, and the maximum ratio of the longest interval to
+ * the shortest.
  */
 const spacingsMax = 8;
 const unevenMax = 3;
@@ -155,7 +163,10 @@ const unevenMax = 3;
  * If the interval between blocks is shorter than this number of polls, each poll requests the head.
  */
 const pollsMin = 3;
-/** The fraction of a poll by which each request is earlier, so that a new block is found soon. */
+/**
+ * The fraction of a poll by which a request precedes the expected time, so that a new block is
+ * found soon.
+ */
 const earlier = 0.1;
 
 export function openBlockPace(pollMs: number): BlockPace {
@@ -166,7 +177,7 @@ export function openBlockPace(pollMs: number): BlockPace {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // Uses the shorter of two intervals: by the chain's clock, and by this host's clock.
+        // Uses the shorter interval of two: by the chain's clock, or by this host's clock.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);
@@ -190,8 +201,8 @@ export function openBlockPace(pollMs: number): BlockPace {
 export type HeadWaits = {
   /**
    * Waits `ms`. If a subscription is alive and has reported no block since the last wait began,
-   * continues to wait until it reports one, or for `quietMs` in total. Resolves immediately if
-   * stopped.
+   * continues to wait until the subscription reports a block, or for `quietMs` in total. Resolves
+   * immediately after {@link HeadWaits.stop}.
    */
   wait(ms: number): Promise<void>;
 };
@@ -208,9 +219,9 @@ export type HeadWaitOptions = {
 const retryMsMax = 60_000;
 
 /**
- * Follows new blocks by WebSocket (eth_subscribe newHeads). A message only ends a wait early, and
- * lets waits be longer while messages arrive; its content is never used. Without a live socket,
- * waits have their ordinary length.
+ * Follows new blocks by WebSocket (eth_subscribe newHeads). While messages arrive, waits can be
+ * longer, and a message ends a wait early. The content of a message is never used. Without a live
+ * socket, waits have their ordinary length.
  *
  * @param urls `wss://` or `ws://`, or none
  */
@@ -241,7 +252,10 @@ export function followHeads(urls: readonly string[], options: HeadWaitOptions): 
   };
 }
 
-/** Keeps one subscription open. It is alive if it has reported a block within `silentMs`. */
+/**
+ * Keeps one subscription open. A subscription is alive if it has reported a block within
+ * `silentMs`.
+ */
 function follow(url: string, onHead: () => void, options: HeadWaitOptions) {
   const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
   let reportedAtMs = Number.NEGATIVE_INFINITY;

@@ -9,14 +9,14 @@ describe("the responses of a node", () => {
     ["null in place of a block", () => blockOf(null), "wanted a block, found null"],
     ["a block without a hash", () => blockOf({ ...block, hash: null }), "wanted hex, found null"],
     ["a number as a quantity", () => quantity(7), "wanted a quantity, found 7"],
-    ["half a byte as hex", () => hexData("0x1"), 'wanted hex, found "0x1"'],
+    ["an odd number of hex digits", () => hexData("0x1"), 'wanted hex, found "0x1"'],
   ];
   for (const [name, read, message] of refusals) {
-    test(`ChainUnavailable: ${name}`, () =>
+    test(`throws ChainUnavailable for ${name}`, () =>
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 
-  test("accepts a block from before fees and gas limits", () => {
+  test("accepts a block without fees and gas limits", () => {
     const { baseFee, gasLimit } = blockOf(block);
     assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
   });

@@ -6,7 +6,7 @@ import { executionReverted, fromQuantity, lowerHex, toQuantity } from "executabl
 
 export type Call = { method: string; params: unknown[] };
 
-/** A node's error instead of a result. */
+/** The error that a node returned instead of a result. */
 export type CallError = { code: number; message: string; data?: unknown };
 
 export type Answer = { result: unknown } | { error: CallError };
@@ -23,7 +23,7 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** The calls of this minute are used up. No node was called. */
+/** The limit of calls for this minute is reached. No node was called. */
 export class CallsSpent extends ChainUnavailable {}
 
 /** A node returned an error for a call. */
@@ -40,8 +40,8 @@ export class CallRefused extends Error {
 }
 
 /**
- * Returns whether a node was reached but did not answer the question. Nodes report that with many
- * codes and texts, and their gateways time out, so every error in a response counts.
+ * Returns whether a node was reached but did not answer the call. Nodes report this with many codes
+ * and texts, and their gateways time out, so every error in a response counts.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
@@ -51,8 +51,8 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
 const executionError = -32015;
 
 /**
- * Reports whether the call ran on chain state and reverted, as opposed to not having been run. Code
- * and data have priority over the text, because a contract chooses the text of its reason.
+ * Returns whether the node ran the call and the call reverted. The error's code and data have
+ * priority over its text, because a contract chooses the text of its revert reason.
  */
 export function isRevert({ code, message, data }: CallError): boolean {
   if (code === executionReverted || code === executionError || isRevertData(data)) return true;
@@ -69,7 +69,7 @@ function isRevertData(data: unknown): boolean {
 }
 
 /**
- * Returns the error of a call that a node ran and that reverted; undefined for another refusal.
+ * Returns the error if a node ran the call and the call reverted; undefined for other refusals.
  *
  * @throws `error` if the node did not answer
  */
@@ -86,14 +86,18 @@ export function resultOf(answer: Answer | undefined): unknown {
   throw new ChainUnavailable(answer ? answer.error.message : "no answer");
 }
 
-/** A JSON-RPC quantity. @throws {ChainUnavailable} for anything else */
+/** Parses a JSON-RPC quantity. @throws {ChainUnavailable} for any other value */
 export function quantity(value: unknown): bigint {
   const found = fromQuantity(value);
   if (found !== undefined) return found;
   throw unlike("a quantity", value);
 }
 
-/** Hex of any even length, in lowercase. @throws {ChainUnavailable} for anything else */
+/**
+ * Parses hex with an even number of digits, and returns it in lowercase.
+ *
+ * @throws {ChainUnavailable} for any other value
+ */
 export function hexData(value: unknown): Hex {
   const found = lowerHex(value);
   if (found) return found;
@@ -114,7 +118,7 @@ export type Block = {
   gasLimit: bigint;
 };
 
-/** @throws {ChainUnavailable} if it is not a block; null is not a block */
+/** @throws {ChainUnavailable} if `value` is not a block, for example null */
 export function blockOf(value: unknown): Block {
   if (typeof value !== "object" || value === null) throw unlike("a block", value);
   const block = value as Record<string, unknown>;
@@ -128,7 +132,7 @@ export function blockOf(value: unknown): Block {
   };
 }
 
-/** Parameters of a request for a block by number. */
+/** Returns the call that requests a block by its number or tag. */
 export function blockCall(number: number | "latest" | "finalized"): Call {
   const tag = typeof number === "string" ? number : toQuantity(number);
   return { method: "eth_getBlockByNumber", params: [tag, false] };
@@ -143,7 +147,7 @@ export function unread(error: unknown): never {
   throw new ChainUnavailable(message, { cause: error });
 }
 
-/** A log of eth_getLogs or a receipt. Lowercase. */
+/** A log of eth_getLogs or of a receipt. All hex is lowercase. */
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
 /** @throws {ChainUnavailable} if `value` is not a log */

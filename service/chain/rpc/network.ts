@@ -1,12 +1,12 @@
-// Calls several endpoints of one chain. No single endpoint is trusted. A view is the chain as one
-// pass sees it: a head and reads on which a quorum of endpoints agrees.
+// Calls several endpoints of one chain, and trusts no single endpoint. A view is the chain as one
+// pass sees it: a head, and reads on which a quorum of endpoints agrees.
 //
 // Two endpoints are never worse than one. The head is the newest block that a quorum shows, so an
-// endpoint that claims later blocks changes nothing. An endpoint counts as silent if its head
-// does not move while another's does, or if it responds much later than a quorum. An endpoint that
-// was silent for minutes is not counted until it answers again.
+// endpoint that claims later blocks has no effect. An endpoint counts as silent if its head does
+// not move while another endpoint's head does, or if it responds much later than a quorum. After
+// minutes of silence, an endpoint does not count for the quorum until it answers again.
 //
-// Relays, to which an operator can send transactions instead of endpoints, are at the end.
+// The last part of this file sends transactions to relays, which an operator can configure.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -44,18 +44,21 @@ export type Network = {
   /** Asks every endpoint for its head. @throws {ChainUnavailable} if none is on this chain */
   openView(): Promise<View>;
   /**
-   * Does the same if one endpoint (a different one each time) no longer shows `head` as its newest
-   * block; returns undefined while it does.
+   * Asks one endpoint, a different one each time, for its newest block. If that block is still
+   * `head`, returns undefined. Otherwise opens a view.
    */
   openNewView(head: Hex): Promise<View | undefined>;
 };
 
-/** An endpoint whose head is lower than another's and did not move for this time is ignored. */
+/**
+ * An endpoint is ignored if its head is lower than another endpoint's and has not moved for this
+ * time.
+ */
 const frozenMs = 60_000;
 
 /**
- * An endpoint is late if it takes longer than this time, and longer than this multiple of the time
- * of a quorum.
+ * An endpoint is late if its response takes longer than the first value, and longer than a quorum's
+ * response time multiplied by the second.
  */
 const lateMsMin = 2000;
 const lateFactor = 4;
@@ -80,7 +83,7 @@ export function openNetwork(
   };
 }
 
-/** @param reached the endpoint that was already called, if it answered */
+/** @param reached the answer of the endpoint that was already called, if any */
 async function openView(
   state: NetworkState,
   endpoints: EndpointRecord[],
@@ -104,8 +107,8 @@ async function openView(
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Removes endpoints that took longer than others. A pass waits for the answers of its endpoints, so
- * a slow endpoint counts as silent while enough others are fast.
+ * Removes endpoints that took much longer than a quorum. A pass waits for the answers of its
+ * endpoints, so a slow endpoint counts as silent while enough other endpoints are fast.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
@@ -122,7 +125,7 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   });
 }
 
-/** Reads an endpoint's head; undefined if it failed or is on another chain. */
+/** Reads an endpoint's head. Returns undefined if the endpoint failed or is on another chain. */
 async function findWhere(
   state: NetworkState,
   record: EndpointRecord,
@@ -152,8 +155,8 @@ type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: n
 
 /**
  * Returns the newest block that `quorum` live endpoints show with equal fields. Endpoints with
- * later heads are asked for it by number. If no block has a quorum, returns the highest number that
- * a quorum has reached.
+ * later heads are asked for that block by its number. If no block has a quorum, returns the head
+ * with the highest number that a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -203,9 +206,9 @@ async function blockOfEach(
 }
 
 /**
- * Orders the endpoints for reads at `head`: first endpoints that showed it, then endpoints beyond
- * it, then endpoints that may not have it yet. Endpoints with bad scores come last, the worst at
- * the end.
+ * Orders the endpoints for reads at `head`. First come endpoints that showed this head, then
+ * endpoints with a later head, and then endpoints that may not have the block yet. Endpoints with
+ * bad scores come last, and the worst at the end.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
@@ -218,7 +221,10 @@ function orderFor(state: NetworkState, found: readonly Reached[], head: Block): 
   return found.toSorted((a, b) => rank(a) - rank(b)).map(({ record }) => record);
 }
 
-/** Two endpoints show two hashes at one height: a reorganization, or a false endpoint. */
+/**
+ * Reports two endpoints that show different hashes at the same height. The cause is a
+ * reorganization or a false endpoint.
+ */
 function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
   const byNumber = new Map<number, Hex>();
   for (const { record, head } of found) {
@@ -232,17 +238,17 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
 }
 
 /**
- * `rpc`: the relay's name. `answers`: undefined if it failed, or if another relay accepted the
- * transaction first.
+ * `rpc`: the relay's name. `answers`: the relay's answers; undefined if the relay failed, or if
+ * another relay accepted the transaction first.
  */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 
 export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
 
 /**
- * Opens relays. All are called simultaneously, and a transaction needs only one relay that accepts
- * it, so a silent relay delays no transaction. A relay that failed is skipped for some
- * transactions, more with each failure.
+ * Opens relays. All relays are called simultaneously, and it is sufficient that one relay accepts a
+ * transaction, so a silent relay does not delay a transaction. A relay that failed is skipped for
+ * some transactions. The number of skipped transactions grows with each failure.
  */
 export function openRelays(
   chainId: number,
@@ -263,7 +269,8 @@ export function openRelays(
         found[place]!.answers = list;
         if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // Rejects if no relay accepts it; `found` contains the answers.
+      // The promise rejects if no relay accepts the transaction. In both cases `found` contains the
+      // answers.
       await Promise.any(takes).catch(() => {});
       return found.map((each) => ({ ...each }));
     },

@@ -8,7 +8,7 @@ import { followHeads, type HeadWaitOptions } from "./heads.ts";
 
 const long = 60_000;
 
-/** A chain, a way to its WebSocket that can be cut, and waits that follow it. */
+/** A chain, a connection to its WebSocket that can be cut, and waits that follow the chain. */
 async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) {
   const stopping = new AbortController();
   const anvil = await startAnvil();
@@ -47,14 +47,14 @@ async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) 
 }
 
 describe("waits that follow a chain's new heads", () => {
-  test("without a socket that reports blocks, a wait ends at its timeout", async () => {
+  test("a wait ends at its timeout if no socket reports blocks", async () => {
     const { signal } = new AbortController();
     const heads = followHeads(["ws://127.0.0.1:1"], { stopping: signal, quietMs: long });
     await heads.wait(5);
     await followHeads([], { stopping: signal, quietMs: long }).wait(5);
   });
 
-  test("while a socket reports blocks, a wait lasts until the next block", async (context) => {
+  test("a wait lasts until the next block while a socket reports blocks", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const waiting = world.heads.wait(1);
@@ -63,7 +63,7 @@ describe("waits that follow a chain's new heads", () => {
     await waiting;
   });
 
-  test("after a socket drops, waits end at their timeout until it is open", async (context) => {
+  test("waits end at their timeout while a socket is closed", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();

@@ -5,7 +5,7 @@ import { classifyError, type ErrorKind, statedLogRange } from "./node-errors.ts"
 
 const send = "eth_sendRawTransaction";
 
-/** Responses of clients, from their sources and public bug reports. */
+/** Errors that clients return, from their sources and from public bug reports. */
 const samples: readonly [kind: ErrorKind, method: string, code: number, message: string][] = [
   ["rate_limited", "eth_call", 429, "Your app has exceeded its compute units per second capacity"],
   ["rate_limited", "eth_call", -32005, "daily request count exceeded, request rate limited"],
@@ -105,12 +105,12 @@ describe("ignores the words of a contract's revert reason", () => {
       }),
     ],
     [
-      "a gateway, the reason only",
+      "a gateway that returns only the reason",
       (reason) => ({ code: -32000, message: reason, data: "0x12345678" }),
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`as ${client} quotes it, regardless of the error that it imitates`, () => {
+    test(`as ${client} quotes it, regardless of the imitated error`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));
@@ -126,13 +126,13 @@ const stated = (message: string, blocks = 100_000) =>
 
 describe("statedLogRange returns undefined", () => {
   for (const [what, message] of [
-    ["for a limit of results", "query returned more than 10000 results"],
-    ["for a limit of logs", "logs matched by query exceeds limit of 10000"],
-    ["for a limit of results that reads like a range", "maximum is 10000 results"],
+    ["for a limit on results", "query returned more than 10000 results"],
+    ["for a limit on logs", "logs matched by query exceeds limit of 10000"],
+    ["for a limit on results that looks like a range", "maximum is 10000 results"],
     ["without a number", "block range is too wide"],
     ["for zero blocks", "eth_getLogs is limited to a 0 range"],
     ["for more blocks than were refused", "exceed maximum block range: 500000"],
-    ["for as many blocks as were refused", "exceed maximum block range: 100000"],
+    ["for the same number of blocks as were refused", "exceed maximum block range: 100000"],
     ["for a number of twenty digits", "exceed maximum block range: 10000000000000000000"],
     ["for a pair in the wrong order", "Try with this block range [0x20, 0x10]."],
     ["for an empty message", ""],
@@ -165,7 +165,7 @@ describe("statedLogRange reads", () => {
     test(`${blocks} from: ${message}`, () => assert.equal(stated(message), blocks));
   }
 
-  test("the suggested pair before the number in words", () =>
+  test("prefers the suggested pair to the number in the text", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

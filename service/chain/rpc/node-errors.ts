@@ -1,7 +1,8 @@
 // Decides what a node's error means, and reads the number of blocks that it allows in one log
-// query. Nodes share few error codes, so the meaning is mostly in the words of the message, which
-// differ by client software. The text is considered last: a contract chooses its revert reason, and
-// nodes quote it, so the text of an error that can be a revert is never interpreted.
+// query. Nodes share few error codes, so the meaning depends mostly on the words of the message,
+// which differ by client software. A contract chooses its revert reason, and nodes quote that
+// reason in the message. So the text is considered last, and the text of an error that can be a
+// revert is never interpreted.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
@@ -9,32 +10,32 @@ import { type CallError, isRevert } from "./json-rpc.ts";
 export type ErrorKind =
   /** The call ran on chain state and reverted. */
   | "reverted"
-  /** The provider asks for fewer calls per second. */
+  /** The provider requires fewer calls per second. */
   | "rate_limited"
-  /** A fault of the node, or a backend that lacks the block: the same call may succeed again. */
+  /** A fault of the node, or a backend that lacks the block: the same call may succeed later. */
   | "transient"
   /** The range of a log query, or its result, is larger than the provider allows. */
   | "log_range"
   /** The node does not have this method, or does not accept these parameters. */
   | "no_method"
   | "invalid_parameters"
-  /** The call needs more gas than it was given or than a node allows for a simulation. */
+  /** The call needs more gas than its own limit or than the node allows for a simulation. */
   | "over_call_gas"
   /** The sender's balance does not cover the gas or the value. */
   | "no_funds"
-  /** No block can hold the transaction: its gas limit is higher than a block's. */
+  /** No block can contain the transaction, because its gas limit is higher than a block's. */
   | "over_block_gas"
   /** The node already has this transaction. */
   | "already_known"
-  /** The chain has already used the nonce. */
+  /** The sender's nonce is already used on the chain. */
   | "nonce_used"
-  /** The pool has another transaction at this nonce that pays about as much. */
+  /** The pool has another transaction with this nonce and nearly the same fee. */
   | "replacement_underpriced"
-  /** The price is below the node's minimum, or below the base fee. */
+  /** The gas price is below the node's minimum or below the base fee. */
   | "fee_too_low"
   | "other";
 
-/** @param said the message of the client software or provider; the first matching row decides. */
+/** `said` is the software or provider that returns this error. The first matching row decides. */
 type Row = { said: string; kind: ErrorKind; code?: number; text?: RegExp };
 
 const send = "eth_sendRawTransaction";
@@ -112,7 +113,10 @@ const rowsOfLogs: readonly Row[] = [
   { said: "dRPC, Avalanche", kind: "log_range", text: /\branges over \d|too many blocks/i },
 ];
 
-/** Infura uses one code for the size of a log query and for its daily limit, which has words. */
+/**
+ * Infura uses one code for the size of a log query and for its daily limit. The daily limit is
+ * recognized earlier, by its text.
+ */
 const rowsOfOtherLogs: readonly Row[] = [{ said: "Infura", kind: "log_range", code: -32005 }];
 
 const rowsOfAll: readonly Row[] = [
@@ -175,19 +179,21 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   ];
   const row = rows.find(({ code, text }) => code === error.code || text?.test(error.message));
   if (row) return row.kind;
-  // Gateways name an internal error by its code, with few words if any.
+  // Gateways report an internal error with this code and a short message or none.
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/** Numbers with more digits are not a range of blocks that a provider states. */
+/** A number with more digits is not the range of blocks that a provider allows. */
 const digitsMax = 9;
 /** Errors can quote a revert reason or a whole request, so only their beginning is searched. */
 const charactersMax = 500;
 
-/** A form in which providers state the blocks that they allow; the first that matches decides. */
+/**
+ * A form in which providers state the allowed number of blocks. The first matching form decides.
+ */
 type Stated = { said: string; text: RegExp };
 
-/** A pair of blocks that the provider suggests, both inclusive. */
+/** Forms with a pair of blocks that the provider suggests, both inclusive. */
 const pairs: readonly Stated[] = [
   {
     said: "Alchemy, Infura, zkSync",
@@ -195,7 +201,7 @@ const pairs: readonly Stated[] = [
   },
 ];
 
-/** `number`: the allowed blocks, with thousands separators or a K. */
+/** Forms with the allowed number of blocks, which can have thousands separators or a K. */
 const widths: readonly Stated[] = [
   { said: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
   {
@@ -216,15 +222,16 @@ const widths: readonly Stated[] = [
   { said: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
 ];
 
-/** An error about the number of logs states no number of blocks. */
+/** An error with these words limits the number of logs, and does not state a number of blocks. */
 const results = /\b(?:logs|results?|events)\b/i;
 
 /**
  * Returns the number of blocks that a provider says it allows in one log query. The number is a
- * hint for the next query, so a wrong one costs speed but never a payment: it is used only if it is
- * smaller than the refused range, and longer queries are tried again later (endpoint-record.ts).
+ * hint for the next query. It is used only if it is smaller than the refused range, and longer
+ * queries are tried again later (endpoint-record.ts). So a wrong number makes reads slower, but no
+ * payment is missed.
  *
- * @param blocks that it refused
+ * @param blocks the number of blocks that the provider refused
  * @returns at least 1 and less than `blocks`; undefined if the error names no such number
  */
 export function statedLogRange({ message }: CallError, blocks: number): number | undefined {

@@ -1,6 +1,6 @@
 // Learns a provider's limits from its refusals: calls and bytes per request, calls per second, and
-// pauses, for all methods or for one. Plans change, so sizes are forgotten after ten minutes, and
-// rates grow with each answer.
+// pauses. A limit applies to all methods or to one. An operator can change the provider's plan, so
+// sizes are forgotten after ten minutes, and rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -8,18 +8,21 @@ import type { Call } from "./json-rpc.ts";
 export type Allowance = {
   pausedMs: number;
   callsPerSecond: number | undefined;
-  /** The number of times that the provider asked for fewer calls. */
+  /** The number of times that the provider required fewer calls. */
   refusals: number;
 };
 
 export type Pace = {
-  /** Returns how long to wait before the first of `open` can be sent. */
+  /** Returns the time to wait before the first of the `open` calls can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
-  /** Takes as many calls from the front of `open` as one request can contain now: at least one. */
+  /**
+   * Removes and returns the first calls of `open`, as many as one request can contain now, but at
+   * least one.
+   */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /**
-   * Records that the provider wants fewer calls.
-   * @param method if it refused this method, and not others in the same request
+   * Records that the provider requires fewer calls.
+   * @param method the refused method, if the provider accepted other methods in the same request
    */
   limited(method?: string, retryAfterMs?: number): void;
   /** Records that a request with this number of calls was refused for its size. */
@@ -30,18 +33,19 @@ export type Pace = {
   read(): Allowance;
 };
 
-/** Public endpoints accept this number of calls in one batch. */
+/** The first limit of calls per batch, which public endpoints accept. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * The lowest rate that a refusal can cause. A provider can refuse calls even if few were sent, and
- * with a lower rate a busy chain falls behind. Operators can set a lower rate.
+ * A refusal never reduces the rate below this value. A provider can refuse calls even if few were
+ * sent, and with a lower rate the reads of a busy chain would fall behind. Operators can set a
+ * lower rate.
  */
 const perSecondMin = 25;
-/** The share of the average rate before the refusal that becomes the new rate. */
+/** After a refusal, the new rate is this share of the average rate before the refusal. */
 const share = 0.7;
 const windowMs = 10_000;
-/** Calls per second that each answered request adds. */
+/** The number of calls per second by which each answered request increases the rate. */
 const growth = 1;
 const pauseMs = { default: 1000, max: 60_000 };
 const forgottenAfterMs = 600_000;
@@ -56,7 +60,7 @@ type Limit = {
 
 /**
  * @param now milliseconds of a monotonic clock
- * @param perSecondMax the operator's own limit
+ * @param perSecondMax the operator's own limit of calls per second
  */
 export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFINITY): Pace {
   const unlimited = (method?: string): Limit => ({
@@ -67,7 +71,10 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   let sizes = { callsMax: callsMaxFirst, bytesMax: bytesMaxFirst, sinceMs: now() };
   const sent = openWindow(now);
   let refusals = 0;
-  /** After a pause, one call per second probes whether the provider answers again. */
+  /**
+   * Returns the number of calls that a limit allows now. After a pause, it is one call per second
+   * until the provider answers again.
+   */
   const roomOf = ({ method, perSecond, isProbing }: Limit) => {
     const allowed = isProbing ? 1 : perSecond;
     return Number.isFinite(allowed) ? Math.floor(allowed - sent.count(1000, method)) : allowed;
@@ -126,7 +133,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   };
 }
 
-/** Counts the calls at the front of `open` that one request can contain: at least one. */
+/** Returns how many of the first `open` calls one request can contain: at least one. */
 function countFitting(
   open: readonly { call: Call }[],
   { callsMax, bytesMax }: { callsMax: number; bytesMax: number },
@@ -150,7 +157,7 @@ function findStrictest(limits: readonly Limit[], nowMs: number) {
   };
 }
 
-/** The requests of the last ten seconds. */
+/** Records the requests of the last ten seconds. */
 function openWindow(now: () => number) {
   const sent: { atMs: number; method: string; calls: number }[] = [];
   const within = (ms: number, method: string | undefined) => {
@@ -165,7 +172,7 @@ function openWindow(now: () => number) {
       for (const [method, calls] of counts) sent.push({ atMs: now(), method, calls });
       while (sent.length > 0 && now() - sent[0]!.atMs >= windowMs) sent.shift();
     },
-    /** Counts calls, of all methods or of one. */
+    /** Returns the number of calls in the last `ms`, of all methods or of one method. */
     count: (ms: number, method: string | undefined): number =>
       within(ms, method).reduce((sum, { calls }) => sum + calls, 0),
     /** Returns the age of the oldest request in the last `ms`, or 0 if there was none. */

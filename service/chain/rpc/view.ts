@@ -1,6 +1,6 @@
-// A view is the chain as one pass sees it: its head, reads on which a quorum of endpoints agrees,
-// and all answers if each endpoint can know different facts. The functions that compare answers
-// follow.
+// A view is the chain as one pass sees it: its head, and reads on which a quorum of endpoints
+// agrees. If each endpoint can know different facts, a view returns the answers of several
+// endpoints. The functions that compare answers follow.
 
 import type { Hex } from "executable-address";
 import {
@@ -13,7 +13,10 @@ import {
 } from "./endpoint-record.ts";
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
 
-/** Whether the answer to call number `index` can be used; otherwise another endpoint is called. */
+/**
+ * Returns whether the answer to call number `index` can be used. If not, another endpoint is
+ * called.
+ */
 export type Usable = (answer: Answer, index: number) => boolean;
 
 export type View = {
@@ -23,55 +26,58 @@ export type View = {
    */
   at: { blockHash: Hex };
   /**
-   * Returns the answers that `quorum` endpoints agree on. An endpoint counts if all its answers are
-   * usable; by default, if they are results. If two differ, a third is called. If only one answers,
-   * or no answer has a quorum, the first one's answer is used.
+   * Returns the answers that `quorum` endpoints agree on. An endpoint counts only if all its
+   * answers are usable; by default, results are usable and errors are not. If two endpoints differ,
+   * a third is called. If only one endpoint answers, or if no answer has a quorum, the first
+   * endpoint's answer is used.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * Does the same, but starts with a different endpoint each time. If no answer has a quorum, it is
-   * a different endpoint's each time, so that one of two cannot hide anything for long.
+   * Does the same, but starts with a different endpoint each time. If no answer has a quorum, a
+   * different endpoint's answer is used each time, so that one of two endpoints cannot hide
+   * anything for long.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
-   * Returns the answers of `quorum` endpoints, or of as many as have usable ones, at least one.
-   * Each may show facts that another does not have yet.
+   * Returns the answers of `quorum` endpoints, or of fewer if fewer have usable answers, but of at
+   * least one. Each endpoint may show facts that another does not have yet.
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * The endpoints one by one, starting with a different one each time. Each may see different
-   * facts.
+   * Returns the endpoints in an order that starts with a different endpoint each time. Each
+   * endpoint may see different facts.
    */
   askers(turn: number): Asker[];
-  /** The answers of every endpoint of this chain; undefined for an endpoint that failed. */
+  /** Returns the answers of every endpoint of this chain; undefined for an endpoint that failed. */
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
-  /** Records that the endpoint at this place of {@link readEach} contradicts enough others. */
+  /** Records that the endpoint at this index of {@link readEach}'s result contradicts a quorum. */
   accuse(place: number, method: string): void;
   /** The number of endpoints that must agree. */
   quorum: number;
   /**
-   * Whether every endpoint that has not been silent for a long time responded with this chain ID.
+   * Whether every endpoint answered for this chain, except endpoints that have been silent for a
+   * long time.
    */
   isWhole: boolean;
   /** One entry per endpoint of the chain. */
   records: readonly EndpointRecord[];
-  /** The penalty points of each endpoint of the chain; 0 is the best. */
+  /** The penalty points of each endpoint of the chain; 0 is the best score. */
   scores: readonly { rpc: string; points: number }[];
 };
 
 export type Asker = {
-  /** For logs and metrics. */
+  /** The endpoint's name for logs and metrics. */
   name: string;
-  /** The endpoint's record, such as the least duration of its calls. */
+  /** The endpoint's record, which contains its limits and durations, for example. */
   record: EndpointRecord;
-  /** The endpoint has shown the head or a later block. */
+  /** Whether the endpoint has shown the head or a later block. */
   hasHead: boolean;
   /**
    * Makes calls that may be too expensive for an endpoint.
-   * @returns "slow" if it is alive and did not answer within `timeoutMs`
+   * @returns "slow" if the endpoint is alive but did not answer within `timeoutMs`
    */
   ask(calls: Call[], timeoutMs?: number): Promise<Answer[] | "slow" | "gone">;
-  /** The endpoint's answer to `method` contradicts enough others. */
+  /** Records that the endpoint's answer to `method` contradicts a quorum. */
   accuse(method: string): void;
 };
 
@@ -123,7 +129,7 @@ const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Aske
   async ask(calls, timeoutMs) {
     const answers = await record.endpoint.ask(calls, timeoutMs).catch(() => undefined);
     if (answers) return answers;
-    // Either the call or the endpoint can be the cause. A cheap call shows which.
+    // The cause can be the call or the endpoint. A cheap call shows whether the endpoint is alive.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -133,7 +139,8 @@ const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Aske
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * The endpoints with less than one point, starting with a different one each time; then the others.
+ * Returns the endpoints with less than one point, starting with a different endpoint each time, and
+ * then the other endpoints.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -147,8 +154,9 @@ type Answering = { record: EndpointRecord; answers: Answer[] };
 type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
- * Calls the required number of endpoints simultaneously, and further ones while they disagree.
- * @param isAlike returns true if the answers need not agree
+ * Calls the required number of endpoints simultaneously, and further endpoints while the answers
+ * disagree.
+ * @param isAlike whether the answers do not have to agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
  */
 async function several(
@@ -180,7 +188,7 @@ async function several(
   throw new ChainUnavailable(`no endpoint responds to ${calls[0]?.method}: ${reason}`);
 }
 
-/** For each call, the places of the endpoints that agree. */
+/** Returns, for each call, the indices of the endpoints that agree. */
 function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
   return calls.map(({ method }, index) =>
     agreed(
@@ -193,7 +201,7 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 /**
  * Returns, for each call, the answer of a quorum. An endpoint with another answer gets a penalty
  * point.
- * @param turn which endpoint's answer is used if none has a quorum; the first one's by default
+ * @param turn selects the endpoint whose answer is used if none has a quorum; by default the first
  */
 function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
   const { calls, found } = votes;
@@ -216,8 +224,8 @@ function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
 }
 
 /**
- * Returns the same text for equal answers, or undefined if there is nothing to compare. Only the
- * used fields of a block are compared, because nodes add different fields.
+ * Returns the same text for equal answers, or undefined if there is nothing to compare. Blocks are
+ * compared only by the fields that the service uses, because nodes add different fields.
  */
 export function comparableText(method: string, answer: Answer): string | undefined {
   if (!("result" in answer)) return undefined;
@@ -225,7 +233,7 @@ export function comparableText(method: string, answer: Answer): string | undefin
   try {
     if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
   } catch {
-    // An answer that is not a block is compared as it is.
+    // An answer that is not a block is compared unchanged.
   }
   return JSON.stringify(result).toLowerCase();
 }
@@ -233,8 +241,9 @@ export function comparableText(method: string, answer: Answer): string | undefin
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
 /**
- * Finds the value that `quorum` of `votes` have, or all votes if there are fewer. Votes without a
- * value do not count. @returns its places; undefined if no value has enough votes
+ * Finds the value that `quorum` of the `votes` have. If there are fewer votes, all must have the
+ * value. Undefined votes do not count. @returns the indices of these votes; undefined if no value
+ * has enough votes
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();
@@ -246,17 +255,17 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   return most.length >= quorum && most.length > next.length ? most : undefined;
 }
 
-/** The median, or the lower of two middle values, so that no single endpoint decides. */
+/** Returns the median, or the lower of two middle values, so that no single endpoint decides. */
 export const middle = (values: readonly bigint[]): bigint | undefined =>
   ascending(values)[Math.floor((values.length - 1) / 2)];
 
-/** The median, or the higher of two middle values. */
+/** Returns the median, or the higher of two middle values. */
 export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
   ascending(values)[Math.floor(values.length / 2)];
 
 const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
 
-/** Reads each endpoint's answer number `place`, and skips unreadable ones. */
+/** Reads answer number `place` of each endpoint, and skips unreadable answers. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],
   place: number,

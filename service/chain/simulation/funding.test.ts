@@ -18,7 +18,7 @@ const namespace = "52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bac
 const whose = "600435";
 const loaded = "545f5260205ff3";
 
-/** The code of a token that returns balanceOf from its layout, and ignores the selector. */
+/** Tokens whose code returns the balance from their layout for any selector. */
 const known: [string, Hex][] = [
   ["Solidity, slot 9", `0x${whose}5f52600960205260405f20${loaded}`],
   ["Solidity, slot 51", `0x${whose}5f52603360205260405f20${loaded}`],
@@ -40,10 +40,13 @@ describe("fundingOf", () => {
   const unknown: [string, Hex][] = [
     ["no code", "0x"],
     ["a revert", "0x5f5ffd"],
-    ["an answer short of a word", "0x60015ff3"],
+    ["an answer of less than a word", "0x60015ff3"],
     ["a constant", "0x60075f5260205ff3"],
     ["slot 200", `0x${whose}5f5260c860205260405f20${loaded}`],
-    ["twice what is stored", `0x${whose}5f525f60205260405f20548001${loaded.slice(2)}`],
+    [
+      "a balance that is twice the stored number",
+      `0x${whose}5f525f60205260405f20548001${loaded.slice(2)}`,
+    ],
   ];
   for (const [name, bytecode] of unknown) {
     test(`returns nothing for ${name}`, async () => {
@@ -61,7 +64,7 @@ describe("fundingOf", () => {
     });
   }
 
-  test("finds it even if there is a balance already", async () => {
+  test("finds the balance even if the owner has one already", async () => {
     await world.pay(owner, 40n);
     assert.equal(await balanceUnder(world.token, 100n), 100n);
     assert.equal(await world.balanceOf(owner), 40n);

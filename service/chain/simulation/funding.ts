@@ -1,6 +1,6 @@
-// Finds where a token stores a balance, so that a simulation can assume one. State overrides put a
-// different number at the place of each known layout; the balance that the token returns shows its
-// layout.
+// Finds where a token stores a balance, so that a simulation can assume a balance. For each known
+// storage layout, a state override puts a different number at the layout's slot. The balance that
+// the token then returns identifies its layout.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -9,7 +9,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { callAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";
 
-/** The slot of an owner's balance. */
+/** Returns the slot of an owner's balance. */
 type Layout = (owner: Hex) => Hex;
 
 const mapping =
@@ -18,18 +18,19 @@ const mapping =
     keccak256(
       concat([pad(owner), typeof slot === "bigint" ? numberToHex(slot, { size: 32 }) : slot]),
     );
-/** Vyper hashes the slot ahead of the key. */
+/** Vyper hashes the slot before the key. */
 const vyperMapping =
   (slot: bigint): Layout =>
   (owner) =>
     keccak256(concat([numberToHex(slot, { size: 32 }), pad(owner)]));
-/** Solady: the owner, eight zero bytes and a seed. */
+/** Solady hashes the owner, eight zero bytes, and a seed. */
 const solady: Layout = (owner) => keccak256(concat([owner, "0x000000000000000087a211a2"]));
-/** OpenZeppelin 5, upgradeable: the namespace `openzeppelin.storage.ERC20` (ERC-7201). */
+/** OpenZeppelin 5 (upgradeable) uses the namespace `openzeppelin.storage.ERC20` (ERC-7201). */
 const namespaced = mapping("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00");
 
 /**
- * DAI, USDT, USDC, and most others use one of the first ten; OpenZeppelin 4, upgradeable, uses 51.
+ * DAI, USDT, USDC, and most other tokens use one of the first ten slots. OpenZeppelin 4
+ * (upgradeable) uses slot 51.
  */
 const slots = [...Array.from({ length: 16 }, (_, slot) => BigInt(slot)), 51n, 101n, 151n];
 const layouts: readonly Layout[] = [
@@ -40,14 +41,15 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * Few tokens have balances that end in this. A wrong guess becomes visible when the balance is
- * measured.
+ * The number for the first layout. Hardly any balance equals one of these numbers by chance. If it
+ * does, the wrong guess is detected when the balance is measured.
  */
 const firstMark = 0x5eed_0000n;
 
 /**
- * Returns state in which `token` reports `amount` for `owner`, if its layout is known. The caller
- * must measure the balance, because a token can compute it from more than one word.
+ * Returns state overrides with which `token` reports `amount` for `owner`, if the token's layout is
+ * known. The caller must measure the balance, because a token can compute it from more than one
+ * word.
  *
  * @returns undefined if no layout fits or the node does not support overrides
  */

@@ -12,7 +12,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("many simulations", () => {
-  test("are unavailable if the node takes too long", async () => {
+  test("throw ChainUnavailable if the node takes too long", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") await setTimeout(300);
@@ -24,11 +24,11 @@ describe("many simulations", () => {
     });
   });
 
-  test("are unavailable if no place becomes free in time", async () => {
+  test("throw ChainUnavailable if no slot becomes free in time", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
-    // Eight call the node simultaneously. When they end, the timeout of the waiting ninth has
-    // passed.
+    // Eight simulations run simultaneously. When they end, the timeout of the ninth, which waits,
+    // has passed.
     const late: Manner = async (method, params, ask) => {
       if (method === "eth_call") nowMs = 60_001;
       return ask(method, params);
@@ -44,7 +44,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("of one address and block share one simulation; the next block needs another", async () => {
+  test("share one simulation for the same address and block", async () => {
     const record = await world.paid();
     await world.through(
       (method, params, ask) => ask(method, params),

@@ -1,5 +1,5 @@
-// Reads balances before and after one call, with one eth_call: contracts/reading/Meter.sol is sent
-// as a creation that never happens.
+// Reads balances before and after a call, all with one eth_call. The eth_call runs
+// contracts/reading/Meter.sol as creation code, but creates no contract.
 
 import type { Hex } from "executable-address";
 import { meter } from "executable-address-contracts";
@@ -9,7 +9,7 @@ import { ChainUnavailable } from "../rpc/json-rpc.ts";
 /** `token`: the zero address means the native coin. */
 export type Pair = { account: Hex; token: Hex };
 
-/** The balance of a pair; undefined if the token did not return a word. */
+/** The balance of a pair; undefined if the token did not return a 32-byte word. */
 type Balance = bigint | undefined;
 
 export type Measured = {
@@ -19,20 +19,24 @@ export type Measured = {
   /** The gas left when the call started. */
   gas: bigint;
   succeeded: boolean;
-  /** The first 512 bytes that the call returned or reverted with. */
+  /** The first 512 bytes of the call's return data or revert data. */
   answer: Hex;
-  /** One value per pair, in their order. */
+  /** The balances before the call, one per pair, in order. */
   before: Balance[];
   after: Balance[];
 };
 
 /**
- * A creation can return at most 24,576 bytes, and the balances must fit a node's gas: 10 million.
+ * The maximum number of pairs. Creation code can return at most 24,576 bytes, and reading the
+ * balances takes up to 10 million gas, which nodes must allow.
  */
 export const pairsMax = 100;
-/** EIP-7825 limits a transaction to 2^24. Nodes give an eth_call 30 million or more. */
+/**
+ * The gas for the measured call. EIP-7825 limits a transaction to 2^24 gas. Nodes allow 30 million
+ * or more for an eth_call.
+ */
 export const callGas = 15_000_000;
-/** Meter.sol encodes {@link Measured} like this, in this order. */
+/** The encoding of {@link Measured} in Meter.sol. */
 const measured = parseAbiParameters([
   "uint256, uint256, uint256, bool, bytes, Balance[], Balance[]",
   "struct Balance { bool known; uint256 amount; }",
@@ -40,8 +44,8 @@ const measured = parseAbiParameters([
 
 /**
  * @param pairs at most {@link pairsMax}
- * @param gasMax of the call
- * @returns code that calls `target` with `data` and returns what {@link parseMeter} reads
+ * @param gasMax the gas limit of the call
+ * @returns code that calls `target` with `data`, and returns a result for {@link parseMeter}
  */
 export function meterCode(
   pairs: readonly Pair[],
@@ -55,8 +59,8 @@ export function meterCode(
 }
 
 /**
- * @param count of the pairs
- * @throws {ChainUnavailable} if the answer does not have the form of {@link meterCode}'s
+ * @param count the number of pairs
+ * @throws {ChainUnavailable} if the answer is not a result of {@link meterCode}
  */
 export function parseMeter(answered: Hex, count: number): Measured {
   const found = decode(answered);

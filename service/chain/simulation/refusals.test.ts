@@ -19,7 +19,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("a simulation that is not possible", () => {
-  test("is unavailable if no node responds, or one of another chain does", async () => {
+  test("throws ChainUnavailable if no node responds or the node is of another chain", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
@@ -30,7 +30,7 @@ describe("a simulation that is not possible", () => {
     await other.stop();
   });
 
-  test("is unavailable if the meter's result is missing, or of another chain or time", async () => {
+  test("throws if the meter's result is missing, or of another chain or time", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
       [() => "0x1234", /^expected balances of \d+ pairs of the meter, found 0x1234$/],
@@ -70,7 +70,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("is unknown if the node gives too little gas to identify the cause", async () => {
+  test("is unknown if the node allows too little gas to identify the cause", async () => {
     const record = await world.paid([world.onShop("burnGas()")]);
     await world.through(
       (method, params, ask) => {
@@ -108,7 +108,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("is unknown if an unpaid token's response differs from the assumption", async () => {
+  test("is unknown if an unpaid token does not report the assumed balance", async () => {
     // Returns the stored value plus one, so the marker belongs to another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
@@ -141,7 +141,7 @@ describe("a simulation that is not possible", () => {
   });
 });
 
-describe("a reverting execution is reported with the call and its reason", () => {
+describe("reports the call and the reason of a reverting execution", () => {
   const failures: [string, () => Call[], number, RegExp][] = [
     [
       "a call that reverts",
@@ -156,7 +156,7 @@ describe("a reverting execution is reported with the call and its reason", () =>
       /^there is no contract/,
     ],
     [
-      "a call that asks for more than is there",
+      "a call that takes more than the balance",
       () => [transfer(world.token, "101")],
       0,
       /^reverted/,
@@ -167,7 +167,7 @@ describe("a reverting execution is reported with the call and its reason", () =>
       0,
       /./,
     ],
-    ["a call that burns all gas", () => [world.onShop("burnGas()")], 0, /^no reason given$/],
+    ["a call that uses all gas", () => [world.onShop("burnGas()")], 0, /^no reason given$/],
   ];
   for (const [name, calls, index, reason] of failures) {
     test(name, async () => {

@@ -19,11 +19,11 @@ const callFailed = (answer: Hex) =>
   });
 
 describe("explainRevert", () => {
-  test("text from a contract cannot move the cursor or reverse a line", () => {
+  test("removes control characters from a contract's text, which could move the cursor", () => {
     assert.equal(explainRevert(reason), "shop?[2J closed?");
   });
 
-  test("shows the factory's error with its values, and the inner reason in words", () => {
+  test("explains the factory's error with its values and its inner reason", () => {
     const found = explainRevert(callFailed(reason));
     assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
   });
@@ -36,7 +36,7 @@ describe("explainRevert", () => {
     assert.equal(explainRevert(data), `ERC20InsufficientBalance(${target}, 5, 7)`);
   });
 
-  test("shows the selector of an unknown error, or that there is no data", () => {
+  test("shows the selector of an unknown error, or reports that there is no data", () => {
     assert.equal(explainRevert("0xdeadbeef01"), "reverted with 0xdeadbeef");
     assert.equal(explainRevert("0x"), "no reason given");
   });
@@ -52,7 +52,7 @@ describe("failureOf", () => {
     });
   });
 
-  test("a call to an address without code", () => {
+  test("explains a call to an address without code", () => {
     const data = encodeErrorResult({
       abi: paymentFactoryAbi,
       errorName: "NoCode",
@@ -64,7 +64,7 @@ describe("failureOf", () => {
     });
   });
 
-  test("reports an error that names no call unchanged", () => {
+  test("explains an error that does not identify a call", () => {
     assert.deepEqual(explainFailure("0x"), { call: null, reason: "no reason given" });
     assert.deepEqual(explainFailure("0xdeadbeef"), {
       call: null,

@@ -4,18 +4,18 @@ import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeErrorResult, parseAbi, size } from "viem/utils";
 
-/** `call`: the index of the failing call, if the factory names one. */
+/** `call`: the index of the failing call, if the factory names a call. */
 type Failure = { call: number | null; reason: string };
 
-/** The reason of a call to an address without code. */
+/** The reason for the failure of a call to an address without code. */
 export const noContract = "there is no contract at this address";
 
 /**
- * The reason of a call that the factory reverts because of the gas that it leaves (`TooLittleGas`).
+ * The reason if the factory reverts a call because the call leaves too little gas (`TooLittleGas`).
  */
 export const tooLittleGas = "the call succeeds but leaves less than a quarter of its gas";
 
-/** @param data what the factory's `execute` reverted with */
+/** @param data the revert data of the factory's `execute` */
 export function explainFailure(data: Hex): Failure {
   try {
     const { errorName, args } = decodeErrorResult({ abi: paymentFactoryAbi, data });
@@ -29,7 +29,7 @@ export function explainFailure(data: Hex): Failure {
     if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
-    // It is not an error of the factory, so it is reported as it is.
+    // The data is not an error of the factory, so it is explained as any other revert.
   }
   return { call: null, reason: explainRevert(data) };
 }
@@ -48,7 +48,10 @@ const known = [
   ]),
 ];
 
-/** A revert in words: a known error with its values, a `require` text, or its selector. */
+/**
+ * Explains a revert in words: a known error with its values, the text of a `require`, or the
+ * error's selector.
+ */
 export function explainRevert(data: Hex): string {
   if (size(data) === 0) return "no reason given";
   try {
@@ -66,7 +69,7 @@ export function explainRevert(data: Hex): string {
   }
 }
 
-/** Someone else chose the text, so it is shortened, and control characters are removed. */
+/** Shortens text and removes control characters, because a stranger's contract chose the text. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

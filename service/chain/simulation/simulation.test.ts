@@ -23,13 +23,13 @@ before(async () => {
 });
 after(() => world?.stop());
 
-/** The changes as "account token change", in the words of the test. */
+/** Returns the changes as "account token change", with the names of the test. */
 const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
   simulation.changes
     .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)
     .sort();
 
-describe("a successful execution shows its measured changes", () => {
+describe("reports the measured changes of a successful execution:", () => {
   const names = (record: AddressRecord, more: Record<Hex, string> = {}) => ({
     [record.address]: "vault",
     [shop]: "shop",
@@ -39,7 +39,7 @@ describe("a successful execution shows its measured changes", () => {
     ...more,
   });
 
-  test("a plain payment, at the newest block, with its cost", async () => {
+  test("a plain payment, at the newest block, with the used gas", async () => {
     const record = await world.paid();
     const simulation = await world.simulate(record);
     const { number, hash, timestamp } = await world.client.getBlock();
@@ -87,7 +87,7 @@ describe("a successful execution shows its measured changes", () => {
   });
 
   for (const held of [0n, 40n]) {
-    test(`with ${held} of 100, assumes exactly 100, and says so`, async () => {
+    test(`assumes a balance of exactly 100, and reports that, if it is ${held}`, async () => {
       const record = await world.newRecord();
       if (held > 0n) await world.pay(record.address, held);
       const simulation = await world.simulate(record);
@@ -100,7 +100,7 @@ describe("a successful execution shows its measured changes", () => {
     });
   }
 
-  test("with a tolerance, assumes the amount that a payer is asked for", async () => {
+  test("assumes the amount that a payer is asked for, if a tolerance is allowed", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const collect = (recipient: Hex, least: bigint, most: bigint) =>
       payWithTolerance({ token: world.token, recipient, least, most }).calls;
@@ -116,7 +116,7 @@ describe("a successful execution shows its measured changes", () => {
     ]);
   });
 
-  test("with more than the amount, uses the real balance", async () => {
+  test("uses the real balance if it is more than the amount", async () => {
     const record = await world.paid();
     await world.pay(record.address, 11n);
     const simulation = await world.simulate(record);
@@ -124,7 +124,7 @@ describe("a successful execution shows its measured changes", () => {
     assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
   });
 
-  test("an approval that is used, and one that is left", async () => {
+  test("an approval that is used, and an approval that remains", async () => {
     const approve = (amount: string): Call => ({
       target: world.token,
       function: "approve(address spender, uint256 amount)",
@@ -138,7 +138,7 @@ describe("a successful execution shows its measured changes", () => {
     assert.deepEqual(roles, ["target", "named"]);
   });
 
-  test("a fee on transfer: the amount that arrives, not the amount sent", async () => {
+  test("the received amount, not the sent amount, of a token with a transfer fee", async () => {
     const token = await world.deployOdd("FeeToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -152,7 +152,7 @@ describe("a successful execution shows its measured changes", () => {
     );
   });
 
-  test("a token with false Transfer logs: its balances", async () => {
+  test("the balances of a token with false Transfer logs", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -162,7 +162,7 @@ describe("a successful execution shows its measured changes", () => {
     ]);
   });
 
-  test("a token without logs, for the accounts that the intent names", async () => {
+  test("the accounts in the intent, for a token without logs", async () => {
     const token = await world.deployOdd("SilentToken");
     const record = await world.paid([transfer(token)], { token });
     assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
@@ -171,7 +171,7 @@ describe("a successful execution shows its measured changes", () => {
     ]);
   });
 
-  test("a return bomb that succeeds changes nothing", async () => {
+  test("no additional change for a return bomb that succeeds", async () => {
     const bomb = world.onShop("bomb(uint256 size, bool ok)", "100000", "true");
     const simulation = await world.simulate(await world.paid([bomb]));
     assert.deepEqual([simulation.outcome, simulation.changes], ["succeeds", []]);
@@ -188,7 +188,7 @@ describe("a successful execution shows its measured changes", () => {
     );
   });
 
-  test("too many transfers: the number of those that were not measured", async () => {
+  test("the number of unmeasured balances, if there are too many transfers", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -205,7 +205,7 @@ describe("a successful execution shows its measured changes", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("on a node without eth_simulateV1: accounts in the intent, and says so", async () => {
+  test("only the accounts in the intent, and reports that, without eth_simulateV1", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
@@ -221,7 +221,7 @@ describe("a successful execution shows its measured changes", () => {
     });
   });
 
-  test("on a node without blocks by hash", async () => {
+  test("the same changes on a node that does not support blocks by hash", async () => {
     await world.through(unhashed, async (url) => {
       assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
     });

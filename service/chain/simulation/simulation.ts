@@ -1,8 +1,8 @@
-// Simulates the execution of an address at one block: the chain's node runs it, and balances before
-// and after are compared. An intent may be hostile, so amounts are never taken from logs or from
-// what contracts return. Two limits remain: a contract can detect a simulation, and one node is
-// asked. Requests for the same address within one block share a simulation, and only a few run at
-// the same time, since each may cost the node seconds.
+// Simulates the execution of an address at one block. A node of the chain runs the execution, and
+// the balances before and after it are compared. An intent may be hostile, so amounts are never
+// taken from logs or from return data. Two limits remain: a contract can detect a simulation, and
+// only one node is asked. Requests for the same address and block share a simulation. Only a few
+// simulations run simultaneously, because each may take seconds of a node's time.
 
 import {
   askedAmount,
@@ -32,14 +32,14 @@ import { findFunding } from "./funding.ts";
 import { callGas, type Measured, meterCode, type Pair, pairsMax, parseMeter } from "./meter.ts";
 import { explainFailure } from "./revert.ts";
 
-/** A chain to simulate on, and the tokens whose symbols are known there. */
+/** The chain on which executions are simulated, and its tokens with known symbols. */
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * Takes at most four calls of the node, one more if it does not know a block by its hash.
+ * Makes at most four calls to the node, and one more if the node does not support blocks by hash.
  *
- * @throws {ChainUnavailable} when the chain cannot be read
- * @throws {StatusError} when it contradicts itself, or the token does not answer `balanceOf`
+ * @throws {ChainUnavailable} if the chain cannot be read
+ * @throws {StatusError} if the node contradicts itself, or if the token does not answer `balanceOf`
  */
 async function simulate(
   chain: SimulatedChain,
@@ -90,8 +90,8 @@ const overReasons: Partial<Record<Simulation["state"], string>> = {
 type Run = { pairs: ReadPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
 
 /**
- * Returns undefined if the node cannot run the simulation: out of gas, a timeout, or an unknown
- * method.
+ * Returns undefined if the node cannot run the simulation, for example because of its gas limit, a
+ * timeout, or an unknown method.
  */
 async function measure(
   chain: SimulatedChain,
@@ -125,7 +125,7 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
   const { measured, pairs, leftOut, gasUsed } = run;
   const { answer, gas, succeeded } = measured;
   if (!succeeded) {
-    // A call receives all but a 64th of the remaining gas (EIP-150).
+    // A call receives at most 63/64 of the remaining gas (EIP-150).
     const hadGas = gas - gas / 64n > BigInt(callGas);
     if (!hadGas) return { reason: "the node allows too little gas for the simulation" };
     const { call, reason } = explainFailure(answer);
@@ -153,21 +153,24 @@ const isVault = (answer: Hex, vault: Hex) =>
   size(answer) === 32 && isAddressEqual(sliceHex(answer, 12), vault);
 
 /**
- * Simulates at the chain's newest block, or one at most `headMsMax` older.
+ * Simulates at the chain's newest block, or at a block that was the newest at most `headMsMax` ago.
  *
- * @throws {ChainUnavailable} when the chain cannot be read, or not in time
+ * @throws {ChainUnavailable} if the chain cannot be read in time
  */
 export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
-/** An address and a block. A dropped simulation runs again for the next request. */
+/**
+ * The number of cached simulations, each of an address at a block. An evicted simulation runs again
+ * for the next request.
+ */
 const answersMax = 10_000;
 
 const runningMax = 8;
 
 /**
- * @param options.waitMsMax including the wait for a place; after this time, the user has usually
- * left the page
- * @param options.now milliseconds, by a clock that does not go back
+ * @param options.waitMsMax the maximum time of a request, including its wait for a slot; after this
+ *   time, the user has usually left the page
+ * @param options.now milliseconds of a monotonic clock
  */
 export function openSimulations(
   chain: SimulatedChain,
@@ -188,15 +191,15 @@ export function openSimulations(
   return (subject) => within(waitMsMax, read(subject), late).catch(unread);
 }
 
-/** `isGuess`: the token may not exist, so a missing answer means nothing. */
+/** `isGuess`: the token may not exist, so a missing balance is not counted as unmeasured. */
 type ReadPair = Pair & { isGuess: boolean };
 
 /**
- * Chooses the balances that a simulation reads, the most informative first, because their number is
- * limited.
+ * Chooses the balances that a simulation reads. The most informative balances come first, because
+ * the number is limited.
  *
- * @param moved pairs that the run's own logs name
- * @returns at most {@link pairsMax} different pairs, and the number of those left out
+ * @param moved the pairs in the logs of the run
+ * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs
  */
 function choosePairs(
   { address, intent }: StatusSubject,
@@ -215,14 +218,15 @@ function choosePairs(
     ...moved.filter((pair) => !isKnown(pair)),
     ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
   ].map((pair) => ({ ...pair, isGuess: false }));
-  // A contract that accepts deposits may be a token of shares in them, with other events.
+  // A contract that accepts deposits may itself be a token, whose balances are shares of the
+  // deposits, and may log other events.
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));
   const unique = new Map<string, ReadPair>();
   for (const pair of [...wanted, ...guesses]) {
     const key = `${pair.account}${pair.token}`;
-    // Tokens are minted from and burned to the zero address, which has no balance.
+    // The zero address appears if tokens are minted or burned, and it has no balance.
     if (!unique.has(key) && pair.account !== zeroAddress) unique.set(key, pair);
   }
   const pairs = [...unique.values()].slice(0, pairsMax);
@@ -246,7 +250,7 @@ function findRoles({ address, intent }: StatusSubject, account: Hex): Role[] {
   return roles;
 }
 
-/** Finds every address in the arguments, including those in arrays and tuples. */
+/** Finds every address in the arguments, including addresses in arrays and tuples. */
 function findNamed({ calls }: Intent): Hex[] {
   const found = new Set<Hex>();
   for (const { args } of calls) {
@@ -261,7 +265,7 @@ function findNamed({ calls }: Intent): Hex[] {
 
 type Discovered = {
   gasUsed: number;
-  /** Each pair once, the largest claimed transfer first. */
+  /** Each pair once, in descending order of the transferred amounts that the logs claim. */
   pairs: Pair[];
 };
 
@@ -270,11 +274,11 @@ const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /**
- * Finds the balances that a call may change, in the logs of an eth_simulateV1. They show the
- * accounts and tokens, not the amounts, and native coin as logs of 0xeeee… geth 1.14.9, Nethermind
- * 1.28, reth, Nitro, Erigon 3.1, and anvil have that method.
+ * Finds the balances that a call may change, in the logs of an eth_simulateV1. Only the accounts
+ * and tokens of the logs are used, not the amounts. The logs of 0xeeee… show native coin. geth
+ * 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil support this method.
  *
- * @returns undefined if the node does not have the method, or the call does not succeed there
+ * @returns undefined if the node does not support the method, or if the call does not succeed
  */
 async function discover(
   rpc: ChainRpc,
@@ -293,7 +297,7 @@ async function discover(
     if (Number(done!.status) !== 1) return undefined;
     return { gasUsed: Number(done!.gasUsed), pairs: findPairs(done!.logs ?? []) };
   } catch (error) {
-    // Some nodes that do not know the method return malformed answers.
+    // Some nodes that do not support the method return malformed answers.
     if (isRefusal(error) || error instanceof TypeError) return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-// Tests a node's possible faults against both readers: the service's and the library's.
+// Tests both readers of a status, the service's and the library's, with faulty nodes.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -54,7 +54,7 @@ async function closed() {
   return record;
 }
 
-/** Has lost its logs without an error. */
+/** A node that has lost its logs and returns no error. */
 const logless: Manner = async (method, params, ask) =>
   method === "eth_getLogs" ? [] : ask(method, params);
 
@@ -99,14 +99,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("has lost the logs of an execution, expired or not: never recovered", async () => {
+    test("has lost the logs of an execution, and never returns recovered", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("invents an execution of a closed vault: never executed", async () => {
+    test("invents an execution of a closed vault, and never returns executed", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -141,7 +141,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs of the search/);
     });
 
-    test("responds to balanceOf with no data: an invalid token", async () => {
+    test("responds to balanceOf without data, as if the token were invalid", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
@@ -179,7 +179,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("has lost the logs of a closed vault: recovered, without evidence", async () => {
+    test("has lost the logs of a closed vault, as recovered without recoveries", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
@@ -198,7 +198,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // While a node changes its chain, its head can be any block of the current chain.
+        // While the node's chain changes, the head can be any block of the current chain.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);
@@ -244,7 +244,7 @@ describe("the service's reading", () => {
     });
   }
 
-  test("resumes if a node's limits allow only a part of a read", async () => {
+  test("resumes a read that a node's limits allow only in part", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
@@ -262,7 +262,7 @@ describe("the service's reading", () => {
 });
 
 describe("the service's memory", () => {
-  test("caches nothing of a node without logs, and reports all when logs are back", async () => {
+  test("caches nothing from a node without logs, and reports all events later", async () => {
     const record = await executed();
     await world.mine(200);
     let isLogless = true;
@@ -283,7 +283,7 @@ describe("the library's reading", () => {
     await assert.rejects(readStatus(record, options), { code: "rpc_inconsistent" });
   });
 
-  test("requests only the logs after an earlier response", async () => {
+  test("requests only the logs that follow an earlier status", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, narrow(5));
     const previous = await readStatus(record, { rpc: world.rpcUrl });
@@ -294,7 +294,7 @@ describe("the library's reading", () => {
     await node.stop();
   });
 
-  test("reads at a given block if it is in the chain", async () => {
+  test("reads at a requested block if the chain contains it", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     const then = await readStatus(record, { rpc: world.rpcUrl });

@@ -1,6 +1,7 @@
 // Runs random histories on a real chain, including reorganizations. At every step the library's
 // reading, the service's reading, a second rule, and the contract's actual behavior must agree.
-// TESTS=long runs ten instead of four; HISTORIES and SEED select others. A failure names its seed.
+// TESTS=long runs ten histories instead of four. HISTORIES and SEED select other histories. A
+// failure shows the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -18,7 +19,7 @@ const histories = Number(process.env.HISTORIES ?? (process.env.TESTS === "long" 
 const firstSeed = Number(process.env.SEED ?? 1);
 const steps = 24;
 
-/** One for each history: anvil loses state in reorganisations of chains of many hundreds. */
+/** Each history has its own anvil, because anvil loses state in reorganizations of long chains. */
 let world: World;
 beforeEach(async () => {
   world = await startWorld();
@@ -28,7 +29,7 @@ afterEach(() => world.stop());
 type Dice = { below(n: number): number; pick<T>(items: readonly T[]): T };
 
 /**
- * All possible events at an address or below it. An action that the contract refuses is not an
+ * All possible actions on an address and its chain. An action that the contract refuses is not an
  * event.
  */
 const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<unknown>> = {
@@ -96,11 +97,12 @@ describe("random histories", () => {
   const reached = new Map<AddressState, number>();
 
   for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
-    test(`reader, library, and contract agree at every step, seed ${seed}`, async () => {
+    test(`service, library, and contract agree at every step, seed ${seed}`, async () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // The largest total amount that all steps can return. The contracts are below it.
+      // Above the largest amount that all steps can return in total, and below the contracts'
+      // limits.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));

@@ -6,9 +6,12 @@ import { startWorld, type World } from "../../testing/chain/world.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
 
-/** Returns the native balance of the requested account, as Celo's token does. */
+/** The code of a token like Celo's, which returns the native balance of the requested account. */
 const coin: Hex = "0x600435315f5260205ff3";
-/** Returns it divided by 10^12, as Arc's token does with 6 of 18 decimals. */
+/**
+ * The code of a token like Arc's, with 6 instead of 18 decimals: returns the balance divided by
+ * 10^12.
+ */
 const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
 
 let world: World;
@@ -17,7 +20,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-/** An expired record in `token` whose address has a balance of `wei`. */
+/** Creates an expired record in `token` whose address has a balance of `wei`. */
 async function expiredWith(token: Hex, wei: bigint) {
   const { factory, intent } = await world.newRecord();
   const expirationTimestamp = Number((await world.client.getBlock()).timestamp) - 1;
@@ -39,9 +42,9 @@ async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
 describe("recoverable amounts of a token that is also the native coin", () => {
   for (const [name, code, amount] of [
     ["wei for wei", coin, "5000000000000"],
-    ["by another count of decimals", coarseCoin, "5"],
+    ["with other decimals", coarseCoin, "5"],
   ] as const) {
-    test(`counts once, as the token: ${name}`, async () => {
+    test(`counts the balance once, as the token: ${name}`, async () => {
       const token: Hex = `0x${"c0".repeat(19)}${code.length.toString(16)}`;
       await world.client.setCode({ address: token, bytecode: code });
       const record = await expiredWith(token, 5n * 10n ** 12n);

@@ -1,7 +1,7 @@
-// Reads what happened at an address. A chain's history can be long, and a node may answer for few
-// blocks per request. So events that are deep enough are stored with the hash of the last block
-// that they cover. After a deeper reorganization that block is missing, and the history is read
-// again.
+// Reads the events of an address. A chain's history can be long, and a node may return logs of only
+// a few blocks per request. So events that are deep enough are stored, with the hash of the last
+// block up to which they are complete. After a deeper reorganization that block is missing from the
+// chain, and the history is read again.
 
 import type { Hex } from "executable-address";
 import {
@@ -19,28 +19,31 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, hexData, isRefusal } from "../rpc/json-rpc.ts";
 
-/** A chain to read from, and the factory whose events count. */
+/** A chain to read from, and the factory whose events are read. */
 export type ChainAccess = { chainId: number; factory: Hex; rpc: ChainRpc };
 
 /** Both blocks are inclusive. */
 type Range = { from: number; to: number };
 
-/** A node was reached and refused to answer for this range; `refused` is its message. */
+/** The node refused to answer for a range. `refused` is the node's message. */
 type Refused = { refused: string };
 
-/** The events of one vault, up to and including the block `upTo`. */
+/** All events of one vault up to the block `upTo`, inclusive. */
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * The data that reads of one chain store for later reads. It is bounded, and can be lost at any
- * time. With it, each later status of an executed address takes one call for its events; without
- * it, up to {@link spansMax} calls to a node that limits the range.
+ * Data that reads of one chain store for later reads. The cache is bounded, and can be lost at any
+ * time. With the cache, each later status of an executed address takes one call for its events.
+ * Without the cache, it takes up to {@link spansMax} calls if the node limits the range.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
-  /** Whether a token is the native coin, by token in lowercase, if it was checked. */
+  /**
+   * Whether a token is the native coin, by the token's lowercase address. Contains only tokens that
+   * were checked.
+   */
   nativeTokens: Map<Hex, boolean>;
-  /** Blocks per request, after the node refused more. */
+  /** The number of blocks per request, if the node refuses the whole range. */
   spanBlocks: number;
 };
 
@@ -54,7 +57,8 @@ export const newPastCache = (): PastCache => ({
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /**
- * The depth from which facts are stored, so that ordinary reorganizations do not invalidate them.
+ * Events with at least this number of later blocks are stored, so that ordinary reorganizations do
+ * not invalidate them.
  */
 const settledBlocks = 64;
 /**
@@ -66,8 +70,8 @@ const spansMax = 64;
 /**
  * Returns all events of `vault`, which has code at the view's block, oldest first.
  *
- * It makes one call for everything that is not known yet. If the node refuses, it finds the first
- * block with code in old state, and reads the blocks since then in spans.
+ * Makes one call for all blocks that are not known yet. If the node refuses the call, finds the
+ * first block at which the vault has code, and reads the blocks from that block on in spans.
  *
  * @throws {ChainUnavailable} if more spans remain than one read can request
  */
@@ -138,21 +142,25 @@ async function remember(
 }
 
 /**
- * A chain as one read sees it, at one block. Each block is read once, and vaults that need logs of
- * the same blocks share a request.
+ * The chain as one read sees it, at one block. Each block is read once, and vaults that need logs
+ * of the same blocks share a request.
  */
 export type ChainView = {
   block: BlockReference;
-  /** The block with that number in the current chain; undefined beyond its head. */
+  /**
+   * Returns the block with that number in the current chain, or undefined if the number is above
+   * the head.
+   */
   blockAt(number: number): Promise<BlockReference | undefined>;
   /**
-   * Undefined if the node refuses, for example because it no longer has the state of that block.
+   * Returns undefined if the node refuses, for example because it no longer has the state of that
+   * block.
    */
   hasCodeAt(vault: Hex, number: number): Promise<boolean | undefined>;
   logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
 };
 
-/** Vaults per filter. Nodes accept more, but their gateways may not. */
+/** The maximum number of vaults per filter. Nodes accept more, but their gateways may not. */
 const vaultsPerFilter = 200;
 const groupMax = 15_000;
 
@@ -180,7 +188,10 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
 
 type Wanted = { vault: Hex; range: Range };
 
-/** Requests for the same blocks in the same turn of the event loop share a filter. */
+/**
+ * Returns a function that reads logs. Requests for the same blocks in the same turn of the event
+ * loop share a filter.
+ */
 function logsTogether(chain: ChainAccess): ChainView["logs"] {
   const readAll = async (wanted: Wanted[]) => {
     const answers = [...groupsOf(wanted, vaultsPerFilter)].map(async (part) => {

@@ -1,6 +1,6 @@
-// Reads the balances of many addresses at one block with one eth_call: contracts/reading/Probe.sol
-// is sent as a creation that never happens. On chains whose native coin is also a token, the same
-// balance appears twice and is counted as the token's.
+// Reads the balances of many addresses at one block with one eth_call. The eth_call runs
+// contracts/reading/Probe.sol as creation code, but creates no contract. On some chains the native
+// coin is also a token. Such a balance appears twice, and counts only as a token balance.
 
 import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
@@ -13,20 +13,21 @@ import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rp
 /** A request for the balances of `vault` in `token` and in the native coin. */
 export type Holder = { vault: Hex; token: Hex };
 
-/** Chain ID, time, and the position and number of the balances. */
+/** The size of the chain ID, the time, and the offset and number of the balances. */
 const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The result of a creation has the limits of code, 24,576 bytes at 200 gas each: 191 holders. With
- * proxied tokens this takes 7 million gas; nodes give a call 25 million or more.
+ * The maximum number of holders per call. The result of creation code is limited like deployed
+ * code, to 24,576 bytes at 200 gas each, which is enough for 191 holders. With proxied tokens, a
+ * call takes 7 million gas. Nodes allow 25 million or more per call.
  */
 export const holdersMax = 150;
 
 /**
- * Reads the balances of `holders`, in their order, as reported by each called endpoint.
+ * Reads the balances of `holders`, in order, as reported by each called endpoint.
  *
- * @param groupMax holders per call, at most {@link holdersMax}
+ * @param groupMax the number of holders per call, at most {@link holdersMax}
  * @throws {ChainUnavailable} if a node serves another chain or answers for another block
  */
 export async function readHoldings(
@@ -51,13 +52,13 @@ export async function readHoldings(
   return (await ask(questions, isReadable)).map((answers) => answers.flatMap(read));
 }
 
-/** Init code for at most {@link holdersMax} holders, for a call without `to`. */
+/** Returns the init code for at most {@link holdersMax} holders, for a call without `to`. */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
   return encodeDeployData({ abi: probe.abi, bytecode: probe.bytecode, args });
 }
 
-/** @throws {ChainUnavailable} unless it has the requested number, chain, and time */
+/** @throws {ChainUnavailable} if the answer has another number of holders, chain, or time */
 function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
@@ -85,9 +86,10 @@ function holdingsIn(
 }
 
 /**
- * Returns `holdings` without the coin of an address whose token is the coin. Checks each token that
- * is held together with coin once, and stores the result in `known`, by token in lowercase. A node
- * without state overrides cannot answer; then both balances are counted.
+ * Returns `holdings`, but sets the native balance to zero if the token is the native coin. Checks a
+ * token once, when an address has both the token and coin, and stores the result in `known` by the
+ * token's lowercase address. A node without state overrides cannot answer; then both balances
+ * count.
  */
 export async function countOnce(
   { ask }: AtBlock,
@@ -115,6 +117,9 @@ export async function countOnce(
   );
 }
 
-/** Returns the coin of one address, of `holdings` that {@link countOnce} returned for it. */
+/**
+ * Returns the native balance of one address. `holdings` are the result of {@link countOnce} for
+ * this address.
+ */
 export const coinOf = (holdings: readonly Holding[]): bigint =>
   holdings.reduce((least, { native }) => (native < least ? native : least), holdings[0]!.native);

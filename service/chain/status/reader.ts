@@ -1,7 +1,8 @@
-// Reads statuses of one chain's addresses. A process has one reader for each chain: the status
-// route, the streams, the pages, and the observer share its readings and its cache of the past.
+// Reads the statuses of one chain's addresses. A process has one reader for each chain. The status
+// route, the streams, the pages, and the observer share the reader's results and its cache of past
+// events.
 //
-// The facts are read here. The library has the rule that derives a status from them
+// This file reads facts. The library's rule derives a status from the facts
 // (address/status/rule.ts).
 
 import { type Hex, zeroAddress } from "executable-address";
@@ -36,39 +37,42 @@ type StatusChain = ChainAccess & { tokens: readonly { address: Hex }[] };
 
 export type StatusReader = {
   /**
-   * Reads the status at the chain's newest block, or one at most `headMsMax` older.
+   * Reads the status at the chain's newest block, or at a block that was the newest at most
+   * `headMsMax` ago.
    *
    * @throws {ChainUnavailable} if the chain cannot be read: an older status is never returned
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /**
-   * Reads the status at `block`, or at the block of that number in the chain as it is now.
+   * Reads the status at `block`, or at the current chain's block with that number.
    *
-   * @throws {AddressUnreadable} if only this address cannot be read there
+   * @throws {AddressUnreadable} if this address cannot be read at the block, but others can
    * @throws {ChainUnavailable}
    */
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
    * Reads the balances of an address in tokens that its intent does not request, at the block of
-   * `status`: the coin and other listed tokens while the address is open, and `more` tokens in any
-   * state. They are not part of a status, which the record and one block decide.
+   * `status`. If the address is open, reads the coin and other listed tokens. In any state, also
+   * reads the `more` tokens. These balances are not part of a status, because a status depends only
+   * on the record and the block.
    *
    * @returns only balances above zero, or null if the chain does not respond
    */
   readStrays(status: AddressStatus, more: readonly Hex[]): Promise<TokenAmount[] | null>;
 };
 
-/** One address cannot be read at a block at which others can, because a node contradicts itself. */
+/**
+ * One address cannot be read at a block because a node contradicts itself, but other addresses can
+ * be read at this block.
+ */
 export class AddressUnreadable extends ChainUnavailable {}
 
 /**
- * The number of statuses and strays to cache, each of an address at a block. An evicted one is read
- * again.
+ * The number of cached statuses and strays, each of an address at a block. An evicted entry is read
+ * again when it is needed.
  */
 const answersMax = 20_000;
-/**
- * The number of blocks below the newest one that are cached by number until there is a newer block.
- */
+/** The number of earlier blocks that are cached by number until there is a newer block. */
 const earlierMax = 100;
 /** The number of addresses per read: 100 calls. */
 const groupMax = 15_000;
@@ -114,11 +118,12 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 }
 
 /**
- * Reads the statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150
- * addresses, and the calls for the past of addresses with code. An error takes the place of a
- * status that cannot be read.
+ * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to 150 addresses, and
+ * further calls for the past events of addresses with code. If a status cannot be read, the result
+ * contains an error in its place.
  *
- * @throws {ChainUnavailable} if the chain cannot be read or left `block` meanwhile
+ * @throws {ChainUnavailable} if the chain cannot be read, or no longer contains `block` after the
+ *   read
  */
 async function readStatuses(
   chain: StatusChain,
@@ -138,7 +143,7 @@ async function readStatuses(
       ),
     ),
   );
-  // Logs are requested by block number, so they belong to this chain only if it still has this
+  // Logs are requested by block number, so they are valid only if the chain still contains this
   // block.
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
@@ -157,7 +162,8 @@ async function readStatus(
   try {
     return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
   } catch (error) {
-    // The code contradicts the events, so some were missing: the next read must not use them.
+    // The code contradicts the events, so some events were missing. The next read must not use the
+    // cached events.
     past.known.delete(subject.address);
     throw error;
   }

@@ -11,7 +11,7 @@ let world: World;
 let clock = 0;
 let reader: StatusReader;
 
-/** Returns the result of both implementations, which must be equal. */
+/** Returns the status if both implementations return the same. */
 async function statusOf(record: AddressRecord): Promise<AddressStatus> {
   clock += 1000;
   const ours = await reader.read(record);
@@ -29,7 +29,7 @@ before(async () => {
 after(() => world.stop());
 
 describe("the state of an address", () => {
-  test("unfunded while it is open and empty", async () => {
+  test("is unfunded while the address is open and empty", async () => {
     const record = await world.newRecord();
     const block = await world.client.getBlock();
     assert.deepEqual(await statusOf(record), {
@@ -51,7 +51,7 @@ describe("the state of an address", () => {
     });
   });
 
-  test("partially_funded from one unit to one less than the amount", async () => {
+  test("is partially_funded from one unit up to one unit less than the amount", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     assert.equal(await stateOf(record), "partially_funded");
@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("funded if the balance is at least the amount, with nothing recoverable", async () => {
+  test("is funded if the balance is at least the amount, and nothing is recoverable", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");
@@ -71,7 +71,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("executed, with the transaction, the block, and the balances before and after", async () => {
+  test("is executed, with transaction, block, and balances before and after", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const receipt = await world.execute(record);
@@ -92,7 +92,7 @@ describe("the state of an address", () => {
     ]);
   });
 
-  test("executed permanently: later recoveries are listed, oldest first", async () => {
+  test("remains executed, and lists later recoveries, oldest first", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     await world.execute(record);
@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("open in the second of its expiration time and expired in the next", async () => {
+  test("is open in the second of its expiration time, and expired in the next second", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);
@@ -129,7 +129,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, [{ token: world.token, amount: "100" }]);
   });
 
-  test("recovered after a recovery closed it, with the measured amounts", async () => {
+  test("is recovered, with the measured amounts, after a recovery closed the address", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 60n);
     await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -147,7 +147,7 @@ describe("the state of an address", () => {
     assert.ok(balance >= 60n);
   });
 
-  test("recovered also if the recovery that closed it had nothing to return", async () => {
+  test("is recovered even if the recovery that closed the address returned nothing", async () => {
     const record = await world.newRecord();
     await world.mineAt(record.intent.expirationTimestamp + 1);
     await world.recover(record, []);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("depends only on the intent's token; recoveries contain other tokens too", async () => {
+  test("depends only on the intent's token, and lists recoveries of all tokens", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);
@@ -172,7 +172,7 @@ describe("the state of an address", () => {
 });
 
 describe("the statuses of many addresses", () => {
-  test("are read 150 per call, in order", async () => {
+  test("are read with one call per 150 addresses, in order", async () => {
     const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
     await world.pay(records[399]!.address, 100n);
     clock += 1000;
@@ -188,8 +188,8 @@ describe("the statuses of many addresses", () => {
   });
 });
 
-describe("a status and reorganizations", () => {
-  test("removes an execution that a reorganization undid", async () => {
+describe("a status after a reorganization", () => {
+  test("does not contain an execution that was undone", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -203,7 +203,7 @@ describe("a status and reorganizations", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("drops stored history if a reorganization is deeper", async () => {
+  test("is read without stored events if the reorganization is deeper than those", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -219,7 +219,7 @@ describe("a status and reorganizations", () => {
     assert.equal(status.execution?.blockNumber, status.block.number - 200);
   });
 
-  test("reports an execution that moved to another block at its new place", async () => {
+  test("contains an execution that moved to another block, with its new block", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     const snapshot = await world.client.snapshot();
