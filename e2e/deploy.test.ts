@@ -69,7 +69,7 @@ describe("alerts and dashboard", () => {
     }
   });
 
-  // Found with promtool's unit tests: increase() of a series that begins with 1 is 0.
+  // promtool's unit tests showed that increase() of a series that begins with 1 is 0.
   test("an alert that counts events also sees the first event of a series", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
@@ -97,7 +97,7 @@ describe("image, composition and unit", () => {
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
 
-  // The image contains parts of contracts/, and the other rooms completely.
+  // The image contains only parts of contracts/, but all of the other rooms.
   test("the image has each file of contracts/ that the service imports", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),

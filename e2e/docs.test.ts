@@ -17,7 +17,7 @@ const docs = resolve(import.meta.dirname, "../docs");
 const read = (page: string) => readFileSync(join(docs, page), "utf8");
 const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
 
-/** A little before the expiry that the examples name. */
+/** A time shortly before the expiry in the examples. */
 const nowMs = 1_899_990_000_000;
 let service: TestApp;
 before(async () => {
@@ -63,7 +63,7 @@ test("each of the 15 rows of what happens to the money names an existing test", 
   }
 });
 
-test("every link leads to a file, and to a heading of it", () => {
+test("every link leads to an existing file and heading", () => {
   const broken = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
       .filter(([, path, heading]) => {
@@ -90,12 +90,12 @@ test("the demo's shop has the address that the pages give", () => {
     assert.ok(read(page).includes(shopAddress), page);
 });
 
-test("docs/verifying.md gives the prefix that addresses are derived with, and no other", () => {
+test("docs/verifying.md contains only the prefix from which addresses are derived", () => {
   const found = read("verifying.md").match(/0x5f5f[0-9a-f]*/g);
   assert.deepEqual(new Set(found), new Set([initCodePrefix]));
 });
 
-test("each setting stands in a table with its default, and no other does", () => {
+test("the tables contain each setting with its default, and no others", () => {
   const defaults = new Map<string, string>();
   for (const page of ["self-hosting.md", "executor.md"]) {
     for (const [, names, cell] of read(page).matchAll(/^\| (`[A-Z_`, ]+`) \| (.*?) \|/gm)) {
@@ -117,7 +117,7 @@ test("each setting stands in a table with its default, and no other does", () =>
   }
 });
 
-test("each metric in the pages is one that the service has", () => {
+test("the service has each metric that the pages mention", () => {
   const service = join(docs, "../service");
   const sources = readdirSync(service, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))

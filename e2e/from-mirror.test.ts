@@ -1,5 +1,5 @@
-// Tests an executor without a service: it reads records from a folder on web servers, of which one
-// lies, one is silent, and one has no list, and runs addresses that pay it a tip.
+// Tests an executor without a service. The executor reads records from mirrors of a folder and runs
+// addresses that pay a tip. One mirror lies, one is silent, and one has no list.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -46,7 +46,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** Serves the folder, first with range requests and later without. */
+/** The requests to the server of the folder, which supports range requests only at first. */
 const asked: string[] = [];
 let knowsRanges = true;
 const honest: RequestListener = ({ headers: { range }, url }, response) => {
@@ -98,7 +98,10 @@ describe("executor --from-mirror", () => {
   const again = recordOf("again");
   const expired = recordOf("expired", { secondsLeft: -60 });
 
-  /** Saves and mirrors records like the service. `damage` has the terms of another address. */
+  /**
+   * Saves and mirrors records like the service. In the mirror, `damage` gets the terms of another
+   * address.
+   */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
     await saveRecords(store, records);
@@ -133,8 +136,8 @@ describe("executor --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The false records: terms of others, another recovery, text that is not JSON, and a line
-    // without an end.
+    // The false records: another record's terms, another recovery, text that is not JSON, and an
+    // unfinished line.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),
@@ -199,7 +202,7 @@ describe("executor --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("continues after kill -9, also with a server without range requests", async () => {
+  test("continues after kill -9, even with a server without range requests", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;

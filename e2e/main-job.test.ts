@@ -1,5 +1,6 @@
-// Tests the main job on a real chain: an intent becomes an address, is paid, and runs its calls;
-// all other money is returned. The executor is off, because anyone can take each step.
+// Tests the main job on a real chain: an intent becomes an address, the address is paid and runs
+// its calls, and all other money is returned. The executor is off, because anyone can take each
+// step.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -155,7 +156,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.address), amount - 1n);
   });
 
-  test("executes once, regardless of the sender, and the shop has the money", async () => {
+  test("executes once for any sender, and the shop receives the money", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     const { logs } = await execute(order);
@@ -212,7 +213,7 @@ describe("the record of a created address", () => {
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, "not_found");
   });
 
-  test("is returned to anyone, in any letter case, and matches the contract", async () => {
+  test("is returned to anyone for any letter case, and matches the contract", async () => {
     const { address, terms } = await createOrder();
     const upper = `0x${address.slice(2).toUpperCase()}`;
     const response = await fetch(`${running.baseUrl}/address/${upper}`);

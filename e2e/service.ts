@@ -1,4 +1,5 @@
-// Starts a chain with the demo and the service as a separate process, on free ports, for tests.
+// Starts, for tests, a chain with the demo contracts and the service, each as a separate process on
+// a free port.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -86,7 +87,7 @@ export async function admin(
   return JSON.parse(stdout);
 }
 
-/** Returns the last output of `child` so far. */
+/** Returns a function that returns the last output of `child` so far. */
 function listen({ stdout, stderr }: ChildProcess): () => string {
   let said = "";
   for (const stream of [stdout, stderr]) {

@@ -41,7 +41,10 @@ const steadySeconds = readNumber("STEADY_SECONDS", 60);
 const soakSeconds = readNumber("SOAK_SECONDS", 120);
 const cohortMax = readNumber("COHORT_MAX", 6400);
 const cohortMin = 100;
-/** A cohort counts if its last execution is in a block at most this long after its payment's. */
+/**
+ * A cohort has settled in time if each execution is in a block at most this long after its
+ * payment's block.
+ */
 const cohortSecondsMax = 60;
 /** A payment that takes longer ends the bench with an error. */
 const giveUpMs = 300_000;

@@ -27,11 +27,12 @@ const root = resolve(import.meta.dirname, "..");
 const isLong = process.env.TESTS === "long";
 const count = Number(process.env.SHOP_ORDERS ?? (isLong ? 12 : 6));
 const price = 25_000_000n;
-/** The names in the shop's settings. */
+/** The receiving wallet in the shop's settings. */
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 
 /**
- * How a customer pays: `paid` and, after the expiry, `late`; and the amount that must be returned.
+ * How customers pay: `paid` before and `late` after the expiry. `back` is the amount that must be
+ * returned.
  */
 const customers = [
   { name: "exactly", paid: price, late: 0n, hasGoods: true, back: 0n },
@@ -162,7 +163,7 @@ describe("examples/shop", () => {
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
   });
 
-  test("a wallet fills in the return address, unless the user rejects", async () => {
+  test("fills in the wallet's address for returns, unless the user rejects it", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const field = page.getByLabel("Your address");
@@ -215,7 +216,7 @@ describe("examples/shop", () => {
     await payAll(orders.slice(0, half));
     shop.kill("SIGKILL");
     await payAll(orders.slice(half));
-    // An event during the shop's downtime is still delivered later.
+    // An event that occurs during the shop's downtime is delivered later.
     const silent = orders.findLast(({ hasGoods }) => hasGoods)!;
     const executed = (order: Order) => async () => {
       const answer = await fetch(`${service.baseUrl}/address/${order.address}/status`);
@@ -265,7 +266,7 @@ describe("examples/shop", () => {
     await page.context().close();
   });
 
-  const checks = "passes every check of try-receiver, with responses before its node's";
+  const checks = "passes every check of try-receiver, and responds before its node does";
   test(checks, { skip: !isLong && "npm run test:long" }, async () => {
     const [port, at] = [String(await freePort()), String(await freePort())];
     const origin = `http://127.0.0.1:${port}`;

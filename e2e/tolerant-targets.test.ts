@@ -1,6 +1,6 @@
-// Tests targets that continue after their inner work ran out of gas, with `npm start` unchanged.
-// Its executor uses the lowest gas limit that a node reports without a revert, and the work is
-// still done.
+// Tests targets that continue after their inner work ran out of gas, with an unchanged `npm start`.
+// Although its executor uses the lowest gas limit with which a node reports no revert, the work is
+// done.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -75,7 +75,7 @@ describe("targets that continue after their inner work failed", () => {
     });
   }
 
-  test("5 of 5 have no finding and are executed completely", async () => {
+  test("executes all five targets completely, and a check finds no problem", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };

@@ -1,6 +1,6 @@
 // Tests the service with OpenTelemetry's instrumentation, started as docs/production.md describes.
-// Its 208 packages are installed by `npm run test:tracing -w service`; without them, the test is
-// skipped.
+// `npm run test:tracing -w service` installs OpenTelemetry's 208 packages. Without these packages,
+// the test is skipped.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// An attacker has a copy of the database: every row, including the secret that signs cookies.
+// Tests what an attacker can do with a copy of the database: every row, including the secret that
+// signs cookies.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";

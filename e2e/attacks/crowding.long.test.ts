@@ -1,5 +1,5 @@
-// Tests one client that uses as much as it can: every event stream of an address or a server, and
-// every simulation that the operator's node can run.
+// Tests one client that uses as many resources as it can: every event stream of an address or a
+// server, and every simulation that the operator's node can run.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -65,7 +65,7 @@ for (const kind of deployments) {
     };
 
     // First, because the later streams also send requests to the node.
-    test("simulations: 429 beyond its share, and bounded requests to the node", async () => {
+    test("returns 429 for simulations beyond its share, and limits calls to the node", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
       for (let i = 0; i < 60; i++) {
@@ -81,7 +81,7 @@ for (const kind of deployments) {
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("streams: only its share of each server, and the others keep theirs", async () => {
+    test("gets only its share of each server's streams, so others keep theirs", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
@@ -92,7 +92,7 @@ for (const kind of deployments) {
       assert.ok(refused.answer.headers["retry-after"]);
       const other = await ask(path, "192.0.2.2");
       assert.equal(other.status, 200);
-      // Control: it can reopen the streams that it closes.
+      // Control: the client can reopen the streams that it closes.
       opened[0]!.hangUp();
       let again = await ask(path, "192.0.2.1");
       while (again.status !== 200) again = await ask(path, "192.0.2.1");

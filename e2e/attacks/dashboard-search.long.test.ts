@@ -14,7 +14,7 @@ import { type Deployment, deployments, startDeployment } from "./deployments.ts"
 /** More rows than one statement searches. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
-/** The oldest address, one in the middle, and the newest match by token, chain, and reference. */
+/** The addresses that a search finds: the oldest, one in the middle, and the newest. */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
@@ -118,7 +118,7 @@ for (const kind of deployments) {
     });
 
     for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
-      test(`every page except the last is full, for far matches: ${asked}`, async () => {
+      test(`fills every page except the last if matches are far apart: ${asked}`, async () => {
         const find = async (more: string) => {
           const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
           const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);
@@ -144,7 +144,8 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The account's reads take turns: two more reads wait for all reads of the search.
+          // The account's reads take turns, so two more reads wait until all reads of the search
+          // are done.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {
@@ -157,7 +158,7 @@ for (const kind of deployments) {
       assert.deepEqual(walked, [21, 84, 2, 2]);
     });
 
-    test("returns 429 beyond 200 simultaneous requests, only for this account", async () => {
+    test("returns 429 beyond 200 simultaneous requests, but only to this account", async () => {
       const other = openBrowser(service);
       await other.signUp("other@example.com");
       const began = performance.now();

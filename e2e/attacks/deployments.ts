@@ -1,5 +1,6 @@
 // The service as it is deployed: one server on SQLite, or two on one PostgreSQL. Attacks run on
-// both, and alternate between two servers, so that shared limits are tested across them.
+// both deployments. They alternate between the two servers, so that limits are tested across
+// servers.
 
 import { startApp, type TestApp } from "../../service/testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
@@ -9,13 +10,13 @@ export const deployments = ["one server on SQLite", "two servers on one PostgreS
 
 export type Kind = (typeof deployments)[number];
 
-/** Returns both in the long form (`npm run test:long`), and only `short` in `npm test`. */
+/** Returns both deployments in `npm run test:long`, and only `short` in `npm test`. */
 export const longOr = (short: Kind): readonly Kind[] =>
   process.env.TESTS === "long" ? deployments : [short];
 
 export type Deployment<One = TestApp> = {
   servers: One[];
-  /** The servers, in turn. */
+  /** Returns the servers in turn. */
   next(): One;
   /** Whether two servers share the database. */
   postgres: TestPostgres | undefined;

@@ -1,6 +1,6 @@
 // Measures what clients observe while the disk of the servers and their database is full, and
-// afterwards. A program that runs with a small disk as the folder for temporary files, and prints
-// its observations.
+// afterwards. This program runs with a small disk as the folder for temporary files, and prints its
+// observations.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -17,15 +17,15 @@ import { newKeys, type Server } from "./server.ts";
 /** The number of responses with each status. */
 type Counted = Record<string, number>;
 
-/** The first time that the disk is full. */
+/** Observations of one cycle in which the disk becomes full and free again. */
 type Cycle = {
   /** Creates before the first rejection, after it, and after space is free again. */
   creates: { before: Counted; full: Counted; back: Counted };
-  /** Lookups from then on. */
+  /** Lookups from the first rejection on. */
   lookups: Counted;
-  /** Lines that each server logged in the meantime. */
+  /** The number of lines that each server logged during the cycle. */
   lines: number[];
-  /** The time from free space to an acknowledged create by each server. */
+  /** The time from when space is free until each server has acknowledged a create. */
   backMs: number;
   isPostgresRestarted: boolean;
 };
@@ -108,7 +108,7 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   fillDisk();
   while (!count(creates.before, await create(deployed.next())).startsWith("503"));
   if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
-  // Checkpoints meet the full disk in the meantime.
+  // Meanwhile, checkpoints also find the disk full.
   for (let round = 0; round < 4; round++) {
     await sleep(250);
     for (const server of servers) {

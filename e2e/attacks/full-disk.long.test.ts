@@ -1,5 +1,5 @@
-// A full disk: creates are rejected while it is full, acknowledged creates are kept, and with free
-// space, creates are acknowledged again without a restart.
+// Tests a full disk: creates are rejected while the disk is full, acknowledged creates are kept,
+// and creates succeed again without a restart when space is free.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ const canMount =
   spawnSync("unshare", ["-rm", "sh", "-c", `${mount} /mnt && ${asNobody} id -un`]).status === 0;
 
 for (const kind of deployments) {
-  test(`a full disk of ${kind}: 503 while it is full, and no longer; nothing is lost`, {
+  test(`returns 503 only while the disk of ${kind} is full, and loses nothing`, {
     skip: canMount ? false : "no file system of a size of its own can be mounted here",
   }, async () => {
     const observed = await fillDiskOf(kind);
@@ -41,7 +41,7 @@ for (const kind of deployments) {
   });
 }
 
-/** Runs in a process that sees the small disk, which no other process sees. */
+/** Runs fill-disk.ts in a process that sees the small disk. No other process sees this disk. */
 async function fillDiskOf(kind: string): Promise<Observations> {
   const disk = mkdtempSync(join(tmpdir(), "full-disk-"));
   const mounted = `${mount} "$0" && TMPDIR="$0" ${asNobody} "$@"`;

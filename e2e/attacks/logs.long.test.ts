@@ -46,7 +46,7 @@ for (const kind of deployments) {
         body: JSON.stringify(newIntent()),
       });
 
-    test("has a few lines, none with a secret", async () => {
+    test("has a few lines, and no line contains a secret", async () => {
       const created = await create(deployed.next());
       const { address } = (await created.json()) as { address: string };
       const written = following();
@@ -67,7 +67,7 @@ for (const kind of deployments) {
       }
     });
 
-    test("also has few lines while PostgreSQL is down", {
+    test("has few lines even while PostgreSQL is down", {
       skip: kind === "one server on SQLite" ? "what it may be is in full-disk.test.ts" : false,
     }, async () => {
       const written = following();
@@ -111,7 +111,10 @@ for (const kind of deployments) {
   });
 }
 
-/** Each server logged something, and no line twice, because the test takes less than a minute. */
+/**
+ * Checks that each server logged something, and no line twice, because the test takes less than a
+ * minute.
+ */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {
     const kinds = lines.map((line) => {

@@ -5,7 +5,9 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** Requests as text. A salt's 64 digits at `saltAt`, where there is one, are counted up. */
+/**
+ * Requests as text. If there is a salt, its 64 digits at `saltAt` are incremented for each request.
+ */
 type Stream = {
   requests: { text: string; saltAt?: number }[];
   perSecond: number;
@@ -17,8 +19,8 @@ type Stream = {
 export type Job = { ports: number[]; ms: number; streams: Record<string, Stream> };
 
 /**
- * Sorted latencies in milliseconds from the scheduled time of a request, which include delays of
- * the sender.
+ * Sorted latencies in milliseconds from a request's scheduled time, so they include the sender's
+ * delays.
  */
 type Responses = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
 export type Outcome = Record<string, Responses>;
@@ -48,7 +50,10 @@ const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
-/** Connections are kept by port between runs, because returning clients reuse theirs. */
+/**
+ * The idle connections by port. They are kept between runs, because returning clients reuse their
+ * connections.
+ */
 const idleAt = new Map<number, Socket[]>();
 let open = 0;
 let turn = 0;

@@ -1,6 +1,6 @@
-// Three times as many creates as the servers can process, from clients that do not wait: accepted
-// creates are fast, the servers keep most of their throughput, lookups continue, and the servers
-// recover afterwards.
+// Tests three times as many creates as the servers can process, from clients that do not wait.
+// Accepted creates stay fast, the servers keep most of their throughput, lookups continue, and the
+// servers recover afterwards.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { newKeys, type Server } from "./server.ts";
 
 const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
-/** The number of accounts with which none reaches its limit of 50 creates per second. */
+/** The number of accounts. With fewer, an account could reach its 50 creates per second. */
 const accountsCount = 600;
 
 /** A few kilobytes, so that the service reaches its limit before the load generator does. */
@@ -93,8 +93,8 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
         /**
-         * The share of a processor that each server gets next to other work, including the other
-         * server's.
+         * The share of a processor that each server gets. Other work, including the other server,
+         * takes the rest.
          */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };

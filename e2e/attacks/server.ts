@@ -72,7 +72,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
 }
 
-/** API keys of further accounts, for more creates a second than one account may send. */
+/** Returns API keys of further accounts, for more creates per second than one account may send. */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
   const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);
   return (await addAccounts(env, emails)).map(({ apiKey }) => apiKey);

@@ -1,5 +1,5 @@
-// Clients that connect and send nothing, or half a request, or read a response and never
-// disconnect.
+// Tests clients that connect and then send nothing or half a request, or that read a response and
+// never disconnect.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -71,7 +71,7 @@ for (const kind of longOr("one server on SQLite")) {
       ["were answered and stay", "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n"],
     ];
     for (const [title, text] of attacks) {
-      test(`${halves} that ${title}: good requests continue`, async () => {
+      test(`continues good requests while ${halves} clients ${title}`, async () => {
         await openAtEach(halves, text);
         for (let round = 0; round < 5; round++) await assertGood(deployed.servers);
         if (process.platform === "linux") {
@@ -82,7 +82,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     }
 
-    test(`${halves} event streams of many clients: good requests continue`, async () => {
+    test(`continues good requests during ${halves} event streams of many clients`, async () => {
       for (const server of deployed.servers) {
         const path = `/v1/address/${await create(server)}/events`;
         await openMany(server, halves, (number) => {
@@ -97,7 +97,7 @@ for (const kind of longOr("one server on SQLite")) {
       await assertGood(deployed.servers);
     });
 
-    test("40 sign-ins without bodies, of 32 at a time: others can sign in", async () => {
+    test("lets others sign in during 40 sign-ins without bodies, with a limit of 32", async () => {
       const about = `Origin: ${page}\r\nContent-Type: application/json\r\n`;
       const head = `POST /auth/sign-in/email HTTP/1.1\r\nHost: x\r\n${about}`;
       await openAtEach(40, `${head}Content-Length: 100\r\n\r\n{`);
@@ -120,7 +120,7 @@ for (const kind of longOr("one server on SQLite")) {
       await ended;
     });
 
-    test("80 creates without bodies, of 60 in progress: good creates continue", async () => {
+    test("continues good creates during 80 creates without bodies; the limit is 60", async () => {
       await withAnother({ env: { CREATES_IN_FLIGHT_MAX: "60" } }, async (server) => {
         const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
         const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;
@@ -131,7 +131,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     });
 
-    test("control: without a limit, they block all others", async () => {
+    test("control: without a limit, silent clients block all others", async () => {
       const unbounded = { filesMax, env: { CONNECTIONS_MAX: "1000000" } };
       await withAnother(unbounded, async (server) => {
         await openMany(server, 1_500, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ");
@@ -144,7 +144,7 @@ for (const kind of longOr("one server on SQLite")) {
   });
 }
 
-/** The default folder of the pages of these servers. */
+/** The dashboard's origin on these servers. */
 const page = "http://127.0.0.1:0";
 
 /** @returns the status, over a new connection */
@@ -160,8 +160,8 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 }
 
 /**
- * Uses a new connection for each good request. A kept connection would wait like the attackers' and
- * could be closed just when it is reused, and a POST is not repeated.
+ * Uses a new connection for each good request. A kept connection would be idle like the attackers'
+ * connections, and could be closed just when it is reused. A POST is not retried then.
  */
 const fresh = { connection: "close" };
 

@@ -1,6 +1,6 @@
-// The lanes of webhooks over HTTP: 1,000 endpoints of 100 accounts hang, flip, drip, and fail with
-// a backlog each, beside honest endpoints on the same store. A second store with only the honest
-// endpoints runs simultaneously, so that a busy machine delays both.
+// Tests the webhook lanes over HTTP. 1,000 endpoints of 100 accounts hang, flip, drip, and fail,
+// and each has a backlog, while honest endpoints use the same store. A second store with only the
+// honest endpoints runs simultaneously, so that a busy machine delays both stores.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -113,7 +113,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await beside.stop();
     });
 
-    test("good endpoints wait at most twice the usual time; slow or new ones 3 s", async (t) => {
+    test("good endpoints wait at most twice as long as usual; slow or new ones, 3 s", async (t) => {
       for (const shop of [alone, beside]) shop.deliver();
       const warmMs = Date.now() + warmSeconds * 1_000;
       const untilMs = warmMs + seconds * 1_000;

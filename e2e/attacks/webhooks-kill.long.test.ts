@@ -1,6 +1,6 @@
-// Two executors that observe and deliver are killed, alternately and simultaneously, on a
-// PostgreSQL that is sometimes stopped: every event is delivered, repeated deliveries have the same
-// webhook-id, and the events of an address arrive in order. TESTS=long runs 200 rounds.
+// Kills two executors that observe and deliver, alternately and simultaneously, and sometimes stops
+// their PostgreSQL. Every event is delivered, repeated deliveries have the same webhook-id, and an
+// address's events arrive in order. TESTS=long runs 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -74,7 +74,7 @@ async function readEvents(): Promise<ServiceEvent[]> {
 }
 
 describe("webhooks of killed executors", () => {
-  test(`in ${rounds} rounds: loses no event, and repeats with ID and in order`, async (t) => {
+  test(`loses no event in ${rounds} rounds, and repeats in order with the same ID`, async (t) => {
     const paid: string[] = [];
     let [first, second] = [startExecutor(), startExecutor()];
     for (let round = 1; round <= rounds; round++) {

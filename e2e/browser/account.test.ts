@@ -1,5 +1,5 @@
-// Tests the account page, the frame of every dashboard page, and that each page works for keyboards
-// and screen readers.
+// Tests the account page, the frame of every dashboard page, and that each page works with
+// keyboards and screen readers.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -186,7 +186,7 @@ describe("the account", () => {
     await page.getByRole("heading", { name: "Origins" }).waitFor();
   });
 
-  test("a server with closed sign-up says so instead of showing a form", async () => {
+  test("says that sign-up is closed instead of showing a form", async () => {
     const visitor = await browser.newPage();
     await visitor.route("**/dashboard/api/config", async (route) => {
       const answer = await route.fetch();
@@ -226,7 +226,7 @@ describe("the shell", () => {
     await page.getByRole("button", { name: /^Theme: dark/ }).click();
   });
 
-  test("shows while it is offline that the page may be out of date", async () => {
+  test("says while the browser is offline that the page may be out of date", async () => {
     await context.setOffline(true);
     await page.getByText("You’re offline").waitFor();
     await context.setOffline(false);
@@ -308,7 +308,7 @@ test("keeps the session and says why if signing out fails", async () => {
 });
 
 test("signing out deletes the account's data from the page", async () => {
-  // A read that the server refuses before the page knows the result of the sign-out.
+  // The server rejects a read before the page knows the result of the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
   let shownEarly: number | undefined;

@@ -13,7 +13,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { findNewerThanPages } from "../../scripts/pages.ts";
 
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
-/** In ASCII only, because the browser compiles it in half the processor time. */
+/** The source in ASCII only, because the browser then compiles it in half the processor time. */
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",
@@ -23,7 +23,7 @@ const launchesMax = 3;
 
 /**
  * Launches Chromium. On busy machines, Chromium sometimes ends with a signal at startup, so a
- * failed launch is repeated, with a line in the output.
+ * failed launch is repeated and logged.
  * @throws if the pages that the service serves are older than their sources
  */
 export async function launchBrowser(): Promise<Browser> {
@@ -86,7 +86,7 @@ export function listenForFaults(page: Page): string[] {
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // The console reports rejections that the page explains, which are not faults.
+    // The console also reports failed requests that the page explains. They are not faults.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) faults.push(message.text());
   });
@@ -111,18 +111,18 @@ async function untilShown(page: Page): Promise<void> {
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
-/** A page adapts to its width with the next drawing. */
+/** Waits for the next drawing, in which a page adapts to its width. */
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 
 /** axe does not check the size of buttons and links by default. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
-/** The dark page differs only in its colors. */
+/** Only the rules about colors, because the dark page differs only in its colors. */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
 export const isLong = process.env.TESTS === "long";
-/** For variants of a case that npm test also runs in the browser. */
+/** Skips variants of a case in `npm test`, which runs only one variant in the browser. */
 export const onlyLong = { skip: !isLong && "npm run test:long" };
 
 /**
@@ -154,7 +154,7 @@ export async function assertSound(page: Page, name: string): Promise<void> {
   await assertFits(page, name);
   const viewport = page.viewportSize();
   if (viewport?.width !== 1280) return;
-  // Between the widths of a phone and a screen.
+  // A width between a phone and a desktop screen.
   await page.setViewportSize({ ...viewport, width: 768 });
   await assertFits(page, `${name} at 768 px`);
   await page.setViewportSize(viewport);
@@ -163,7 +163,8 @@ export async function assertSound(page: Page, name: string): Promise<void> {
 async function assertRules(page: Page, name: string, rules: string): Promise<void> {
   await untilDrawn(page);
   if (!(await page.evaluate("Boolean(window.axe)"))) await page.evaluate(`${axeSource};0`);
-  // Passing on the whole result takes as much processor time as the check.
+  // Only the violations are passed on, because passing the whole result takes as much processor
+  // time as the check.
   const violations: AxeResults["violations"] = await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"], ...${rules} }).then((of) => of.violations)`,
   );

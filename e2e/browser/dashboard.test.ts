@@ -86,7 +86,8 @@ async function createWithKey(key: string): Promise<number> {
 const newKeyShown = () => page.getByTestId("new-api-key").textContent();
 
 before(async () => {
-  // Starts one after the other, so that `after` can end those that started if a later one fails.
+  // Starts the servers and the browser in order, so that `after` can end them if a later start
+  // fails.
   browser = await launchBrowser();
   shop = await serveBlankPage();
   stranger = await serveBlankPage();
@@ -165,7 +166,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await createWithKey(apiKey), 200);
   });
 
-  test("Escape does not lose the key, and a reload shows only its prefix", async () => {
+  test("keeps showing the key after Escape, and shows only its prefix after a reload", async () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await newKeyShown(), apiKey);
@@ -176,7 +177,7 @@ describe("a new user gets a credential", () => {
 });
 
 describe("a page creates addresses with the client ID", () => {
-  test("403 origin_not_allowed before its origin is added", async () => {
+  test("returns 403 origin_not_allowed before the page's origin is added", async () => {
     clientId = (await page.getByText(/^svc_client_/).textContent()) ?? "";
     assert.match(clientId, /^svc_client_[0-9a-f]{32}$/);
     const { status, body } = await createFrom(shop.origin, { "x-client-id": clientId });
@@ -197,7 +198,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("shows the canonical form of an entry, and what it allows, while typing", async () => {
+  test("shows an entry's canonical form and the origins that it allows, while typing", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -215,7 +216,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("Allowed by").waitFor();
   });
 
-  test("200 from a page of that origin", async () => {
+  test("returns 200 to a page of an added origin", async () => {
     const { status, body } = await createFrom(shop.origin, { "x-client-id": clientId });
     assert.equal(status, 200);
     createdAddress = body.address ?? "";
@@ -242,12 +243,13 @@ describe("a page creates addresses with the client ID", () => {
     await shopping.close();
   });
 
-  test("403 origin_not_allowed from a page of another origin", async () => {
+  test("returns 403 origin_not_allowed to a page of another origin", async () => {
     const { status, body } = await createFrom(stranger.origin, { "x-client-id": clientId });
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  const warned = "403 api_key_in_browser from a page with the API key, and a warning to rotate it";
+  const warned =
+    "returns 403 api_key_in_browser to a page with the API key, and warns to rotate the key";
   test(warned, { timeout: 120_000 }, async () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(shop.origin, headers);
@@ -544,7 +546,7 @@ describe("lists", () => {
       .getByText(/\d DUSD$/)
       .first()
       .waitFor();
-    // The keyboard reads the newest column.
+    // The arrow key selects the newest column.
     const chart = card.getByRole("img", { name: /DUSD on .* by day$/ });
     await chart.press("ArrowLeft");
     await card.getByText(/requested [\d.]+ DUSD, paid [\d.]+ DUSD, completed/).waitFor();

@@ -1,5 +1,5 @@
-// Tests the element in a shop's page on another origin, with a strict policy of its own, on a real
-// chain.
+// Tests the element in a shop's page, which has another origin and a strict policy of its own, on a
+// real chain.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -206,7 +206,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("shows amount, QR code, and what the wallet must show; passes the checks", async () => {
+  test("shows amount, QR code, and the wallet's expected text, and passes the checks", async () => {
     page = await openFresh(browser);
     const faults = listenForFaults(page);
     const { address } = await createOrder(service);
@@ -330,7 +330,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("sends nothing after a rejection, and then pays once, also after a reload", async () => {
+  test("sends nothing after a rejection, and then pays once, even after a reload", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
@@ -489,7 +489,7 @@ describe("the example shop", () => {
 });
 
 describe("the React wrapper", () => {
-  test("passes the address, words, and handlers on", async () => {
+  test("passes the address, words, and handlers to the element", async () => {
     page = await openFresh(browser);
     const order = await createOrder(service);
     const base = encodeURIComponent(service.baseUrl);

@@ -118,7 +118,7 @@ export async function execute(service: Running, { intent }: AddressRecord): Prom
   return hash;
 }
 
-/** Advances the chain's clock, and returns the balances of the addresses. */
+/** Advances the chain's clock, and recovers the addresses' balances. */
 export async function expire(service: Running, seconds: number, records: AddressRecord[]) {
   const chain = chainOf(service);
   await chain.request({ method: "evm_increaseTime" as never, params: [seconds] as never });

@@ -47,7 +47,10 @@ let labels: string;
 let service: Running;
 let site: string;
 let browser: Browser;
-/** Most tests use this page, because a second load costs half of the first one in a new context. */
+/**
+ * Most tests use this page, because a second load in it costs half of a first load in a new
+ * context.
+ */
 let page: Page;
 /** Collects faults of `page` in all tests. */
 let faults: string[];
@@ -132,7 +135,7 @@ describe("unverified data is never shown", () => {
     });
   }
 
-  test("says if the service does not know the address", async () => {
+  test("reports an address that the service does not know", async () => {
     await page.goto(`${site}/a/${stranger}`);
     await page.getByText("Payment not found").waitFor();
     await page.goto(`${site}/a/0x1234`);
@@ -179,7 +182,7 @@ describe("what happens if something goes wrong", () => {
       .locator("dl > div")
       .evaluateAll((rows) => rows.map((row) => [...row.children].map((each) => each.textContent)));
 
-  test("is said for each mistake, from the verified record", async () => {
+  test("is shown for each mistake, from the verified record", async () => {
     const policy = { confirmations: 12, paymentConfirmations: 0, amountMin: "10000" };
     const promised = deriveReturns(honest, policy);
     const lie = promised.returns.map((row) => ({ ...row, to: shopAddress as Hex }));
@@ -250,7 +253,7 @@ describe("something else that a payer sent", () => {
     await result().getByText("This counts as a payment.").waitFor();
   });
 
-  test("has its name in quotes and next to its contract, and the record's address", async () => {
+  test("shows the token's name in quotes, its contract, and the return address", async () => {
     const { address, intent } = honest;
     const { chainId, expirationTimestamp } = intent;
     const lie = {
@@ -319,7 +322,7 @@ describe("the link, the QR code, and the text of the page all pay the address it
   test("without a server: shows the address", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
-    // Without a server, it is unknown whether the address is paid.
+    // Without a server, the page cannot know whether the address is paid.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     await page.getByText("Unknown token").waitFor();
     assert.equal(await page.locator(".qr").count(), 0);
@@ -506,7 +509,7 @@ describe("a look-alike of the requested token", () => {
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("is named with its destination and time of return, in every language", async () => {
+  test("is named with the destination and the time of its return, in every language", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -525,14 +528,14 @@ describe("a look-alike of the requested token", () => {
     }
   });
 
-  test("of an open address waits until its end, and payment is still possible", async () => {
+  test("waits at an open address until the expiry, and payment is still possible", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
     await assertSound(page, "a look-alike");
   });
 
-  test("of an executed address is being returned", async () => {
+  test("is being returned from an executed address", async () => {
     await showIn(executed, "en");
     await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });
@@ -888,7 +891,7 @@ async function assertSoundAt(page: Page, path: string) {
 describe("an address that expired or was returned", () => {
   before(() => expire(service, 600, [returned]));
 
-  test("is explained, offers no payment, and passes the checks in light and dark", async () => {
+  test("is explained, not offered for payment, and passes the checks in both themes", async () => {
     for (const [record, sentence] of [
       [soon, "This payment expired before it completed."],
       [returned, "so the money was sent to the return address"],

@@ -1,5 +1,5 @@
-// Tests the pages of payments in the dashboard: an address from its creation to its end, and the
-// ways to find it.
+// Tests the dashboard's payment pages: an address from its creation to its end, and the ways to
+// find it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -70,7 +70,7 @@ describe("an address has its own page", () => {
     address = await make("order 42, table 7");
   });
 
-  test("says if the text is not an address of this account", async () => {
+  test("reports a text that is not an address of this account", async () => {
     await page.goto(`${site}/addresses/0x12`);
     await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);

@@ -37,7 +37,10 @@ const screens = [
 
 let service: Running;
 let browser: Browser;
-/** Two pages for most tests, because a second load costs half of the first one in a new context. */
+/**
+ * Most tests use these two pages, because a second load costs half of a first load in a new
+ * context.
+ */
 let page: Page;
 let pageWithWallet: Page;
 let order: AddressRecord;
@@ -97,7 +100,7 @@ describe("everything needed to pay is on one screen", () => {
   for (const language of languages) {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
-    test(`1280 x 800 and 360 x 740, ${language}, ${calls}`, async () => {
+    test(`fits on 1280 x 800 and 360 x 740, ${language}, ${calls}`, async () => {
       // Only three calls are unfolded, so 32 calls need the space of three in every language.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
@@ -132,7 +135,7 @@ describe("everything needed to pay is on one screen", () => {
   }
 });
 
-test("late content does not move the page: the flow has its space from the start", async () => {
+test("reserves the flow's space at the start, so late content moves nothing", async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
@@ -155,7 +158,7 @@ const shiftOf = (page: Page) =>
     new PerformanceObserver((list) => {
       for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value;
     }).observe({ type: "layout-shift", buffered: true });
-    // Buffered entries are there before the second frame.
+    // Buffered entries arrive before the second frame.
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
   })`);
 
@@ -221,7 +224,7 @@ describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
   const narrow = { width: 360, height: 740 };
 
-  test("are folded after three, counted, and complete in their order", async () => {
+  test("are folded after the third call, counted, and complete in their order", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
@@ -242,7 +245,7 @@ describe("32 calls", () => {
     await assertSound(page, "32 calls");
   });
 
-  test("are all open if the last is hazardous, and a notice names it", async () => {
+  test("are all open if the last call is hazardous, and a notice names this call", async () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
     await page.goto(urlOf(record));
@@ -498,7 +501,7 @@ describe("the language", () => {
 });
 
 describe("the receipt", () => {
-  test("has amount, recipient, time and zone, transaction, proof, and no countdown", async () => {
+  test("shows amount, recipient, time, zone, transaction, and proof; no countdown", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
     await page.getByText("Every step ran exactly once.").waitFor();

@@ -23,10 +23,10 @@ const poor = executorAccount.address as Hex;
 let service: Running;
 let browser: Browser;
 let record: AddressRecord;
-/** One page for most tests, because a second load costs half of the first one in a new context. */
+/** Most tests use this page, because a second load costs half of a first load in a new context. */
 let page: Page;
 let wallet: TestWallet;
-/** Of `page`. */
+/** The faults of `page`. */
 let faults: string[];
 
 const chain = (method: string, ...params: unknown[]) => ask(service.anvil.rpcUrl, method, params);
@@ -112,7 +112,7 @@ describe("sends nothing, and the page explains why", () => {
     await payButton().waitFor();
   };
 
-  test("the payer declines", async () => {
+  test("if the payer rejects the request", async () => {
     await start();
     wallet.fault = "rejects";
     await payButton().click();
@@ -124,7 +124,7 @@ describe("sends nothing, and the page explains why", () => {
     await says("Paid, processing");
   });
 
-  test("the wallet stays on another chain although it agreed to switch", async () => {
+  test("if the wallet stays on another chain although it agreed to switch", async () => {
     await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
@@ -132,7 +132,7 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent();
   });
 
-  test("the wallet lacks the chain, and the page has no data to add it", onlyLong, async () => {
+  test("if the wallet lacks the chain and the page cannot add it", onlyLong, async () => {
     await start();
     await page.goto(`${new URL(page.url()).origin}/a/#terms=${record.terms}`);
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
@@ -141,14 +141,14 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent();
   });
 
-  test("the account has too little of the token", async () => {
+  test("if the account has too little of the token", async () => {
     await start(poor);
     await payButton().click();
     await says(`This account has 0 ${token.symbol} and needs 25 ${token.symbol}.`);
     await nothingSent();
   });
 
-  test("the account cannot pay the fee", onlyLong, async () => {
+  test("if the account cannot pay the fee", onlyLong, async () => {
     const broke = "0x00000000000000000000000000000000000b20ce";
     await mint(service, broke, 25_000_000n);
     await start(broke);
@@ -157,7 +157,7 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent();
   });
 
-  test("another payer has paid a part in the meantime", async () => {
+  test("if another payer has paid a part in the meantime", async () => {
     await start();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -184,7 +184,7 @@ describe("sends nothing, and the page explains why", () => {
 });
 
 describe("a payment from start to end", () => {
-  test("from a wallet that lacks the chain to the receipt", async () => {
+  test("adds the chain to a wallet that lacks it, pays, and shows the receipt", async () => {
     await start();
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
     const started = Date.now();
@@ -202,7 +202,7 @@ describe("a payment from start to end", () => {
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
   });
 
-  test("runs out of gas: the page reports it and offers payment again", onlyLong, async () => {
+  test("reports a payment that runs out of gas, and offers payment again", onlyLong, async () => {
     await start();
     wallet.fault = "reverts";
     await payButton().click();
@@ -216,7 +216,7 @@ describe("a payment from start to end", () => {
 });
 
 describe("money that does not count", () => {
-  test("without a wallet: another token, then the coin, with its destination", async () => {
+  test("shows, without a wallet, where a wrong token and native coin will go", async () => {
     record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -252,7 +252,7 @@ describe("one payment per intention, while the wallet request is open", () => {
   const sendsOf = (of: TestWallet) =>
     of.asked.filter((method) => method === "eth_sendTransaction").length;
   const sends = () => sendsOf(wallet);
-  /** Nothing requests a payment anymore. */
+  /** Waits until nothing requests a payment anymore. */
   const settled = async (at: Page) => {
     const locks = "navigator.locks.query().then(({ held }) => held.length)";
     while ((await at.evaluate(locks)) !== 0) await at.waitForTimeout(20);
@@ -505,7 +505,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("offers no payment, also after a reload, until a block contains it", async () => {
+  test("offers no other payment until the first is in a block, even after a reload", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -517,7 +517,7 @@ describe("before a block contains the payment", () => {
     await gone("Payment pending");
   });
 
-  test("a payment with a higher fee is the same payment, also after a reload", async () => {
+  test("shows a payment with a higher fee as the same payment, even after a reload", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});
@@ -555,7 +555,7 @@ describe("before a block contains the payment", () => {
     await assertSound(page, "dropped");
     await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
     await payButton().waitFor();
-    // The clock of the other page's context remains the one that the test advances.
+    // The fake clock stays in this context, so the next tests need a new context.
     await page.context().close();
     await openPayer();
   });

@@ -136,7 +136,7 @@ describe("webhooks in the dashboard", () => {
     await other.close();
   });
 
-  test("410 disables it with a reason; it can be resumed, rotated, and paused", async () => {
+  test("a 410 response disables the endpoint; users can resume, rotate, and pause it", async () => {
     isGone = true;
     await press("Send test event");
     await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();
@@ -152,7 +152,7 @@ describe("webhooks in the dashboard", () => {
     await endpoint().getByText("paused").waitFor();
   });
 
-  test("deleting asks first", async () => {
+  test("asks for confirmation before it deletes an endpoint", async () => {
     await press("Delete");
     await page.getByRole("button", { name: "Cancel" }).click();
     await press("Delete");

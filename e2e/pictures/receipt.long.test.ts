@@ -1,5 +1,5 @@
-// Tests receipts: created on the service's page, checked by the user's nodes and wallet, and saved
-// as one file that makes no requests.
+// Tests receipts. They are created on the service's page, checked by the user's nodes and wallet,
+// and saved as one file that makes no requests.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -87,7 +87,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("has payer, amounts, calls, both transactions, and the blocks it relies on", async () => {
+  test("shows payer, amounts, calls, both transactions, and the blocks it relies on", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const text = await page.locator("main").innerText();
@@ -124,7 +124,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("on paper, only the receipt is printed, with its mark and charts", async () => {
+  test("prints only the receipt, with its mark and charts", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await openReceipt(page);
     const text = (await readPrint(page)).join("");
@@ -135,7 +135,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("is in the user's language, also from right to left", async () => {
+  test("is in the user's language, including right-to-left languages", async () => {
     const page = await openFresh(browser, { locale: "de-AT" });
     await page.goto(urlOf(`/receipt/${record.address}`));
     await page.getByText("Abgeschlossen. Jeder Schritt").waitFor();
@@ -214,7 +214,7 @@ describe("the receipt", () => {
     await alone.context().close();
   });
 
-  test("also checks files of both kinds, and rejects them with the reason", async () => {
+  test("checks files of both kinds, and rejects invalid files with the reason", async () => {
     const page = await openFresh(browser);
     await page.goto(urlOf("/receipt"));
     const path = join(folder, `receipt-${record.address}.json`);

@@ -1,7 +1,7 @@
 // node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: takes screenshots of every state of the
 // payment page, receipts, dashboard, and docs, for people to look at: three widths in light and
-// dark, the narrowest and widest in Arabic, and on paper. With PART, only states whose name
-// contains it. FOLDER/index.html shows all of them. This is not a test, because no program can
+// dark, the narrowest and widest in Arabic, and on paper. With PART, takes only states whose name
+// contains PART. FOLDER/index.html shows all of them. This is not a test, because no program can
 // judge looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";

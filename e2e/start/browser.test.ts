@@ -1,4 +1,4 @@
-// Tests `npm start` in a browser: from sign-up to an executed address with the mouse only, without
+// Tests `npm start` in a browser: from sign-up to an executed address with only the mouse, without
 // a wallet or a terminal.
 
 import assert from "node:assert/strict";

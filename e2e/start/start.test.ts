@@ -71,7 +71,7 @@ describe("npm start, three times in one folder", () => {
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", pasted], { env, cwd: root });
     address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)![0];
     assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
-    // Each response ends with a newline: first the state, then the terms.
+    // The first response contains the state, and the second the terms. Each ends with a newline.
     assert.match(stdout, /^\{"address":.*"state":".*\}\n\{"address":.*"terms":"0x[0-9a-f]+"\}\n$/m);
     const events = `http://127.0.0.1:${env.PORT}/v1/address/${address}/events`;
     assert.equal(await executedAt(events), true);
@@ -87,7 +87,7 @@ describe("npm start, three times in one folder", () => {
     const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
     assert.equal(keyIn(running.said), key);
-    // The output and the file for `npm run pay` have the values of this start.
+    // The output and the file for `npm run pay` contain the current start's values.
     assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain ID 31337`));
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 
@@ -166,7 +166,7 @@ describe("npm start, three times in one folder", () => {
     assert.deepEqual(new Set(methods), new Set(["eth_chainId"]));
   });
 
-  const other = "creates another key if the file with the first one is missing";
+  const other = "creates another key if the file with the first key is missing";
   test(other, { skip: !isLong && "npm run test:long" }, async () => {
     await rm(join(env.DATA_DIR, "demo.json"));
     running = await start(env);

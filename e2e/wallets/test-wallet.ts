@@ -1,5 +1,5 @@
-// A wallet for tests: EIP-6963 and EIP-1193 in the page, with an account of the local chain. Its
-// faults are those of real wallets and users.
+// A wallet for tests: EIP-6963 and EIP-1193 in the page, with an account of the local chain. The
+// wallet can have the faults of real wallets and users.
 
 import type { Hex } from "executable-address";
 import type { Page } from "playwright-core";
@@ -8,7 +8,7 @@ import { localChainId } from "../../scripts/local-chain.ts";
 export type Fault =
   /** The user rejects. */
   | "rejects"
-  /** The user gives no page access to an account. */
+  /** The user does not share an account with pages. */
   | "hides"
   /** The user lowered the gas limit, so the payment fails in its block. */
   | "reverts"
@@ -18,7 +18,7 @@ export type Fault =
 export type TestWallet = {
   account: Hex;
   chainId: number;
-  /** Chains to which it can change. Others return 4902. */
+  /** The chains to which the wallet can switch. For other chains, it returns 4902. */
   knows: Set<number>;
   fault: Fault | undefined;
   /** The received requests, oldest first. */

@@ -1,5 +1,6 @@
-// Tests thousands of payments in one block, next to many open addresses. A block is mined when the
-// executor has finished a pass, so the test measures the executor's work and not the machine.
+// Tests thousands of payments in one block while many other addresses are open. A block is mined
+// when the executor has finished a pass, so the test measures the executor's work, not the
+// machine's speed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -9,7 +10,7 @@ import { control, count, fatesOf, prepareAttack } from "./world.ts";
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
-/** A few payments share the requests that each pass sends. */
+/** In the short form, fewer payments share the requests that each pass sends. */
 const callsMax = count(2.4, 2.3);
 await openAddresses(world, store, open);
 
@@ -30,7 +31,7 @@ describe(`${payments} payments in one block, beside ${open} open addresses`, () 
   }
 
   const few = count(100, 250);
-  test(`control: with ${few} a pass they take more blocks`, control, async (t) => {
+  test(`control: with ${few} per pass, payments take more blocks`, control, async (t) => {
     const records = await openAddresses(world, store, payments);
     const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
     t.diagnostic(`${took.blocks} blocks`);

@@ -1,6 +1,6 @@
-// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack: an account with
-// long terms spends no more than its budget, and dust that is worth its gas but not its bytes is
-// not returned.
+// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. An account with
+// long terms spends no more than its budget. Dust that is worth the gas of its return, but not the
+// fee for the bytes, is not returned.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -20,7 +20,7 @@ const weiPerByte = 10n ** 12n;
 /** Answers `getL1FeeUpperBound(size)` with `size * weiPerByte`. */
 const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
 const plenty = 10n ** 24n;
-/** Pays for about four executions at their cap. */
+/** Enough for about four executions at the maximum fee. */
 const budget = 16n * 10n ** 15n;
 
 /** By the time a transaction is included, Ethereum's base fee has nearly doubled. */
@@ -74,7 +74,7 @@ async function paid(): Promise<bigint> {
 }
 
 describe("a chain that charges a fee for bytes", () => {
-  test("an account spends at most its budget, and others' payments continue", async (context) => {
+  test("limits an account to its budget, and continues others' payments", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -88,7 +88,7 @@ describe("a chain that charges a fee for bytes", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("one endpoint reports no fee, and another does not respond", async (context) => {
+  test("applies the budget if one endpoint reports no fee and one is silent", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -137,8 +137,8 @@ describe("dust on a chain that charges a fee for bytes", () => {
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * For another chain, so it must be returned: one unit of the token, or the same value of native
-   * coin.
+   * Creates dust for an intent of another chain, so it must be returned: one unit of the token, or
+   * the same value of native coin.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });
@@ -157,7 +157,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`${what}: is not returned`, async (context) => {
+    test(`does not return ${what}`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -170,7 +170,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
       await running.stop();
     });
 
-    test(`control, ${what}: without a fee for bytes, it is returned`, async (context) => {
+    test(`control: without a fee for bytes, returns ${what}`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

@@ -1,6 +1,6 @@
-// Limits of providers slow the work instead of failing it, two endpoints are never worse than one,
-// and a payment costs few calls. The cost of an idle chain is tested in the simulator's
-// idle.test.ts.
+// Tests that providers' limits slow the work but do not fail it, that two endpoints are never worse
+// than one, and that a payment needs few calls. The cost of an idle chain is tested in the
+// simulator's idle.test.ts.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -28,7 +28,10 @@ const { world, store, recordOf, save, pay, fundedInBlock, goodPayments } = attac
 type Call = { id: number; method: string; params: unknown[] };
 type Rejection = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
 
-/** An endpoint in front of the chain's own: `refuse` may reject a request, `twist` a call. */
+/**
+ * Starts an endpoint in front of the chain's own: `refuse` may reject a request, and `twist` may
+ * change a call.
+ */
 async function endpoint(
   refuse: (calls: Call[], bytes: number) => Rejection,
   twist: (call: Call, answer: object) => object = (_, answer) => answer,
@@ -70,10 +73,7 @@ async function endpoint(
 const honest = () => endpoint(() => undefined);
 const error = (code: number, message: string) => ({ code, message });
 
-/**
- * Returns the number of blocks that `many` payments of one block wait until they are executed
- * through `urls`.
- */
+/** Returns how many blocks pass until `many` payments of one block are executed through `urls`. */
 async function blocksFor(context: TestContext, urls: string[], many: number): Promise<number> {
   const records = await fundedInBlock(many, victim);
   const from = await world.client.getBlockNumber();
@@ -126,7 +126,7 @@ async function executedSoon(
 }
 
 /**
- * The rule of the control: all calls are sent in one request, and a rejected request counts as a
+ * The control's behavior: sends all calls in one request, and treats a rejected request as a
  * failure.
  */
 const inOneRequest =
@@ -163,9 +163,9 @@ function twentyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
-// First, on an empty store, because addresses of other tests are read again.
+// Runs first, on an empty store, because the executor would read addresses of other tests again.
 describe("calls", () => {
-  test("settles one payment with at most 14 calls besides those of each block", async (context) => {
+  test("settles a payment with at most 14 calls, plus the calls per block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
@@ -191,7 +191,7 @@ describe("calls", () => {
     const all = asked.slice(from);
     const work = all.filter((method) => !ofHeads.includes(method));
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    // hardhat rejects two forms of an estimate, each of which is tried once.
+    // hardhat rejects two forms of an estimate. The executor tries each form once.
     const refused = isHardhat ? 2 : 0;
     assert.ok(work.length <= 14 + refused, `${work.length}: ${work}`);
   });
@@ -289,7 +289,7 @@ describe("two endpoints are never worse than one", () => {
 });
 
 describe("a WebSocket that reports new blocks", () => {
-  test("payments are executed while it reports, and after it disconnects", async (context) => {
+  test("executes payments while connected, and after it disconnects", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];

@@ -1,4 +1,4 @@
-// Tests who pays for gas: no account spends more than its share, and paying accounts are served.
+// Tests who pays for gas: no account spends more than its share, and accounts that pay are served.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -63,7 +63,7 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /** Pays for about two executions at their cap, which cost less in the end. */
+  /** Enough for about two executions at the maximum fee. The actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
   test("waits and is not charged more, and others' payments continue", async (context) => {
@@ -96,7 +96,7 @@ describe("an account over its budget", () => {
     await running.stop();
   });
 
-  test("with a client ID's, only what the client ID created waits", async (context) => {
+  test("delays only a client ID's own addresses if it spends its budget", async (context) => {
     const byKey = await recordOf();
     const byClient = await recordOf();
     await save([byKey], "acc_c11e00000000000000000000");
@@ -120,7 +120,10 @@ describe("dust that must be returned", () => {
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
   };
 
-  /** Sends dust `rounds` times, each time after the previous dust was returned, and once more. */
+  /**
+   * Sends dust `rounds` times, each time after the previous dust was returned, and then one more
+   * time.
+   */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {
@@ -178,7 +181,7 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("tips", () => {
-  test("that cover the gas are executed without a budget, and are received", async (context) => {
+  test("that cover the gas: executes without a budget, and gets the tip", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -191,7 +194,7 @@ describe("tips", () => {
     await running.stop();
   });
 
-  test("that do not cover it wait: too little, or in a token without a price", async (context) => {
+  test("that are too small or in a token without a price: the intent waits", async (context) => {
     const running = start(context, {}, { pays: "tips", tipPrices });
     const small = await funded(1, attacker, tippedBy(1n));
     await until("it waits", async () =>
@@ -206,8 +209,8 @@ describe("tips", () => {
     await unpriced.stop();
   });
 
-  test("an intent that reverts if gas has a price is not sent", async (context) => {
-    // Succeeds if gas has no price, as in simulations at one time, and reverts otherwise.
+  test("does not send an intent that reverts if gas has a price", async (context) => {
+    // Succeeds if gas has no price, as in earlier simulations, and reverts otherwise.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
     const calls = [{ target: fickle, function: "go()", args: [] }, ...tippedBy(unit).calls];
@@ -218,7 +221,10 @@ describe("tips", () => {
     await running.stop();
   });
 
-  /** Tipped intents of those accounts fail on chain after they are sent, which costs wei. */
+  /**
+   * Makes tipped intents of these accounts fail on chain after they are sent, and returns the cost
+   * in wei.
+   */
   async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
     world.stopTicking();
@@ -245,7 +251,7 @@ describe("tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("that fail on chain cost no more than the account's limit", async (context) => {
+  test("that fail on chain cost at most the account's limit", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -253,7 +259,7 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("that fail for many accounts cost no more than the limit for all", async (context) => {
+  test("that fail for many accounts cost at most the limit for all accounts", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -275,13 +281,13 @@ describe("accounts that share a transaction", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-  /** Changes a true trace into the response of an endpoint. */
+  /** Converts a correct trace to an endpoint's response. */
   type Says = (trace: Answer) => Answer;
   const truth: Says = (trace) => trace;
   const refuses: Says = () => ({
     error: { code: -32601, message: "the method does not exist" },
   });
-  /** The item that calls `target` used all gas. */
+  /** Reports that the item that calls `target` used all gas. */
   const blames =
     (target: Hex): Says =>
     (trace) => {
@@ -292,7 +298,7 @@ describe("accounts that share a transaction", () => {
       return { result: { calls: calls.map((call) => ({ gasUsed: gasOf(call) })) } };
     };
 
-  /** Uses one endpoint for each of `says`. */
+  /** Uses one endpoint for each function in `says`. */
   const tracedBy =
     (says: readonly Says[]) =>
     (core: Parts): Parts => ({
@@ -382,7 +388,7 @@ describe("accounts that share a transaction", () => {
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: a single lying endpoint makes it pay for all", async (context) => {
+  test("control: a single lying endpoint makes the account pay for all", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });
@@ -390,7 +396,7 @@ describe("accounts that share a transaction", () => {
 describe("the report of everything sent above", () => {
   const reported = (column: string) => sumOfReport(store, column);
 
-  test("has the received tips in tokens with a price, to the wei", async (context) => {
+  test("contains the received tips in tokens with a price, exact to the wei", async (context) => {
     const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
     const sponsor = start(context, {});
     const returned = await funded(1, attacker);
@@ -411,6 +417,6 @@ describe("the report of everything sent above", () => {
     assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
   });
 
-  test("has the gas of all receipts of the key, to the wei", () =>
+  test("contains the gas of all receipts of the key, exact to the wei", () =>
     assertReportIsExact(world, store));
 });

@@ -25,12 +25,17 @@ import {
 } from "./world.ts";
 
 const attack = await prepareAttack();
-/** For the last test, because retries of other tests would share the transaction. */
+/**
+ * A separate world for the last test, because retries of other tests would share its transaction.
+ */
 const untouched = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;
 const paced = paceBlocks(attack, 400);
 
-/** Good payments wait `alone` blocks without an attack, and at most this many more during one. */
+/**
+ * The number of blocks that good payments wait without an attack, and may wait in addition during
+ * an attack.
+ */
 let alone = 0;
 const blocksMore = 10;
 
@@ -116,7 +121,9 @@ describe("good payments are executed within 10 blocks of the time without an att
   });
 
   const skip = isHardhat && "hardhat runs no call of more gas than a transaction may have";
-  test("control: without a ceiling, a node runs one of them to its end", { skip }, async () => {
+  test("control: without a gas ceiling, a node runs one such intent to its end", {
+    skip,
+  }, async () => {
     const target = await contract(blake2f(36_000_000));
     const record = await recordOf({ calls: [{ target, function: "go()", args: [] }] });
     await pay([record]);
@@ -164,16 +171,16 @@ describe("good payments are executed within 10 blocks of the time without an att
     await running.stop();
   });
 
-  describe("hundreds of due addresses, of which a pass processes three", () => {
+  describe("hundreds of due addresses, if a pass processes only three", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
-    test("addresses of another account are not delayed", async (context) => {
+    test("does not delay addresses of another account", async (context) => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // The executor has read all records of this account.
+      // The executor has already read all records of this account.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
@@ -197,7 +204,7 @@ describe("good payments are executed within 10 blocks of the time without an att
 });
 
 describe("a rival that executes first", () => {
-  test("completes the address, which does not count as failed", async (context) => {
+  test("completes the address, and does not count it as failed", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

@@ -1,5 +1,5 @@
-// Thousands of addresses of an account with a small budget: their cost in gas and in calls to the
-// provider is limited by the account, regardless of their number.
+// Tests thousands of addresses of an account with a small budget. The account's limits bound their
+// cost in gas and in calls to the provider, regardless of the number of addresses.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -9,13 +9,16 @@ import { isAtRest, startCore } from "../../../service/testing/executor/executor.
 import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
-/** Noon, so that an hour by the chain's clock stays within a day of budgets. */
+/** Noon, so that an hour by the chain's clock stays within one budget day. */
 const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
 const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
 
-/** Starts it with a budget for each account, and counts its requests to the node by method. */
+/**
+ * Starts the executor with a budget for each account, and counts its requests to the node by
+ * method.
+ */
 function start(context: TestContext, perAccountMax: bigint) {
   const asked: string[] = [];
   let passes = 0;
@@ -41,7 +44,7 @@ function start(context: TestContext, perAccountMax: bigint) {
   );
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
-  /** Waits until two more passes have ended. The second one began after all earlier work. */
+  /** Waits until two more passes have ended. The second pass began after all earlier work. */
   const aPass = async () => {
     const from = passes;
     await until("a pass has ended", async () => passes >= from + 2);
@@ -61,7 +64,7 @@ async function secondsPass(seconds: number, aPass: () => Promise<void>) {
 }
 
 describe("paid addresses of an account that has spent its budget", () => {
-  test("are simulated a few times in an hour, not every minute", async (context) => {
+  test("are simulated only a few times per hour, not every minute", async (context) => {
     const [many, minutes] = [count(30, 400), count(30, 60)];
     const hostile = await fundedInBlock(many, attacker);
     const { aPass, simulations, stop } = start(context, 1n);
@@ -90,8 +93,8 @@ describe("paid addresses of an account that has spent its budget", () => {
 
 describe("recoveries that another sender makes first, so ours fail", () => {
   /**
-   * Pays dust to all addresses. After our transactions are sent, those of the other sender are
-   * mined first.
+   * Pays dust to all addresses. After our transactions are sent, the other sender's transactions
+   * are mined first.
    */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
@@ -103,7 +106,7 @@ describe("recoveries that another sender makes first, so ours fail", () => {
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // By then, the nodes have everything that the pass sends.
+    // After this pass, the nodes have all transactions that it sends.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));
@@ -122,7 +125,8 @@ describe("recoveries that another sender makes first, so ours fail", () => {
 
   test("cost no more than the account's budget", async (context) => {
     const control = start(context, plenty);
-    // The other sender's fees raise the node's suggestion; from the second time on, it stays.
+    // The other sender's fees raise the fee that the node suggests. After the first round, the
+    // suggestion stays the same.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);
@@ -130,7 +134,8 @@ describe("recoveries that another sender makes first, so ours fail", () => {
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // A pending recovery counts at its cap, about 18 times its cost if it finds nothing.
+    // A pending recovery is charged at its cap, about 18 times the cost of a recovery that finds
+    // nothing.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

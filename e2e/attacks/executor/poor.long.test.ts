@@ -1,5 +1,5 @@
-// An executor without money for gas: waiting addresses cost the operator's node almost nothing, and
-// affordable ones are executed.
+// Tests an executor without money for gas: waiting addresses cause almost no requests to the
+// operator's node, and affordable addresses are executed.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, type TestContext, test } from "node:test";
@@ -18,7 +18,10 @@ const setMoney = (value: bigint) => world.client.setBalance({ address: executor,
  * blocks.
  */
 const baseFeePerGas = 10n ** 9n;
-/** The cap of a transaction is twice the base fee, and the same amount is kept in reserve. */
+/**
+ * Returns the balance that a transaction needs: its cap is twice the base fee, and the same amount
+ * is kept in reserve.
+ */
 const moneyFor = (gas: bigint) => 2n * gas * (2n * baseFeePerGas + 2n * 10n ** 9n);
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -71,7 +74,7 @@ describe("an executor without money for gas", () => {
     const looks = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // After its report, the pass that postponed them also reads new records.
+    // After it reports, the pass that postponed the addresses also reads new records.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
@@ -81,7 +84,7 @@ describe("an executor without money for gas", () => {
       await until("it has looked", async () => looks() > earlier);
     }
     assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
-    // Read once a minute, together with the nonce.
+    // The executor reads the balance once a minute, together with the nonce.
     assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
     context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
 
@@ -94,7 +97,7 @@ describe("an executor without money for gas", () => {
     await stop();
   });
 
-  test("an executor that can pay for a few executes all, a few at a time", async (context) => {
+  test("executes all addresses, a few at a time, if it can pay for only a few", async (context) => {
     const records = await fundedInBlock(10, attacker);
     await passTime();
     await setMoney(moneyFor(400_000n));

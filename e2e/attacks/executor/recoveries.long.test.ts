@@ -1,5 +1,5 @@
-// Tests the return of money: many addresses share a transaction, and a hostile address affects only
-// itself.
+// Tests how money is returned: many addresses share a transaction, and a hostile address affects
+// only itself.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -39,7 +39,7 @@ const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
 describe("money to be returned to many addresses", () => {
-  test("uses few transactions; a recovery that burns its gas affects no other", async (context) => {
+  test("uses few transactions, and recoveries that burn gas affect no others", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {
@@ -77,7 +77,7 @@ describe("money to be returned to many addresses", () => {
 describe("a block with a lower gas limit than the executor would use", () => {
   const setLimit = (gasLimit: bigint) => world.client.setBlockGasLimit({ gasLimit });
 
-  test("a recovery waits with its reason, or is sent token by token", async (context) => {
+  test("a recovery waits and records why, or is sent token by token", async (context) => {
     const [record] = await misplaced(1);
     await save([record!], victim);
     await pay([record!], 5n);
@@ -122,7 +122,7 @@ describe("a token that is another view of the native coin", () => {
   /** balanceOf returns the native balance; all other functions return true and do nothing. */
   const coin: Hex = "0x5f3560e01c6370a082311460165760015f5260205ff35b600435315f5260205ff3";
 
-  test("counts once: the token is returned, and the same coin is not", async (context) => {
+  test("is counted once: returns the token, and not the same coin again", async (context) => {
     const token = await contract(coin);
     const { timestamp } = await world.client.getBlock();
     const record = await recordOf({ token, expirationTimestamp: Number(timestamp) - 1 });
@@ -130,7 +130,8 @@ describe("a token that is another view of the native coin", () => {
     await world.client.setBalance({ address: record.address, value: 10n ** 17n });
     const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
     context.after(running.stop);
-    // Paid before it was created, so no log reported it; the look at new records finds it.
+    // Paid before the address was created, so no log reported the payment. The executor finds it
+    // when it reads new records.
     await save([record], victim);
     await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);
     const sent = (await recoveries()).at(-1)!;

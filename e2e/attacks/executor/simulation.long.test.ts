@@ -1,5 +1,5 @@
-// Calls that distinguish a simulation from a transaction by the block or the gas price: they are
-// simulated with the transaction's conditions, so they fail without cost.
+// Tests calls that distinguish a simulation from a transaction by the block or the gas price. The
+// executor simulates calls under the transaction's conditions, so such calls fail without cost.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
@@ -32,7 +32,7 @@ const refusesWhere = (
 
 const goTo = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-/** Whether a transaction was sent, after the first attempt. */
+/** Returns whether the first attempt sent a transaction. */
 async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: string[]) {
   const running = startCore(store, world.chains(rpcUrls));
   context.after(running.stop);
@@ -47,8 +47,7 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
 }
 
 /**
- * On such a node, these calls cannot be distinguished from honest ones, which only the control
- * shows.
+ * On hardhat, these calls cannot be distinguished from honest calls; only the control shows that.
  */
 const skip = isHardhat && "hardhat simulates with no other balance and in no other block";
 

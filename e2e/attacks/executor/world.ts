@@ -1,5 +1,5 @@
-// A chain, a store, and an executor under attack, with the rules that are checked after each
-// attack: payments of other accounts were executed, and no budget was exceeded.
+// A chain, a store, and an executor under attack, and the checks after each attack: payments of
+// other accounts were executed, and no budget was exceeded.
 
 import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
@@ -11,7 +11,7 @@ import { partsFor, prepare } from "../../../service/testing/executor/executor.ts
 
 export { fatesOf, testConfig, until };
 
-/** Long form, which npm run test:long sets. */
+/** Whether this is the long form (`npm run test:long`). */
 const isLong = process.env.TESTS === "long";
 export const count = (short: number, long: number) => (isLong ? long : short);
 /** Options of a slow control, which shows that the attack works and tests no promise. */
@@ -23,7 +23,7 @@ export const victim = "acc_900d0000000000000000000a";
 /** Burns all its gas for any call: JUMPDEST PUSH0 JUMP. */
 export const burnsAll: Hex = "0x5b5f56";
 
-/** Burns 27 million gas, and then accepts: loops while start - GAS is below that. */
+/** Burns 27 million gas in a loop, and then accepts. */
 export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
 /** `rounds` of the blake2f precompile, one gas each and slow for a node; fails with less gas. */
@@ -54,10 +54,9 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * Simulations take no time by the executor's clock, which does not advance during a pass, and have
- * the timeout of any call. On a loaded machine, the account would count as slow: then each is
- * simulated separately, in requests of one call, and the addresses of a block are sent in several
- * passes.
+ * Makes simulations take no time by the executor's clock and have the same timeout as any call.
+ * Otherwise, on a loaded machine, the account would count as slow. The executor would then simulate
+ * each address in a separate request, and send a block's addresses in several passes.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();
@@ -93,7 +92,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
   const pay = (records: readonly AddressRecord[], amount?: bigint) =>
     world.pay(records.map((r) => ({ to: r.address, amount: amount ?? BigInt(r.intent.amount) })));
 
-  /** Creates addresses of the account and their payments, which wait for a block. */
+  /** Creates addresses of the account, and sends payments that wait for a block. */
   const funded = async (many: number, accountId: string, change: object = {}) => {
     const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
     await save(records, accountId);
@@ -126,7 +125,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       return rows.find((row) => toHex(row.address) === address.toLowerCase());
     },
     /**
-     * `more` payments of an honest account, and the number of blocks that each waits for its
+     * Makes payments of an honest account, and returns how many blocks each payment waits for its
      * execution.
      */
     async goodPayments(many: number, accountId = victim): Promise<number[]> {
@@ -145,7 +144,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Creates intents of the attacker, open for a day. */
+/** Returns a function that creates intents that are open for a day. */
 function recordMaker({ client, token }: Prepared["world"]) {
   let salt = 0n;
   return async (change: object = {}): Promise<AddressRecord> => {
@@ -196,8 +195,8 @@ async function readCharged({ db }: Prepared["store"], accountId: string): Promis
 export type Attack = Awaited<ReturnType<typeof prepareAttack>>;
 
 /**
- * Checks that every unit that entered an address left by its calls or to its recovery, or is still
- * there.
+ * Checks that every unit that entered an address either left through the calls, went to `recovery`,
+ * or is still at the address.
  */
 export async function assertAccounted(
   { world }: Attack,

@@ -1,5 +1,5 @@
-// Ways in which an intent succeeds or goes wrong, based on what can happen to money and not on what
-// a check looks for.
+// Classes of intents that succeed or go wrong. They are based on what can happen to money, not on
+// what a check looks for.
 
 import { factoryAddress, type Hex } from "executable-address";
 import { concat, getAddress, toHex, zeroAddress } from "viem";

@@ -1,5 +1,5 @@
-// A check predicts the outcome of an intent: nearly all intents that go wrong have a finding, and
-// nearly all intents with a finding go wrong. TESTS=long uses ten intents of each class.
+// Tests that a check predicts an intent's outcome: nearly all intents that go wrong have a finding,
+// and nearly all intents with a finding go wrong. TESTS=long uses ten intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -8,12 +8,12 @@ export const owner: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 export const friend: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 
-/** How a contract's owner has it send `amount` on, if there is a way. */
+/** Returns the calldata with which a contract's owner makes the contract forward `amount`. */
 type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {
   readonly record: AddressRecord;
-  /** Not visible on chain: the intention of the author. */
+  /** Whether the intent is not what its author intended. The chain does not show this. */
   readonly isMistake?: boolean;
 };
 
@@ -22,7 +22,7 @@ export type Kit = {
   readonly tokens: Readonly<Record<string, Hex>>;
   /** Contracts that can forward money. */
   readonly movers: Map<Hex, Mover>;
-  /** A different amount each time, of a few tokens with six decimals. */
+  /** Returns a different amount each time: a few tokens with six decimals. */
   amount(): bigint;
   send(to: Hex, data: Hex): Promise<void>;
   /** A token whose issuer can pause it and block accounts. */
@@ -120,7 +120,7 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** It forwards a token with `transfer`: token, receiver, amount. */
+  /** Deploys a contract that forwards a token with `transfer`: token, receiver, amount. */
   async function till(): Promise<Hex> {
     const code = "0x63a9059cbb60e01b5f526020356004526040356024525f5f60445f5f5f355af15000";
     const address = await withCode(code);
@@ -130,7 +130,10 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** Code that accepts calls only until `seconds` from now, or only after that. */
+  /**
+   * Deploys code that accepts calls only until `seconds` from now or, with `opens`, only
+   * afterwards.
+   */
   async function before(seconds: number, opens = false): Promise<Hex> {
     const { timestamp } = await world.client.getBlock();
     const end = toHex(timestamp + BigInt(seconds), { size: 8 });

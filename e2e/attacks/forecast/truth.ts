@@ -1,5 +1,5 @@
-// Tries an intent on the chain: pays it, executes it immediately and in its last second by another
-// account with less gas, and returns the money at the end.
+// Tries an intent on the chain: pays it, executes it both immediately and, by another account with
+// less gas, in its last second, and finally returns the money.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
@@ -109,8 +109,8 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 }
 
 /**
- * An account without code can move money, except the zero address. A contract can if its owner can
- * make it do so.
+ * Returns whether an account can forward the token. An account without code can, except the zero
+ * address. A contract can if its owner can make it do so.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;
