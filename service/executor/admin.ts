@@ -94,7 +94,7 @@ export const executorCommands: Command[] = [
 
 /**
  * Returns the chain that `--chain` names. Without this option, it returns every chain on which an
- * executor of this database has run, or the chains of the file if no executor has run yet.
+ * executor of this database has run, or all chains of the file if no executor has run yet.
  *
  * @throws {Error} if the file lists other chains. Such a file is not the service's file, so the
  * command would pause chains without an executor.
@@ -110,14 +110,15 @@ async function findChainsToPause(
   if (wanted !== undefined) {
     if (known.includes(Number(wanted))) return [Number(wanted)];
     throw new Error(
-      `no executor of this database runs on chain ${wanted}; known chains: ${known.join(", ")}`,
+      `no executor of this database has run on chain ${wanted}; ` +
+        `expected one of: ${known.join(", ")}`,
     );
   }
   const inOrder = (chains: number[]) => chains.toSorted((a, b) => a - b).join(", ");
   if (inOrder(known) === inOrder(listed)) return known;
   throw new Error(
     `executors of this database have run on chains ${inOrder(known)}, but ${chainsFile} lists ` +
-      `${inOrder(listed)}: set CHAINS_FILE to the service's file, or use --chain`,
+      `${inOrder(listed)}; set CHAINS_FILE to the service's file, or pass --chain`,
   );
 }
 

@@ -20,7 +20,7 @@ const token: Hex = `0x${"aa".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const chainId = 1;
 
-/** Returns an open, unfunded status with `change` applied. */
+/** Returns the status of an open, unfunded address with the changes in `change`. */
 const seen = (address: Hex, change: Partial<AddressStatus> = {}) =>
   ({
     address,

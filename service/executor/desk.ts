@@ -36,8 +36,8 @@ export function openDesk(
       return present?.progress ?? null;
     },
     /**
-     * An executor that was killed counts as active until another executor takes its lease and then
-     * stops.
+     * Returns whether an executor works on the chain. After an executor was killed, this remains
+     * true until another executor takes the lease and then stops.
      */
     async isActive(chainId: number): Promise<boolean> {
       const [lease, paused] = await Promise.all([findLease(db, chainId), isPaused(db, chainId)]);
@@ -205,7 +205,7 @@ export function openWake(
   };
 }
 
-/** Returns whether there is money for which the executor has no job that will read it. */
+/** Returns whether the status shows money that no job of the executor will find. */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,
   job: JobNews | undefined,

@@ -22,7 +22,7 @@ export type ExecutorEvent =
       blocksBehind: number;
       secondsBehind: number;
       due: number;
-      /** How long the oldest payment has waited for the executor. */
+      /** The time for which the oldest payment has waited for the executor. */
       waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];
@@ -243,7 +243,9 @@ const kinds: Kinds = {
 
 type EventLog = (event: ExecutorEvent) => void;
 
-/** Returns a function that logs events and limits repeated ones. @param nowMs never goes back */
+/**
+ * Returns a function that logs events, with a limit for similar ones. @param nowMs never goes back
+ */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   // Strangers can choose the reasons of events with an address and could use up the limits, so
   // these events have separate limits.

@@ -34,7 +34,7 @@ export type Pass<Memory = unknown> = {
 };
 
 export type Parts = {
-  /** Identifies this process among the holders of leases. */
+  /** The ID of this process as a holder of leases. */
   instance: string;
   chain: ChainSettings;
   /** Lower case. */
@@ -56,7 +56,7 @@ export type Parts = {
   signers: readonly [Signer, ...Signer[]];
   /** Milliseconds since any point in time; only differences are used. */
   clock: () => number;
-  /** Returns a number from 0 up to 1. */
+  /** Returns a random number from 0 up to, but not including, 1. */
   random: () => number;
   sleep: (ms: number) => Promise<void>;
   /** Yields to other work of the process. */

@@ -1,5 +1,5 @@
-// Decides whether a poll runs a pass. It runs no pass if the chain is idle and the next block is
-// not expected yet, or if the chain sleeps because it has no open addresses.
+// Decides whether a poll runs a pass. No pass runs if the chain is idle and its next block is not
+// expected yet, or if the chain sleeps because it has no open addresses.
 //
 // A sleeping chain is checked every five minutes, because late money can reach closed addresses. A
 // check asks a quorum of endpoints for the transfers since the cursor, and asks one endpoint
@@ -29,9 +29,14 @@ const looksMax = 6;
 const closingSeconds = 900;
 /** How often an awake chain is checked for open addresses. */
 const closedEveryMs = 10_000;
-/** A chain has to be closed for this long before it sleeps: a head's timestamp can be wrong. */
+/**
+ * A chain sleeps only after all its addresses were closed for this time, because a head's timestamp
+ * can be wrong.
+ */
 const closedMs = 60_000;
-/** A chain stays awake after late money, because a payment counts only once it is deep enough. */
+/**
+ * The time for which a chain stays awake after late money, until the payment has its confirmations.
+ */
 const paidMs = 1_200_000;
 
 /** Times are of the process's clock. */
@@ -42,7 +47,9 @@ type Rest = {
   closedSeconds: number;
   /** When the executor last checked whether all addresses are closed. */
   checkedMs: number;
-  /** When the chain was last checked, and the number of checks since the last pass. */
+  /**
+   * The time of the last check of the sleeping chain, and the number of checks since the last pass.
+   */
   lookedMs: number;
   looks: number;
   awakeUntilMs: number;

@@ -43,8 +43,8 @@ export type Executor = {
 };
 
 /**
- * Well below the length of a lease, so that a pass does not lose the lease while it waits for an
- * endpoint.
+ * The time limit of a request. It is well below the length of a lease, so that a pass does not lose
+ * the lease while it waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
 /** The longest wait between passes while a socket announces new blocks. */

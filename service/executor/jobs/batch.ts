@@ -1,6 +1,6 @@
 // Decides which executions, or which recoveries, share a transaction, how much gas the transaction
-// gets, and whether tips or the operator's budgets pay for it. A job that neither of them pays for
-// has to wait, but does not delay other jobs.
+// gets, and whether tips or the operator's budgets pay for it. A job that neither tips nor budgets
+// pay for waits, but does not delay other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -27,7 +27,10 @@ const tipMargin = { of: 5n, by: 4n };
  */
 const budgetSeconds = 60;
 
-/** Returns the batches that are paid for, executions first, and updates of the other jobs. */
+/**
+ * Returns the batches that tips or budgets pay for, executions first, and the updates of the jobs
+ * that are not in a batch.
+ */
 export function admit(
   pass: Pass,
   ready: readonly Ready[],
@@ -40,7 +43,7 @@ export function admit(
       budgetSeconds,
       pass.nowSeconds - job.detectedAtSeconds,
     );
-    // A new day has new budgets.
+    // The wait ends at midnight, because a new day has new budgets.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
     unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
@@ -123,7 +126,7 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
  * the gas margin, they pay for less than twice their own gas.
  */
 const gasFactor = 1.45;
-/** The highest gas of a transaction besides its items. */
+/** The highest gas that a transaction needs in addition to the gas of its items. */
 export const baseGas = 40_000;
 
 /**

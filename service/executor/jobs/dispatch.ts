@@ -27,7 +27,7 @@ import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.t
 /** Recoveries can use half of the slots, so that the other half stays free for executions. */
 const recoverySlots = 2;
 
-/** The time until a job is retried if a key may send it later. */
+/** The time until a job is retried if a key may be able to send it later. */
 const waitSeconds = 5;
 
 /** The time until a job is retried if no node returned an estimate, or nodes disagree. */

@@ -250,7 +250,7 @@ const simulateMethod = "eth_simulateV1";
  * one.
  */
 const groupMax = 50;
-/** The time limit of one call, and of all calls for slow accounts together. */
+/** The time limits of one call, and of all calls for slow accounts together. */
 const callMsMax = 1500;
 const slowMsMax = 500;
 
@@ -262,8 +262,8 @@ const missingMs = hourMs;
  * higher value is used. Best effort: the result omits executions for which no endpoint answered in
  * time.
  *
- * This is needed because an estimate is the lowest limit at which an execution succeeds. A contract
- * that tolerates failed calls may do less work at that limit.
+ * This value is needed in addition to the estimate, which is the lowest limit at which an execution
+ * succeeds. A contract that tolerates failed calls may do less work at that limit.
  */
 async function readGasUses(
   pass: EstimatePass,

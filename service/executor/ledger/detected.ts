@@ -77,7 +77,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Saves balances that were read at `blockNumber` for intents of other chains. */
+/** Saves the balances of addresses whose intents are for other chains, read at `blockNumber`. */
 export function saveBalances(
   db: Kysely<Tables>,
   fence: Fence,

@@ -157,7 +157,10 @@ export async function wakeJobs(
   }
 }
 
-/** Makes idle and abandoned jobs due, because a reorganization replaced their blocks. */
+/**
+ * Makes idle and abandoned jobs due after a reorganization replaced the blocks that were read for
+ * them.
+ */
 export async function makeDue(
   transaction: Transaction<Tables>,
   chainId: number,

@@ -1,7 +1,7 @@
-// Stores the lease of each chain: a row that allows only one process to send. The holder of the
-// lease changes the row with each write. Another process takes the lease if its own clock shows
-// that the row has not changed for long enough, so the clocks of two processes are never compared.
-// If the previous holder was only slow, its next write is refused.
+// Stores the lease of each chain: a row that allows only one process to send. Each write of the
+// lease's holder also changes this row. Another process takes the lease if its own clock shows that
+// the row has not changed for long enough, so the clocks of two processes are never compared. If
+// the previous holder was only slow, its next write is refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
@@ -80,7 +80,7 @@ export function renewLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   return fenced(db, fence, async () => {});
 }
 
-/** Releases the lease, so that the next holder need not wait. The call is idempotent. */
+/** Releases the lease, so that the next holder does not have to wait. The call is idempotent. */
 export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   await db
     .updateTable("executor_leases")

@@ -78,7 +78,7 @@ export function openPurpose(
     const free = await insertPurpose(transaction, fence, purpose, first);
     const { length } = purpose.shares;
     if (free === length) return id;
-    throw new PurposeConflict(`${length - free} of ${length} addresses of ${id} are busy`);
+    throw new PurposeConflict(`${length - free} of ${length} addresses of ${id} are not free`);
   });
 }
 
@@ -208,9 +208,9 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 }
 
 /**
- * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If
- * `nonce` is the sender's next nonce on chain, such purposes exist only after a reorganization that
- * was deeper than the confirmations.
+ * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If `nonce` is
+ * the sender's next nonce on chain, such purposes exist only after a reorganization that was deeper
+ * than the confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,

@@ -95,7 +95,7 @@ export async function readAccountSpending(
  * Charges each account the part of its addresses' costs that tips did not cover, and charges the
  * total of these parts to the chain.
  *
- * @param sign -1 reverts charges
+ * @param sign 1 adds charges, -1 reverts them
  */
 async function charge(
   transaction: Transaction<Tables>,

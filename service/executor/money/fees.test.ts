@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
-/** Twice this base fee is more than the priority fee of most replacements below. */
+/** Twice this base fee is more than the priority fees of most replacements below. */
 const baseFee = 100n;
 
 describe("fees", () => {

@@ -23,9 +23,12 @@ export type Fee = { maxFee: bigint; priorityFee: bigint };
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
-/** The highest fee of a chain without a setting: 500 gwei. */
+/** The highest fee per gas on a chain without a setting: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
-/** 3 gwei, or twice the base fee if that is more. */
+/**
+ * The highest priority fee on a chain without a setting: 3 gwei, or twice the base fee if that is
+ * more.
+ */
 const priorityMaxDefault = 3_000_000_000n;
 
 export const feePolicyOf = ({
@@ -66,8 +69,8 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
 }
 
 /**
- * Limits an endpoint's answer to one eighth above or below the base fee, which is the largest step
- * that the protocol allows.
+ * Limits the next base fee that an endpoint reports to one eighth above or below the current base
+ * fee, which is the largest change that the protocol allows.
  */
 export const boundNextBaseFee = (baseFee: bigint, said: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, said ?? baseFee));
@@ -179,8 +182,8 @@ const freeMsMax = hourMs;
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
 
 /**
- * Returns the median of the endpoints' bounds, or the higher of two. If fewer than `quorum`
- * endpoints answer, the bound can rise but not fall.
+ * Returns the median of the endpoints' bounds, or the higher one if there are two. If fewer than
+ * `quorum` endpoints answer, the bound can rise but not fall.
  */
 export function mergeDataFees(
   known: DataFee,

@@ -1,6 +1,6 @@
 // Finds payments. The chain's loop reads the logs of new blocks (../follow/), and followTurn
-// connects it to the executor's ledger. lookAtNew reads the balance of each new record once, which
-// is called a look. Looks are needed because anybody can derive an address offline and pay it
+// connects it to the executor's ledger. lookAtNew reads the balance of each new record once; such a
+// read is called a look. Looks are needed because anybody can derive an address offline and pay it
 // before it is created here, and the log of such a payment matches no record.
 //
 // Together, logs and looks miss no payment. A look first reads the record, and then the loop's
@@ -113,7 +113,7 @@ type Looks = {
    * if no endpoint answered.
    */
   again: Map<Hex, Created & { untilMs: number }>;
-  /** Incremented with each read, so that another endpoint is asked first. */
+  /** Incremented with each read, so that each read starts with another endpoint. */
   turn: number;
   beganMs: number;
   /** Whether the last step reached the newest record. */

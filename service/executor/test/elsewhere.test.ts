@@ -138,7 +138,7 @@ describe("money on another chain", () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
-    // A stranger returns it before this service's executor acts, after 40 transfers of dust.
+    // A stranger returns the token before this service's executor acts, after 40 transfers of dust.
     await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
     await world.pay([{ to: address, amount: 25_000_000n }]);
     await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);

@@ -34,7 +34,7 @@ const check = openChecks({
   executionGasMax,
 });
 
-// Every amount of a token without supply exceeds the balance.
+// The token has no supply, so every amount exceeds the balance.
 await world.pay([{ to: shop, amount: 10n ** 12n }]);
 
 let salts = 0n;

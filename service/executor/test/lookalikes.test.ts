@@ -77,7 +77,7 @@ const jobs = async () =>
         .execute()
     )[0]!.n,
   );
-/** The number of transactions that the executor has sent. */
+/** Returns the number of transactions that the executor has sent. */
 const sent = () => client.getTransactionCount({ address: twoKeys[0]!.address });
 
 const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {
@@ -186,7 +186,7 @@ describe("a stranger who sends look-alikes", () => {
     );
     const spent = (await sent()) - before - 1;
     assert.ok(spent >= 1 && spent <= 3, `${spent} transactions`);
-    // The real money of the same address is not delayed.
+    // Real money at the same address is not delayed.
     await pay(address, 5n);
     await client.increaseTime({ seconds: 90_000 });
     await until("the surplus is returned", async () => {

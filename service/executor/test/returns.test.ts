@@ -80,11 +80,11 @@ const stranger: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
 const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
 
-/** A saved record, the returns that the service promised for it, and the recipient of its call. */
+/** A saved record, the returns that the service promised for it, and its call's recipient. */
 type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
 let made = 0;
 
-/** Opens an address for 25 units. Its recipient and its recovery receive nothing else. */
+/** Opens an address for 25 units. Its recipient and recovery addresses receive no other money. */
 async function order(change: { secondsLeft?: number; token?: Hex; recipient?: Hex } = {}) {
   const { secondsLeft = 86_400, token: its = token } = change;
   const name = `order ${made++}`;
@@ -111,7 +111,7 @@ const hasFailed = async ({ record }: Order) =>
     (event) => event.kind === "attempt_failed" && event.address === record.address.toLowerCase(),
   );
 const pass = (seconds: number) => client.increaseTime({ seconds });
-/** Longer than the executor's longest backoff. */
+/** A time that is longer than the executor's longest backoff. */
 const backoffSeconds = 7 * 3600;
 
 /** Sends a transaction and waits for its block. @returns its hash */
@@ -165,7 +165,7 @@ const balanceOf = (owner: Hex, its: Hex, { on = world }: Place): Promise<bigint>
 const rowOf = ({ promised }: Order, mistake: string): MoneyReturn =>
   promised.returns.find((row) => row.mistake === mistake)!;
 
-/** Who triggers a return, by the code of the row. */
+/** The party that triggers a return, by the code of the row. */
 const senders: Readonly<Record<string, Hex>> = {
   executor,
   executor_if_listed: executor,
@@ -212,7 +212,7 @@ async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: 
     const blocks = Number(found.blockNumber) - execution.blockNumber;
     assert.ok(blocks >= one.promised.executor!.confirmations, `after ${blocks} blocks`);
   }
-  // A stranger could have sent it in the same block.
+  // A stranger could have sent the transaction in the same block.
   assert.ok(row.by.includes("anyone"));
   await on.client.call({
     ...{ account: stranger, to: factoryAddress, data: recoverData(one.record, [its]) },
@@ -421,7 +421,7 @@ const encodeTransfer = (to: Address, amount: bigint) =>
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, encodeTransfer(record.address, amount));
 
-/** Opens an address that pays `amount` to `one`: a contract that sends the payment. */
+/** Opens an address that pays `amount` to the address `one`. The contract will send the payment. */
 async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
   const { intent } = one.record;
   const [call] = intent.calls;
@@ -437,7 +437,7 @@ async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
 
 const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
 
-/** Calldata of `rescue`: the vault calls its token with `data`. */
+/** Returns the calldata of `rescue`, with which the vault calls its token with `data`. */
 function rescueData({ record }: Order, data: Hex): Hex {
   const [intent] = decodeAbiParameters(intentInput, record.terms);
   const args = [intent, record.intent.token, 0n, data] as const;

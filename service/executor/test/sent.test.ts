@@ -82,7 +82,7 @@ const fateOf = async (address: string, token: Hex) =>
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
   (await api.app.inject(`/v1/address/${address}/status`)).json();
 const isExecuted = async (address: Hex) => (await statusOf(address)).state === "executed";
-/** The number of transactions that the executor has sent. */
+/** Returns the number of transactions that the executor has sent. */
 const sent = () => client.getTransactionCount({ address: twoKeys[0]!.address });
 const newAccount = () => `acc_${randomBytes(12).toString("hex")}`;
 
@@ -96,7 +96,7 @@ const mineOver = async ({ address, intent }: AddressRecord) => {
   await pay(address, BigInt(intent.amount));
   await until("it is executed", () => isExecuted(address));
 };
-/** Sends `amount` of a token whose `mint` is not the demo token's, and returns the transaction. */
+/** Sends `amount` of a token with a `mint` of its own, and returns the transaction. */
 const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   const abi = parseAbi(["function mint(address, uint256)"]);
   const args = [to, amount] as const;
@@ -106,7 +106,7 @@ const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   });
   return hash;
 };
-/** Names tokens without the API. */
+/** Names tokens directly in the store, without the API. */
 const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
   const { number, timestamp } = await client.getBlock();
   const block = { number: Number(number), timestamp: Number(timestamp) };
@@ -287,7 +287,7 @@ describe("a stranger with hostile tokens", () => {
     for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
-    // The executor does not rely on the answer of the API.
+    // The executor must not rely on the API's answer, so the tokens are named directly.
     const tokens = Object.values(hostile);
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));

@@ -1,4 +1,4 @@
-// Payments with a tolerance, through the executor: the amount is 25, and 24.75 is enough.
+// Tests that the executor handles payments with a tolerance. The amount is 25, and 24.75 is enough.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

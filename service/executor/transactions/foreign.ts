@@ -52,10 +52,11 @@ const blocksPerPass = 8;
 const searchSeconds = 60;
 
 /**
- * Adopts the transactions that used the key's nonces from the ledger's next one up to the chain's,
- * if a quorum of endpoints shows that the chain is ahead. Transactions of earlier days are skipped,
- * because their budgets are over. Until all transactions are found, the key sends nothing, and the
- * highest possible cost is reserved for each unknown transaction.
+ * Adopts the transactions that used the key's nonces between the ledger's next nonce and the
+ * chain's nonce, if a quorum of endpoints shows that the chain is ahead. Transactions of earlier
+ * days are skipped, because the budgets of those days no longer matter. Until all transactions are
+ * found, the key sends nothing, and the highest possible cost is reserved for each unknown
+ * transaction.
  *
  * @param nonce the key's nonce on chain
  * @returns whether purposes were added

@@ -1,4 +1,4 @@
-// The promises of every signer: a key in the process, a keystore, and a remote signer.
+// Tests the promises of every signer: a key in the process, a keystore, and a remote signer.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

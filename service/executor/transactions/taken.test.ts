@@ -14,7 +14,10 @@ const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timesta
 const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
-/** The response to a trace. Undefined: the method is unknown. "slow": no response in time. */
+/**
+ * The response to a request for a trace. Undefined if the method is unknown, and "slow" if there is
+ * no response in time.
+ */
 type Says = number[] | "slow" | undefined;
 
 /** @param says the current response of each endpoint, which tests can change */

@@ -1,5 +1,5 @@
-// Work after an execution waits for `confirmations`; the ledger and the budgets wait for the
-// finalized tag, which anvil sets 64 blocks below the head.
+// Work that follows an execution waits for `confirmations`. Charges in the ledger and the budgets
+// wait for the finalized tag, which anvil sets 64 blocks below the head.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -44,7 +44,7 @@ async function step({ events }: Running): Promise<void> {
   await until("a pass has seen the block", async () => passes() > before);
 }
 
-/** Mines until `isDone`, and returns the number of blocks. */
+/** Mines blocks until `isDone` returns true, and returns the number of blocks. */
 async function blocksUntil(running: Running, isDone: () => Promise<boolean>): Promise<number> {
   for (let blocks = 0; blocks < finalAfter / 2; blocks++) {
     if (await isDone()) return blocks;

@@ -21,7 +21,8 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../pass.ts";
 
-// A job that no key could send waits by the chain's clock, here for a tenth of the time.
+// A job that no key could send waits by the chain's clock. In this test, the clock makes that wait
+// ten times shorter.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
@@ -81,7 +82,7 @@ describe("two keys", () => {
       .execute();
     return records.map((_, index) => jobs[index]?.reason);
   }
-  /** Purposes by key. */
+  /** Returns the number of purposes of each key. */
   async function sentBy() {
     const rows = await store.db.selectFrom("executor_purposes").select("sender").execute();
     const of = (key: Hex) => rows.filter(({ sender }) => sender === key).length;
@@ -240,7 +241,7 @@ describe("two keys", () => {
     await until("it is executed", () => allExecuted(records));
   });
 
-  /** While `isStuck`, the node accepts transactions of the first key and drops them. */
+  /** While `isStuck` is true, the node accepts and drops the transactions of the first key. */
   function startStuck(signers: Parts["signers"], change?: Parameters<typeof open>[0]) {
     const stuck = { isStuck: true, swallowed: new Set<string>() };
     start((core) => ({

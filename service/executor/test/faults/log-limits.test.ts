@@ -12,7 +12,7 @@ import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
 
 const blocksMax = 10;
 const blocksBehind = rounds(1000, 3000);
-/** Blocks that may pass between a payment and its execution. */
+/** The maximum number of blocks between a payment and its execution. */
 const waitBlocksMax = 10;
 
 const { world, store } = await prepare();
@@ -96,6 +96,6 @@ test(`executes payments before it has read ${blocksBehind} earlier blocks`, asyn
   assert.equal(payments.length, 2, "each payment is stored once");
   assert.equal(running.events.filter(({ kind }) => kind === "gap").length, 0);
   context.diagnostic(`${queries.refused} of ${queries.all} queries were refused`);
-  // The limits are learned once, regardless of the length of the history.
+  // The executor learns the limits once, regardless of the length of the history.
   assert.ok(queries.refused < 30, `${queries.refused} of ${queries.all} refused`);
 });

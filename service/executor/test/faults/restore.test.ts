@@ -1,5 +1,6 @@
 // After a restore from a backup, the chain has transactions of our keys that the ledger does not
-// know. They are charged to their accounts, so that the daily budget is not spent twice.
+// know. The executor charges these transactions to their accounts, so that the daily budget is not
+// spent twice.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";

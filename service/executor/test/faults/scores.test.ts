@@ -60,7 +60,7 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   };
 }
 
-/** @returns the methods that each endpoint differs on and refuses, and the exit status */
+/** @returns the methods on which each endpoint differs or which it refuses, and the exit status */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");
   const chain = { chainId: localChainId, name: "Local", tokens: demoTokens, rpcUrls: urls };
@@ -100,7 +100,7 @@ describe("one false endpoint of three", () => {
       const { reported, scoreOf, differs } = seen;
       assert.ok(reported.length > 0);
       for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
-      // Each contradiction adds a point, which hardly decays within seconds.
+      // Each contradiction adds a point. A point hardly decays within seconds.
       assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
       assert.equal(differs.length, 1);
       assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);
