@@ -1,4 +1,4 @@
-// Responses to an account's API key, its lists and webhook endpoints, are as spec/openapi.json
+// Checks that the responses about an account's lists and webhook endpoints are as spec/openapi.json
 // describes them.
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ import {
 import { removeEndpoint } from "../../webhooks/endpoints.ts";
 import { bodyBytesMax } from "../app.ts";
 
-/** These paths read what the account created, by API key. */
+/** The paths that read the account's own data with an API key. */
 const owned = ["/addresses", "/events", "/events/{id}", "/address/{address}/mine"];
 let world: World;
 let service: TestApp;
@@ -36,7 +36,7 @@ after(async () => {
 });
 
 describe("responses to an account", () => {
-  test("returns 200 and each refusal for the account's lists", async () => {
+  test("include 200 and each refusal for the account's lists", async () => {
     const { accountId, apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const payload = JSON.stringify(newIntent());
@@ -84,7 +84,7 @@ describe("responses to an account", () => {
     accounts.limiter.take = take;
   });
 
-  test("returns 200 and each refusal for the account's webhook endpoints", async () => {
+  test("include 200 and each refusal for the account's webhook endpoints", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const clientId = await newClientId(service);
@@ -166,7 +166,7 @@ describe("responses to an account", () => {
     await ask(["POST", `${one}/test`], 409, json, paused);
   });
 
-  test("were seen with each documented status", () => {
+  test("include each documented status", () => {
     answers.assertAllSeen(["account", "webhooks"]);
   });
 });

@@ -1,4 +1,5 @@
-// Responses about single addresses and the service are as spec/openapi.json describes them.
+// Checks that the responses about single addresses and the service are as spec/openapi.json
+// describes them.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -21,9 +22,9 @@ import {
 import { bodyBytesMax } from "../app.ts";
 
 const call = { function: "visit()", args: [] };
-/** These routes read nothing from the request that could be invalid. */
+/** The routes that read no input from the request, so no request to them is invalid. */
 const constant = ["/chains", "/openapi.json"];
-/** A path about an address that anyone can read. */
+/** Returns whether anyone can read the path, which is about an address. */
 const isPublic = (path: string) => path.includes("{address}") && !/\/(mine|sent)$/.test(path);
 let world: World;
 let service: TestApp;
@@ -41,7 +42,7 @@ after(async () => {
 });
 
 describe("responses about addresses and the service", () => {
-  test("returns 401 or 403 without a credential for this request", async () => {
+  test("returns 401 or 403 without a credential that the operation accepts", async () => {
     const { apiKey } = await service.newKey();
     const clientId = await newClientId(service);
     const authorization = `Bearer ${apiKey}`;
@@ -62,7 +63,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 400, 413, 415, 429, and 431 for invalid creates and checks", async () => {
+  test("returns 400, 413, 415, 429, or 431 for an invalid create or check", async () => {
     const fields = Object.keys(newIntent());
     const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
     for (const path of intentPaths) {
@@ -89,7 +90,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 200 for a create by either credential, 200 and 304 for a look-up", async () => {
+  test("returns 200 for a create by either credential, and 200 or 304 for a look-up", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };
@@ -123,7 +124,7 @@ describe("responses about addresses and the service", () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The listed token gets the code of the chain's own, which is at another address.
+    // The listed token gets the code of the local chain's token, which is at another address.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,
@@ -137,7 +138,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for a status in each state, and 503 without its chain", async () => {
+  test("returns 200 for a status in each state, and 503 without a chain", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
       // A status is shared until the next head is read.
@@ -160,7 +161,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for the returns of an address, also without its chain", async () => {
+  test("returns 200 for an address's returns, even if the chain does not answer", async () => {
     const record = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/returns", {});
     const cut = await startApp();
@@ -169,7 +170,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for a simulation with each outcome, and 503 without its chain", async () => {
+  test("returns 200 for a simulation with each outcome, and 503 without a chain", async () => {
     const simulated = async () =>
       (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;
     await answers.save(await world.newRecord());
@@ -179,7 +180,7 @@ describe("responses about addresses and the service", () => {
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // A client can send a burst of thirty requests, and the head is read again after this time.
+    // Waits until the head is read again, which takes fewer requests than the burst of thirty.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     const cut = await startApp();
     await answers.save(await world.newRecord(), cut);
@@ -187,7 +188,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 and 304 for a proof, and 400 or 503 for another block", async () => {
+  test("returns 200 or 304 for a proof, and 400 or 503 for an invalid block", async () => {
     const { address: its } = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/proof", {});
     await world.pay(its, 100n);
@@ -205,7 +206,7 @@ describe("responses about addresses and the service", () => {
     await answers.expect(503, "/address/{address}/proof", at(999_999));
   });
 
-  test("returns 200 for a report, 429 above its limit, and each refusal", async () => {
+  test("returns 200 for a report, 429 above its limit, and each other refusal", async () => {
     const path = "/address/{address}/sent";
     let clients = 0;
     const report = (status: number, more: object = {}, to = service) =>
@@ -265,7 +266,7 @@ describe("responses about addresses and the service", () => {
     judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
   });
 
-  test("returns 400, 404, and 431 for each path with an address", async () => {
+  test("can return 400, 404, and 431 for each path with an address", async () => {
     for (const path of Object.keys(document.paths)) {
       if (!isPublic(path)) continue;
       await answers.expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
@@ -292,7 +293,7 @@ describe("responses about addresses and the service", () => {
     await failing.close();
   });
 
-  test("were seen with each documented status", () => {
+  test("include each documented status", () => {
     // These responses are constants in memory, so they cannot fail.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);

@@ -1,5 +1,5 @@
-// spec/openapi.json describes the routes, events, and error codes of the API. addresses.test.ts and
-// account.test.ts compare responses with it.
+// Checks that spec/openapi.json describes the routes, events, and error codes of the API.
+// addresses.test.ts and account.test.ts compare responses with the document.
 
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
@@ -27,7 +27,7 @@ after(async () => {
   await world.stop();
 });
 
-test("documents every route under /v1 with its methods, and no other", async () => {
+test("documents exactly the routes under /v1, with their methods", async () => {
   const mounted = new Set<string>();
   const app = buildApp({ ...service.parts, metrics: createMetrics() });
   app.addHook("onRoute", ({ url }) => {
@@ -40,7 +40,7 @@ test("documents every route under /v1 with its methods, and no other", async () 
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // A path that is not an address is looked up as one, and refused.
+    // GET of such a path is a look-up of its last segment, which is refused as an address.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(
@@ -76,12 +76,12 @@ describe("the document", () => {
     judgeEvent("webhook.test", JSON.parse(sent.body!));
   });
 
-  test("returns 404 for an unknown path, and 405 with the methods of a known one", async () => {
+  test("returns 404 for an unknown path, and 405 with `Allow` for a known path", async () => {
     judgeAs(await service.app.inject({ url: "/v1/nothing" }), "UnknownPath");
     judgeAs(await service.app.inject({ method: "PUT", url: "/v1/chains" }), "MethodNotAllowed");
   });
 
-  test("returns 400, 417, and 431 for messages that are not parsed as requests", async () => {
+  test("returns 400, 417, or 431 for a message that is not parsed as a request", async () => {
     await service.app.listen({ host: "127.0.0.1", port: 0 });
     const long = `GET /v1/chains HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
     const expecting = "GET /v1/chains HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n";
@@ -91,7 +91,7 @@ describe("the document", () => {
   });
 });
 
-test("documents every error code of the API with the status of the table", () => {
+test("documents every error code of the API with its status from the table", () => {
   const dashboardOnly = new Set(
     `invalid_email invalid_password password_too_short password_too_long password_guessable
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
@@ -110,7 +110,7 @@ test("documents every error code of the API with the status of the table", () =>
   assert.deepEqual([...found].sort(), table.map(([code, status]) => `${status} ${code}`).sort());
 });
 
-/** The response to bytes that no HTTP client would send. */
+/** Returns the response to bytes that no HTTP client would send. */
 async function raw({ app }: TestApp, bytes: string) {
   const { port } = app.addresses()[0] as AddressInfo;
   const text = await exchange(port, bytes);
