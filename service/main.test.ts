@@ -131,8 +131,8 @@ describe("a database of another factory", () => {
     assert.equal(code, 1);
     assert.equal(
       stderr,
-      `DATA_DIR ${folder} contains addresses of another factory than that of this version, ` +
-        `${factoryAddress}: use another database, or run the version that created it\n`,
+      `DATA_DIR ${folder} contains addresses of another factory; this version uses the ` +
+        `factory ${factoryAddress}: use another database, or run the version that created it\n`,
     );
   });
 

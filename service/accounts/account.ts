@@ -10,17 +10,20 @@ import { digestCredential, newAccountId, newClientId } from "./credentials.ts";
 
 export type Account = { accountId: string; email: string; createdAtMs: number };
 
-/** Sign-in accepts every email that this check accepts. */
+/**
+ * Returns whether the email address is valid. Sign-in accepts every email address that this
+ * function accepts.
+ */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
-/** @param email as typed; any letter case */
+/** @param email as typed, in any letter case */
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Creates an account with its client ID and no API key, because a key is shown only once, to a
- * person who is present. The call is idempotent for the same id.
+ * Creates an account with its client ID, but without an API key, because a key is shown only once,
+ * when a person requests it. The call is idempotent for the same `accountId`.
  *
- * @param accountId for a sign-up, whose user already has it
+ * @param accountId given for a sign-up, because its user already has this ID
  * @returns undefined if another account has this email
  */
 export async function createAccount(
@@ -64,7 +67,7 @@ export async function findAccount(
   return { accountId: found.id, email: found.email, createdAtMs: Number(found.created_at) };
 }
 
-/** The part of an account's credentials that a dashboard may show: never a key, never a digest. */
+/** Returns the account's credentials as the dashboard may show them: without keys and digests. */
 export async function findCredentials(db: Kysely<Tables>, accountId: string) {
   const [apiKeys, clientId, referenceKey] = await Promise.all([
     listApiKeys(db, accountId),

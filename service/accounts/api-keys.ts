@@ -1,6 +1,6 @@
 // Adds, rotates, revokes, and lists the API keys of an account. Each key has a name, scopes, and
 // optionally an expiry, so that a server gets only the permissions that it needs. To replace a key
-// without downtime, an account adds a second one first. No server caches a key (spec §5, rule 5),
+// without downtime, an account adds a second key first. No server caches a key (spec §5, rule 5),
 // so a rotated or revoked key stops working immediately on every server.
 
 import { InvalidError } from "executable-address";
@@ -48,7 +48,7 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // NaN, for a time that could not be parsed, is not in the future either.
+  // NaN, which means that the time could not be parsed, also fails this comparison.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
@@ -71,10 +71,11 @@ export async function addApiKey(
 }
 
 /**
- * Replaces the key that begins with `prefix`, and keeps its name, scopes, and expiry. It compares
- * and swaps one row, so the second of two simultaneous requests no longer finds its key.
+ * Replaces the key that begins with `prefix`, and keeps its name, scopes, and expiry. The
+ * replacement is a compare-and-swap of one row, so the second of two simultaneous requests no
+ * longer finds the key.
  *
- * @returns undefined if the account has no such key, or it has expired
+ * @returns undefined if the account has no such key, or the key has expired
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,
@@ -116,7 +117,7 @@ export async function revokeApiKey(
   });
 }
 
-/** Lists the keys by number, without the keys themselves and their digests. */
+/** Lists the account's API keys by number, without their text and digests. */
 export async function listApiKeys(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("api_keys")

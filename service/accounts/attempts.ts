@@ -2,15 +2,15 @@
 //
 // A browser that has never signed in to the account is limited by IP address, by network, by IP
 // address and account, and by account. The limit by account stops a guesser with many IP addresses,
-// who could also use it up to lock the owner out. So it has two parts: one for the first three
-// tries per day of each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use up, and one
-// for all others.
+// who could also use it up to lock the owner out. So this limit has two parts. The first part is
+// for the first three tries per day from each /24 of IPv4 or /48 of IPv6; 200 such networks cannot
+// use it up. The second part is for all other tries.
 //
 // A browser that has signed in before has a signed cookie that proves it. Its tries count by
-// cookie, by account, and by network, separately from other browsers. An attacker's own account
-// gets any number of cookies, so a limit by cookie is not sufficient. A browser that has used up
-// one of the three limits is treated as one that never signed in, so an attacker who uses up these
-// limits does not lock out the owner.
+// cookie, by account, and by network, separately from the tries of other browsers. A limit by
+// cookie is not sufficient, because attackers can get any number of cookies for their own accounts.
+// A browser that has used up one of the three limits is treated like a browser that has never
+// signed in, so an attacker who uses up these limits does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
@@ -27,14 +27,17 @@ const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
 /**
- * These two limits allow 2,400 guesses per day from all networks, at passwords of at least 12
- * characters.
+ * These two limits together allow 2,400 guesses per account and day from all networks. Passwords
+ * have at least 12 characters.
  */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
-/** Less than the size of their queue, so that one network never fills it. */
+/**
+ * The burst is less than the size of the queue for such browsers, so that one network never fills
+ * the queue.
+ */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
   intervalMs: 2_000,
@@ -43,12 +46,13 @@ const perDeviceNetwork: Policy = {
 const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
 const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, burst: 60 };
 
-/** `deviceCookie` as the browser sent it, if any. */
+/** `deviceCookie` is the cookie that the browser sent, if any. */
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * `waitMs` to wait before the next attempt; 0 if this attempt is allowed and counted. `isKnown`: it
- * has priority over strangers. Attempts with the same `turnOf` share a turn.
+ * `waitMs` is the time to wait before the next attempt, or 0 if this attempt is allowed and
+ * counted. If `isKnown` is true, the attempt has priority over strangers. Attempts with the same
+ * `turnOf` share a turn.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
@@ -56,7 +60,10 @@ export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
   /** The limit for sign-ups and for links that set a password, which applies only to networks. */
   trySignUp(ip: string): Promise<Leave>;
-  /** Milliseconds to wait, by /24 of IPv4 and /48 of IPv6, if new accounts have such a limit. */
+  /**
+   * Returns the milliseconds to wait if the number of new accounts is limited, by /24 of IPv4 and
+   * /48 of IPv6; otherwise 0.
+   */
   tryNewAccount(ip: string): Promise<number>;
   /**
    * Returns the cookie for a browser that has just signed in: the cookie that it sent, if it
@@ -66,7 +73,7 @@ export type Attempts = {
 };
 
 /**
- * @param secret as for sessions
+ * @param secret the secret that signs session cookies
  * @param accountsPerNetworkDay 0 for no limit
  */
 export function limitAttempts(
@@ -94,7 +101,7 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // A first try counts even if it is refused, so tries cannot be saved up.
+    // A first try counts even if it is refused, so an attacker cannot save up first tries.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -136,7 +143,8 @@ export function limitAttempts(
 }
 
 /**
- * The narrow limits come first, so a request that they refuse does not count against the wide ones.
+ * Counts a request against each limit until one refuses it. The narrow limits come first, so a
+ * request that they refuse does not count against the wide limits.
  */
 async function takeEach(limiter: Limiter, limits: [policy: Policy, key: string][]) {
   for (const [policy, key] of limits) {
@@ -151,15 +159,18 @@ const take = (limiter: Limiter, policy: Policy, key: string) =>
 
 const retryMs = (verdict: LimitVerdict) => (verdict.admitted ? 0 : verdict.retryMs);
 
-/** An IPv4 address, or the 64 bits of an IPv6 address that one customer usually gets. */
+/**
+ * Returns an IPv4 address itself, or the /64 of an IPv6 address, which one customer usually gets.
+ */
 export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 
-/** A /24 of IPv4, or a /48 of IPv6, which a small provider or one site gets. */
+/**
+ * Returns the /24 of an IPv4 address, or the /48 of an IPv6 address, which a small provider or one
+ * site gets.
+ */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
-/**
- * @param kept the number of numbers of an IPv4 address, or of groups of an IPv6 address, to keep
- */
+/** @param kept how many bytes of an IPv4 address, or groups of an IPv6 address, to keep */
 function prefixOf(text: string, kept: { v4: number; v6: number }): string {
   if (!ipaddr.isValid(text)) return text;
   const ip = ipaddr.process(text);

@@ -33,7 +33,7 @@ export type AuditEvent =
   | "webhook_paused"
   | "webhook_resumed";
 
-/** `ip` is undefined for an operator's command. `atMs` in Unix milliseconds. */
+/** `ip` is undefined for an operator's command. `atMs` is in Unix milliseconds. */
 export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
 type AuditEntry = {
@@ -45,7 +45,7 @@ type AuditEntry = {
 };
 
 /**
- * Adds one entry; within a transaction when `db` is one.
+ * Adds one entry. If `db` is a transaction, the entry is part of that transaction.
  * @param detail a prefix, a client ID, or an origin; never a secret
  */
 export async function appendAudit(
@@ -72,11 +72,11 @@ type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detai
 
 /**
  * Makes a change and adds its audit entry in one transaction. To replace a credential, `change`
- * updates the row with the expected credential, so of two simultaneous requests the second changes
- * nothing.
+ * updates only a row that still contains the expected credential, so the second of two simultaneous
+ * requests changes nothing.
  *
  * @param change returns whether it changed anything; if not, no entry is added
- * @returns the same
+ * @returns the result of `change`
  */
 export function audited(
   db: Kysely<Tables>,
@@ -90,7 +90,7 @@ export function audited(
   });
 }
 
-/** Sorts by time: 13 digits of milliseconds, then 8 random hex digits. */
+/** Returns an ID that sorts by time: 13 digits of milliseconds, then 8 random hex digits. */
 const auditId = (atMs: number) =>
   `${String(Math.trunc(atMs)).padStart(13, "0")}-${randomBytes(4).toString("hex")}`;
 

@@ -1,14 +1,17 @@
-// The client ID of an account: its rotation and its settings. A rotation replaces it immediately on
-// every server, because no server caches credentials (spec §5, rule 5). It is one compare-and-swap
-// of one row: the request names the client ID to be replaced, so the second of two simultaneous
-// requests no longer finds it.
+// The client ID of an account: its rotation and its settings. A rotation replaces the client ID
+// immediately on every server, because no server caches credentials (spec §5, rule 5). The rotation
+// is one compare-and-swap of one row: the request names the client ID to be replaced, so the second
+// of two simultaneous requests no longer finds that client ID.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestCredential, newClientId } from "./credentials.ts";
 
-/** Replaces `expected`, the account's client ID. @returns undefined when it has another one */
+/**
+ * Replaces the account's client ID `expected`. @returns undefined if the account has another client
+ * ID
+ */
 export async function rotateClientId(
   db: Kysely<Tables>,
   accountId: string,
@@ -31,8 +34,9 @@ export async function rotateClientId(
 }
 
 /**
- * Sets whether the client ID is bound: then it creates only what a server of the account signed, so
- * that readers of its page create nothing else. A rotation keeps it so.
+ * Sets whether the client ID is bound. A bound client ID creates only intents that the account's
+ * server signed, so that readers of its page can create nothing else. A rotation keeps this
+ * setting.
  */
 export function bindClientId(
   db: Kysely<Tables>,
@@ -44,7 +48,7 @@ export function bindClientId(
   return setClientId(db, accountId, { bound: Number(isBound) }, event, actor);
 }
 
-/** Sets whether creates by the client ID may have a reference. A rotation keeps it so. */
+/** Sets whether creates by the client ID may have a reference. A rotation keeps this setting. */
 export function allowReferences(
   db: Kysely<Tables>,
   accountId: string,

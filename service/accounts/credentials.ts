@@ -1,9 +1,9 @@
-// Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5).
-// Nothing here stores or logs them.
+// Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5). This
+// file neither stores nor logs credentials.
 //
-// The last 8 hex digits are a checksum of everything before them, so that the service refuses typos
-// without the database, and a scanner distinguishes a leaked key from any other 64 hex digits.
-// docs/credentials.md has the pattern and an example.
+// The last 8 hex digits of a credential are a checksum of everything before them. With the
+// checksum, the service refuses typos without a database query, and a scanner distinguishes a
+// leaked key from any other 64 hex digits. docs/credentials.md has the pattern and an example.
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -20,13 +20,16 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * A text is `valid` if this service could have issued it, whether it did or not. It has a
- * `bad_checksum` if it has the right form but is mistyped or invented. Anything else is
- * `malformed`.
+ * A credential is `valid` if its form and checksum are right, even if this service never issued it.
+ * `bad_checksum` means that the form is right, but the credential was mistyped or invented.
+ * Anything else is `malformed`.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
-/** Characters of an API key that are stored for display: `svc_sk_` and 8 of its 64 digits. */
+/**
+ * The number of characters of an API key that are stored for display: `svc_sk_` and 8 of its 64
+ * digits.
+ */
 const prefixLength = 15;
 const checksumLength = 8;
 
@@ -59,8 +62,8 @@ export function checkSpelling(kind: CredentialKind, text: string): Spelling {
 export const apiKeyPrefix = (apiKey: string) => apiKey.slice(0, prefixLength);
 
 /**
- * Returns the SHA-256 of the credential's text, 32 bytes, which is what the database stores. A salt
- * or a slow hash is not needed, because there are at least 2^96 equally likely credentials.
+ * Returns the SHA-256 of the credential's text, 32 bytes, which the database stores. A salt or a
+ * slow hash is not needed, because there are at least 2^96 equally likely credentials.
  */
 export const digestCredential = (credential: string): Buffer =>
   hash("sha256", credential, "buffer");
@@ -79,8 +82,8 @@ type KeyHolder = {
 };
 
 /**
- * Finds the account of a credential. Each request reads the primary, never a cache, so that a
- * rotated key stops working immediately on every server (spec §5, rule 5).
+ * Finds the account of a credential. Each request reads the primary database, never a cache, so
+ * that a rotated key stops working immediately on every server (spec §5, rule 5).
  */
 export type Holders = {
   /**
@@ -120,9 +123,9 @@ type ClientIdHolder = {
   accountId: string;
   /** The client ID creates only addresses that a server of the account signed. */
   isBound: boolean;
-  /** Addresses that it creates may have a reference. */
+  /** Addresses that the client ID creates may have a reference. */
   mayName: boolean;
-  /** Sorted. */
+  /** In ascending order. */
   origins: string[];
 };
 

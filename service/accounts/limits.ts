@@ -1,7 +1,7 @@
-// Rate limits of credentials and clients (spec §8), by the generic cell rate algorithm. It stores
-// one number for each key: the time at which the full burst is available again. With SQLite, which
-// has one server, limits are in memory; servers on one PostgreSQL share them. limits.test.ts runs
-// against both limiters.
+// Rate limits of credentials and clients (spec §8), by the generic cell rate algorithm. The
+// algorithm stores one number for each key: the time at which the full burst is available again.
+// With SQLite, there is only one server, so limits are in memory. Servers on one PostgreSQL share
+// their limits. limits.test.ts runs against both limiters.
 
 import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
@@ -10,24 +10,34 @@ import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 import type { CredentialKind } from "./credentials.ts";
 
-/** Allows one request in each `intervalMs`, and `burst` requests in a burst after a rest. */
+/** Allows one request per `intervalMs`, and a burst of `burst` requests after a pause. */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
-/** Reads and checks by an API key have their own limit, so that they do not use up creates. */
+/**
+ * Reads and checks with an API key have their own limit, so that they do not use up the limit of
+ * creates.
+ */
 export const readPolicy: Policy = { name: "api-key-read", intervalMs: 20, burst: 100 };
 
-/** Low, because each change of an endpoint adds a row to the audit log, which is never pruned. */
+/**
+ * This limit is low, because each change of an endpoint adds a row to the audit log, which is never
+ * pruned.
+ */
 export const webhookPolicy: Policy = { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 };
 
-/** From spec §8: 50 requests per second and bursts of 100; 10 per second and bursts of 20. */
+/**
+ * The limits of spec §8. An API key can make 50 requests per second and bursts of 100; a client ID
+ * can make 10 requests per second and bursts of 20.
+ */
 export const policies: Record<CredentialKind, Policy> = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
 };
 
 /**
- * `remaining`: requests that would be admitted now. `resetMs`: time until the full burst is
- * available. `retryMs`: time until the next request is admitted, or 0 if this one was.
+ * `remaining` is the number of requests that would be admitted now. `resetMs` is the time until the
+ * full burst is available. `retryMs` is the time until the next request is admitted, or 0 if this
+ * request was admitted.
  */
 export type LimitVerdict = {
   admitted: boolean;
@@ -39,8 +49,8 @@ export type LimitVerdict = {
 export type Limiter = {
   /**
    * Admits or refuses one request of `key` now, by the limiter's own clock. In any window of t ms,
-   * it admits at most burst + t / intervalMs + 1 requests. It always admits requests that arrive no
-   * faster than one in each intervalMs. A refused request does not count.
+   * it admits at most burst + t / intervalMs + 1 requests. It always admits requests that arrive at
+   * most once per intervalMs. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
@@ -61,8 +71,8 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 }
 
 /**
- * Returns the policy that allows `count` requests per day: all in one burst after a day of rest,
- * then evenly. In any 24 hours, it admits at most twice as many.
+ * Returns the policy that allows `count` requests per day: all in one burst after a day without
+ * requests, then at even intervals. In any 24 hours, it admits at most `2 * count` requests.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
@@ -75,7 +85,7 @@ const keysBeforeSweep = 10_000;
 /**
  * Returns a limiter for one process.
  *
- * @param clock in milliseconds; never goes back
+ * @param clock returns milliseconds and never goes back
  */
 export function memoryLimiter(clock: () => number = () => performance.now()): Limiter {
   const wholeAtMs = new Map<string, number>();
@@ -101,9 +111,10 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 
 /**
  * Returns a limiter that uses `shared`, or `local` if `shared` fails. A fault of the shared limiter
- * never refuses a request; meanwhile, the limit applies to each server separately.
+ * never causes a refusal. While the shared limiter fails, the limit applies to each server
+ * separately.
  *
- * @param onFault is called for each request that was judged locally
+ * @param onFault called for each request that is judged locally
  */
 export function withLocalFallback(
   shared: Limiter,
@@ -132,9 +143,10 @@ const answerTimeoutMs = 1000;
 const sweepIntervalMs = 600_000;
 
 /**
- * Returns the limiter that servers on one PostgreSQL share: one row for each key, judged by the
- * database's clock. Requests that arrive together are judged by one statement. The table is
- * unlogged, so it does not wait for the disk, and a crash of the database resets all limits.
+ * Returns the limiter that servers on one PostgreSQL share. The limiter stores one row for each
+ * key, and uses the database's clock. Requests that arrive together are judged by one statement.
+ * The table is unlogged, so it does not wait for the disk, and a crash of the database resets all
+ * limits.
  *
  * @param nowMicros replaces the database's clock in tests
  */
@@ -185,7 +197,7 @@ async function spend(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** Prepared, because planning takes longer than execution. */
+/** This statement is prepared, because planning takes longer than execution. */
 const spendLimits = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
@@ -206,7 +218,7 @@ const spendLimits = `
             / excluded.interval_us))::int as admitted) as a)
   returning key, whole_at, at, admitted`;
 
-/** Judges each request: the first requests of a key are the admitted ones. */
+/** Judges each request: the first requests of a key are admitted. */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();
   return requests.map(({ key, policy }) => {

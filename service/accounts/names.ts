@@ -7,14 +7,14 @@ import { type Actor, appendAudit } from "./audit.ts";
 
 const nameMax = 64;
 /**
- * Letters, digits, punctuation, and single spaces: no characters that hide, reorder, or imitate
- * other characters.
+ * Letters, digits, punctuation, symbols, and single spaces. Characters that hide or reorder other
+ * characters are not allowed.
  */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} plain characters with single spaces`;
 
-/** Returns whether the name has at most 64 characters and no invisible ones. */
+/** Returns whether the name has at most 64 characters and no invisible characters. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 
@@ -39,7 +39,7 @@ export async function confirmName(
   });
 }
 
-/** The account's confirmed name, if it has one. */
+/** Returns the account's confirmed name, if it has one. */
 export async function findName(db: Kysely<Tables>, accountId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("account_names")

@@ -1,4 +1,4 @@
-// Opens what the HTTP service needs of accounts: credentials, limits, usage and sign-in.
+// Opens the parts of accounts that the HTTP service needs: credentials, limits, usage, and sign-in.
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
@@ -15,7 +15,7 @@ export type Accounts = {
   signIn: SignIn;
   attempts: Attempts;
   signup: "open" | "closed";
-  /** Writes the counts. The store must still be open. */
+  /** Writes the usage counts. The store must still be open. */
   close(): Promise<void>;
 };
 
@@ -23,19 +23,24 @@ type AccountsConfig = {
   /** The URL at which browsers reach the service. */
   publicUrl: string;
   signup: "open" | "closed";
-  /** A network is a /24 of IPv4 or a /48 of IPv6; 0 means unlimited. */
+  /**
+   * The maximum number of new accounts per network and day; 0 means unlimited. A network is a /24
+   * of IPv4 or a /48 of IPv6.
+   */
   accountsPerNetworkDay?: number;
   /**
-   * At least 32 characters. If absent, it is generated at the first start and kept in the store.
+   * The secret that signs session cookies, at least 32 characters. If absent, a secret is generated
+   * at the first start and stored.
    */
   sessionSecret?: string | undefined;
 };
 
-/** Receives faults that do not stop the service, to count and log them. */
+/** Counts and logs faults that do not stop the service. */
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /**
- * SQLite has only one process, so its limits are in memory. On PostgreSQL, all servers share them.
+ * With SQLite, there is only one process, so the limits are in memory. On PostgreSQL, all servers
+ * share the limits.
  */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,

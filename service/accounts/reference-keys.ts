@@ -1,17 +1,24 @@
-// Reference keys: an account's secret that turns its references into salts, so that the account and
-// this service compute the same address for an order. The service uses the newest one.
+// Reference keys. An account's reference key is a secret that turns its references into salts, so
+// that the account and this service compute the same address for an order. The service uses the
+// account's newest key.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
-/** The newest keys that are tried for addresses from before a rotation. */
+/**
+ * The number of keys, newest first, that are tried for addresses that were created before a
+ * rotation.
+ */
 const keysTried = 8;
 
 const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
 
-/** Newest first, at least one: an account's first key is generated when it is first needed. */
+/**
+ * Returns the account's keys, newest first. There is always at least one, because the first key is
+ * generated when it is needed.
+ */
 export async function findReferenceKeys(
   db: Kysely<Tables>,
   accountId: string,
@@ -24,8 +31,10 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates the key for new salts. Earlier keys still prove the addresses that were made with them.
- * @returns the key, shown only here; undefined if someone else made one meanwhile
+ * Creates the key for new salts. Earlier keys still prove the addresses that were created with them.
+ *
+ * @returns the key, which cannot be read again, or undefined if another request created a key at
+ *   the same time
  */
 export async function rotateReferenceKey(
   db: Kysely<Tables>,

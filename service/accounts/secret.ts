@@ -1,4 +1,4 @@
-// The secret that signs cookies: generated once and stored, so all servers share it.
+// The secret that signs cookies. It is generated once and stored, so all servers share it.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -7,8 +7,8 @@ import type { Tables } from "../store/tables.ts";
 const name = "session";
 
 /**
- * 64 hex digits. If several servers generate one simultaneously, the first to insert wins, and all
- * read its value.
+ * Returns the secret, which has 64 hex digits. If several servers generate a secret simultaneously,
+ * the first insert wins, and all servers read its value.
  */
 export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
   await db

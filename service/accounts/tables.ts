@@ -1,18 +1,18 @@
-// Accounts, their credentials and origins, and what the dashboard needs: people's sign-ins, the
-// usage of credentials, the audit log, and the limits that servers share. Times are Unix
-// milliseconds, except in the auth_ tables, whose columns are defined by better-auth and used only
-// by sign-in/sign-in.ts.
+// The tables of accounts, their credentials and origins, sign-ins, the usage of credentials, the
+// audit log, and the limits that servers share. Times are Unix milliseconds, except in the auth_
+// tables, whose columns are defined by better-auth and used only by sign-in/sign-in.ts.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {
-    /** `id` is `acc_` and 24 hex digits, `email` lower case. */
+    /** `id` is `acc_` and 24 hex digits. `email` is in lowercase. */
     accounts: { id: string; email: string; created_at: number };
     /**
-     * `number`: its place among the account's. `digest` SHA-256 of the key's text; `prefix` its
-     * first characters, for display. `scopes` with commas. `expires_at` null: never.
+     * `number` distinguishes the keys of an account. `digest` is the SHA-256 of the key's text, and
+     * `prefix` contains its first characters, for display. `scopes` are separated by commas.
+     * `expires_at` is null if the key never expires.
      */
     api_keys: {
       account_id: string;
@@ -28,8 +28,8 @@ declare module "../store/tables.ts" {
       seen_in_browser_at: number | null;
     };
     /**
-     * Publishable, so `client_id` is stored in full. `bound` 1: it creates only signed addresses.
-     * `may_name` 0: its addresses have no reference.
+     * A client ID is public, so `client_id` is stored in full. If `bound` is 1, it creates only
+     * signed addresses. If `may_name` is 0, its addresses cannot have a reference.
      */
     client_ids: {
       account_id: string;
@@ -41,13 +41,19 @@ declare module "../store/tables.ts" {
       rotated_at: number | null;
       last_used_at: number | null;
     };
-    /** `key` is `svc_ref_` and 64 hex digits; the highest `number` makes salts. */
+    /**
+     * `key` is `svc_ref_` and 64 hex digits. Salts are derived with the key that has the highest
+     * `number`.
+     */
     reference_keys: { account_id: string; number: number; key: string; created_at: number };
-    /** `origin` in canonical form. */
+    /** `origin` is in canonical form. */
     origins: { account_id: string; origin: string; created_at: number };
-    /** The name under which payers read of an account, once the operator has confirmed it. */
+    /** The name of an account that payers see. The operator has confirmed it. */
     account_names: { account_id: string; name: string };
-    /** `hour` is when it began. One row is written per batch of requests, not per request. */
+    /**
+     * `hour` is the start of the hour. Counts are written once per batch of requests, not once per
+     * request.
+     */
     usage: {
       account_id: string;
       hour: number;
@@ -56,7 +62,7 @@ declare module "../store/tables.ts" {
       refused: number;
     };
     /**
-     * Rows are added, but never changed or removed. Triggers enforce that. `id` is `at` and 8
+     * Rows are added, but never changed or removed, which triggers enforce. `id` is `at` and 8 hex
      * digits.
      */
     audit: {
@@ -67,11 +73,11 @@ declare module "../store/tables.ts" {
       ip: string | null;
       detail: string | null;
     };
-    /** Generated at the first start and shared by all servers. */
+    /** Secrets are generated at the first start and shared by all servers. */
     secrets: { name: string; value: string };
-    /** Only on PostgreSQL, in microseconds. See limits.ts. */
+    /** Exists only on PostgreSQL. Times are in microseconds. See limits.ts. */
     limits: { key: string; whole_at: number; at: number; admitted: number };
-    /** `id` is the account's. */
+    /** `id` is the ID of the account. */
     auth_users: { id: string; email: string; name: string };
     auth_tokens: { id: string; identifier: string; value: string };
   }
@@ -110,7 +116,10 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** A separate migration, because databases exist with the statements above. */
+/**
+ * This statement is a separate migration, because databases exist that were created with the
+ * statements above.
+ */
 export const clientIdStatements = (): TableStatement[] => [
   sql`alter table client_ids add column may_name int not null default 1`,
 ];
@@ -127,7 +136,7 @@ const appendOnlyPostgres = [
     for each statement execute function audit_refuse()`,
 ];
 
-/** Unlogged: no commit waits for a disk, and a crash only resets the limits. */
+/** The table is unlogged, so no commit waits for the disk. A crash only resets the limits. */
 const limits = [
   sql`create unlogged table limits (key text primary key not null, whole_at bigint not null,
       at bigint not null, admitted int not null, interval_us bigint not null, burst int not null)

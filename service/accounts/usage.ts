@@ -1,5 +1,6 @@
-// When and how often credentials were used: counted in memory and written in batches, so that no
-// request waits for it. A crash loses the last seconds, and a normal shutdown loses nothing.
+// Counts how often credentials are used, and when. Counts are collected in memory and written in
+// batches, so that no request waits for a write. A crash loses the counts of the last seconds; a
+// normal shutdown loses nothing.
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
@@ -9,20 +10,26 @@ import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
 /**
- * The maximum number of uses between two flushes. Anyone can send unknown keys, which the flush
- * ignores.
+ * The maximum number of keys with an `Origin` that are stored between two flushes. Anyone can send
+ * unknown keys, which the flush ignores.
  */
 const inBrowserMax = 10_000;
 
-/** One use of a credential. `digest` is the SHA-256 of its text, 32 bytes. */
+/** One use of a credential. `digest` is the SHA-256 of the credential's text, 32 bytes. */
 type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
 
 export type Usage = {
-  /** `created`; `used`: served without a create, not counted; `refused`: not served. */
+  /**
+   * Records a use. `created` and `refused` are counted. `used` means that the request was served
+   * but created no address; only its time is stored.
+   */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
-  /** A key with this digest came with an `Origin`. Whether the key exists is checked later. */
+  /**
+   * Records that a key with this digest was sent with an `Origin`. The flush checks whether the key
+   * exists.
+   */
   seenInBrowser(digest: Buffer, atMs: number): void;
-  /** Writes the counts. If that fails, the counts remain for the next flush. */
+  /** Writes the counts. If the write fails, the next flush tries again. */
   flush(): Promise<void>;
   /** Stops the timer and flushes one last time. */
   close(): Promise<void>;
@@ -44,7 +51,7 @@ const emptyBatch = (): Batch => ({
   inBrowser: new Map(),
 });
 
-/** @param onFault called for each failed flush, whose counts are tried again with the next */
+/** @param onFault called for each failed flush. The next flush writes its counts again. */
 export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void): Usage {
   let batch = emptyBatch();
   let flushing = Promise.resolve();
@@ -106,7 +113,10 @@ function merge(into: Batch, from: Batch): void {
   for (const seen of from.inBrowser.values()) keepLatest(into.inBrowser, seen);
 }
 
-/** One transaction, with rows in the order of their keys, so that two servers cannot deadlock. */
+/**
+ * Writes a batch in one transaction, with rows in the order of their keys, so that two servers
+ * cannot deadlock.
+ */
 async function write(db: Kysely<Tables>, batch: Batch): Promise<void> {
   const { hours, lastUsed, inBrowser } = batch;
   if (hours.size + lastUsed.apiKey.size + lastUsed.clientId.size + inBrowser.size === 0) return;
@@ -142,9 +152,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets a time of each credential to the batch's last moment, with one statement for all, because
- * each statement is a round trip to the database. A batch is as old as the last successful flush,
- * so a time is wrong by at most that: a second, or more after a failed flush.
+ * Sets a time of each credential to the latest time in the batch, with one statement for all
+ * credentials, because each statement is a round trip to the database. So a stored time can be too
+ * late by the time since the last successful flush: about a second, or more after a failed flush.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,
@@ -161,7 +171,7 @@ async function touch<Table extends "api_keys" | "client_ids">(
   }
 }
 
-/** The hours since `sinceMs` with any activity, oldest first. */
+/** Returns the hours since `sinceMs` that have any use, oldest first. */
 export async function listUsage(
   db: Kysely<Tables>,
   accountId: string,

@@ -1,4 +1,4 @@
-// The operator's command `launch`: starts from a funded key and ends with a proven payment.
+// The operator's command `launch`, which starts with a funded key and ends with a proved payment.
 
 import type { Config } from "../config.ts";
 import type { Command } from "../store/command.ts";

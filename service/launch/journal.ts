@@ -9,7 +9,7 @@ import { quantity } from "../chain/rpc/json-rpc.ts";
 import { dataFeePaid } from "../executor/money/fees.ts";
 import { readNote, writeNote } from "../records/mirror.ts";
 
-/** `raw` is signed. `wei` is the cost including the value, decimal. */
+/** `raw` is the signed transaction. `wei` is its cost including the value, as a decimal number. */
 export type Sent = {
   hash: Hex;
   raw: Hex;
@@ -17,15 +17,15 @@ export type Sent = {
   mined: { block: number; succeeded: boolean; wei: string } | null;
 };
 
-/** The completed steps of a launch on one chain. */
+/** The steps that a launch on one chain has completed. */
 export type LaunchState = {
   chainId: number;
   wallet: Hex;
   sent: Sent[];
   intent?: Intent;
-  /** The address was saved, and its account. */
+  /** The address that was saved, and its account. */
   saved?: { address: Hex; accountId: string };
-  /** The receipt was written to this file. */
+  /** The file to which the receipt was written. */
   receipt?: string;
 };
 
@@ -34,7 +34,10 @@ export type Journal = {
   save(change: Partial<LaunchState>): Promise<void>;
 };
 
-/** @throws an error that names both wallets if the file is of a launch by another key */
+/**
+ * Reads the journal from `file`, or starts a new one. @throws an error that names both wallets if
+ * the file belongs to a launch with another key
+ */
 export async function openJournal(
   file: string,
   { chainId, wallet }: { chainId: number; wallet: Hex },
@@ -57,7 +60,10 @@ export async function openJournal(
   return journal;
 }
 
-/** Stores what `change` makes of a transaction: null removes it. */
+/**
+ * Replaces a stored transaction with the result of `change`. A result of null removes the
+ * transaction.
+ */
 export async function changeSent(
   journal: Journal,
   hash: Hex,
@@ -93,26 +99,30 @@ export const spentWei = ({ sent }: LaunchState): bigint =>
 export const hasSucceeded = ({ sent }: LaunchState, data: Hex): boolean =>
   sent.some(({ raw, mined }) => mined?.succeeded && parseTransaction(raw).data === data);
 
-/** Returns whether two signed transactions do the same, apart from nonce and fee. */
+/**
+ * Returns whether two signed transactions have the same effect. Their nonces and fees can differ.
+ */
 export function hasSameEffect(one: Hex, other: Hex): boolean {
   const [a, b] = [parseTransaction(one), parseTransaction(other)];
   return a.to === b.to && a.data === b.data && (a.value ?? 0n) === (b.value ?? 0n);
 }
 
-/** The contract that a transaction to the deterministic deployer creates. */
+/** Returns the address of the contract that a transaction to the deterministic deployer creates. */
 function createdBy(raw: Hex): Hex | undefined {
   const { to, data } = parseTransaction(raw);
   if (to?.toLowerCase() !== deterministicDeployer.address.toLowerCase() || !data) return undefined;
   return create2Address(sliceHex(data, 32), sliceHex(data, 0, 32));
 }
 
-/** Where there is code after a transaction that had its effect; undefined for a transfer. */
+/**
+ * Returns the address that has code after the transaction took effect, or undefined for a transfer.
+ */
 export const codeAfter = (raw: Hex): Hex | undefined => {
   const { to, data } = parseTransaction(raw);
   return data ? (createdBy(raw) ?? to ?? undefined) : undefined;
 };
 
-/** Names a transaction for the operator, for example "0x12… (factory, nonce 3)". */
+/** Describes a transaction for the operator, for example "0x12… (factory, nonce 3)". */
 export function describeSent({ hash, raw, nonce }: Sent): string {
   const created = createdBy(raw);
   const contracts = { factory: { address: factoryAddress }, ...periphery };

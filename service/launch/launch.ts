@@ -1,6 +1,6 @@
 // Takes an operator from a funded key to a proved payment on a chain, in repeatable steps: check
 // endpoints and cost, deploy the contracts, create an address, wait for its payment, execute it,
-// and prove the outcome. journal.ts stores the facts that the chain does not show.
+// and prove the outcome. journal.ts stores the state that cannot be read from the chain.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -49,7 +49,9 @@ import {
 } from "./preflight.ts";
 import { inspectSent, settleSent } from "./sending.ts";
 
-/** @throws an error whose message is one sentence that describes the required change */
+/**
+ * Runs a launch. @throws an error whose message says in one sentence what the operator must change
+ */
 export async function launch(options: LaunchOptions, outside: Outside) {
   const { config, say } = outside;
   const chain = findChain(config, options);
@@ -99,7 +101,10 @@ async function carryOut(run: Launch) {
   }
 }
 
-/** Repeats no step whose transaction is mined, unless a reorganization removed it. */
+/**
+ * Deploys the missing contracts. A step whose transaction is mined is repeated only if a
+ * reorganization removed the transaction.
+ */
 async function bringContracts(run: Launch) {
   const { chain, request, key } = run;
   await settleSent(run.sending);
@@ -164,7 +169,7 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
 /** The account that creates the address. It has no API key and no password. */
 const email = "launch@localhost.localdomain";
 
-/** Saves the record to the database under a separate account. Repeating it changes nothing. */
+/** Saves the record to the database under a separate account. The call is idempotent. */
 async function saveAddress(
   { journal }: Launch,
   { address, terms }: AddressRecord,
@@ -182,7 +187,7 @@ async function saveAddress(
   await journal.save({ saved: { address, accountId } });
 }
 
-/** Shows the address as text, QR code and links. */
+/** Shows the address as text, as a QR code, and in links. */
 function showAddress({ chain, config, say }: Launch, record: AddressRecord): void {
   const { address, intent } = record;
   const token = chain.tokens.find((each) => each.address === intent.token)!;
@@ -203,11 +208,14 @@ function showAddress({ chain, config, say }: Launch, record: AddressRecord): voi
   );
 }
 
-/** A minute. Endpoints have different heads for a moment, or one does not answer. */
+/**
+ * The maximum number of attempts, which take about a minute. Endpoints may briefly have different
+ * newest blocks, or an endpoint may not respond.
+ */
 const attemptsMax = 30;
 
 /**
- * Waits until the address is paid, and executes it unless somebody else does.
+ * Waits until the address is paid, and executes it unless someone else executes it first.
  *
  * @throws if the address expires unpaid, or the execution fails
  */
@@ -266,7 +274,7 @@ async function execute(
     const hash = await sendTransaction(sender, { ...call, gas });
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
-    // An executor may have executed the address earlier.
+    // An executor may have executed the address first.
     if ((await readState()).state !== "executed") throw plainError(error);
   }
 }

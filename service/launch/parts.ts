@@ -17,10 +17,10 @@ import { type Journal, openJournal } from "./journal.ts";
 import { journaled, type Sending } from "./sending.ts";
 
 export type LaunchOptions = {
-  /** As `base-sepolia`, or the chain's ID. */
+  /** The chain's name, such as `base-sepolia`, or its ID. */
   chainName: string;
   keyFile: string;
-  /** Replaces the endpoints of the chains file, unless it is empty. */
+  /** If not empty, these URLs replace the endpoints of the chains file. */
   rpcUrls: readonly string[];
   isDryRun: boolean;
   isResume: boolean;
@@ -28,7 +28,7 @@ export type LaunchOptions = {
 
 export type Outside = { config: Config; say: (line: string) => void; pollMs?: number };
 
-/** Gives the steps of one launch access to the chain, the journal, and the operator. */
+/** The chain, the journal, and the output, for the steps of one launch. */
 export type Launch = {
   chain: Chain;
   config: Config;
@@ -36,9 +36,12 @@ export type Launch = {
   key: Hex;
   journal: Journal;
   sending: Sending;
-  /** Asks the first endpoint. Stores each transaction, and waits until it is mined. */
+  /**
+   * Sends requests to the first endpoint. Stores each transaction in the journal, and waits until
+   * it is mined.
+   */
   request: ReturnType<typeof journaled>;
-  /** All endpoints. Reads of the address need the same answer from `quorum` endpoints. */
+  /** All endpoints. When the address is read, `quorum` endpoints must give the same answer. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;
@@ -49,7 +52,7 @@ const pollMsUsual = 2_000;
 /** The time until the address expires. Late money is returned to the wallet. */
 const expirySeconds = 86_400;
 
-/** @throws an error that lists the names of the chains */
+/** Finds the chain in the chains file. @throws an error that lists the names of the chains */
 export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
   const chains = readChains(config.chainsFile);
   const chain = chains.find(
@@ -67,7 +70,10 @@ export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions)
   return rpcUrls.length > 0 ? { ...chain, rpcUrls: [...rpcUrls] } : chain;
 }
 
-/** "Base Sepolia (testnet)" is `base-sepolia`. */
+/**
+ * Converts a chain's name to the form of `--chain`: "Base Sepolia (testnet)" becomes
+ * `base-sepolia`.
+ */
 const wordOf = (name: string) =>
   name
     .replace(/\s*\(.*\)/, "")
@@ -100,7 +106,10 @@ export async function openLaunch(
   };
 }
 
-/** Makes the intent of the first payment: 0.01 of the chain's USDC, forwarded to the wallet. */
+/**
+ * Creates the intent of the first payment: 0.01 of the chain's USDC, which is forwarded to the
+ * wallet.
+ */
 export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promise<Intent> {
   const token = chain.tokens.find(({ symbol }) => symbol === "USDC") ?? chain.tokens[0]!;
   const amount = `${10n ** BigInt(Math.max(0, token.decimals - 2))}`;
@@ -123,7 +132,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Reads the status of the address that a quorum of the endpoints shows. */
+/** Returns the address's status on which a quorum of the endpoints agrees. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -1,5 +1,5 @@
-// Checks, before any coin is spent, that a launch can succeed: the abilities of each endpoint, the
-// support of the chain, the remaining cost, and the balance of the wallet.
+// Checks that a launch can succeed before any coin is spent. It checks the features of each
+// endpoint, whether the chain supports the contracts, the remaining cost, and the wallet's balance.
 
 import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -20,7 +20,7 @@ export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number
   faults: string[];
 };
 
-/** Asks each endpoint of `chain` for its abilities, and lists the faults that prevent a launch. */
+/** Checks the features of each endpoint of `chain`, and lists the faults that prevent a launch. */
 export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> {
   const compared = await compareEndpoints(chain, factoryAddress);
   return Promise.all(
@@ -41,7 +41,10 @@ export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> 
   );
 }
 
-/** @throws a sentence for the first reason why a launch with these endpoints would fail */
+/**
+ * Checks that a launch with these endpoints can succeed. @throws an error with the first reason why
+ * it would fail
+ */
 export function requireEndpoints(reports: readonly EndpointReport[]): void {
   const hosts = new Set(reports.map(({ endpoint }) => endpoint));
   if (hosts.size < 2) {
@@ -59,7 +62,7 @@ export function requireEndpoints(reports: readonly EndpointReport[]): void {
   }
 }
 
-/** Draws the reports as a table with one column for each endpoint. */
+/** Formats the reports as a table with one column for each endpoint. */
 export function endpointTable(reports: readonly EndpointReport[]): string {
   const yesNo = (is: boolean) => (is ? "yes" : "no");
   const rows: [string, (report: EndpointReport) => string][] = [
@@ -90,8 +93,8 @@ export type CostEstimate = {
   gasPriceWei: string;
   estimatedWei: string;
   /**
-   * The balance that the wallet needs. It is above the cost, because gas limits and offered prices
-   * are higher than the paid ones.
+   * The balance that the wallet needs. It is higher than the cost, because the gas limits are
+   * higher than the gas used, and the offered prices are higher than the prices paid.
    */
   neededWei: string;
   balanceWei: string;
@@ -105,16 +108,19 @@ type Estimated = {
   record: AddressRecord;
 };
 
-/** The gas of an execution with one transfer, rounded up, for nodes that do not simulate it. */
+/**
+ * The gas of an execution with one transfer, rounded up. It is used if no node can simulate the
+ * execution.
+ */
 const executionGasUsual = 110_000n;
-/** Replaces a signature, because the fee depends on the number of bytes. */
+/** A placeholder for the signature, because the data fee depends on the number of bytes. */
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
  * Estimates the remaining cost of the launch at the current gas price.
  *
  * @param isExecuted whether the address is already executed
- * @throws a sentence if the chain does not suit
+ * @throws an error if a launch on this chain is not possible now
  */
 export async function estimateLaunch(
   { chain, rpc, reader, wallet, record }: Estimated,
@@ -152,7 +158,7 @@ export async function estimateLaunch(
     })),
     gasPriceWei: `${price}`,
     estimatedWei: `${fees + values}`,
-    // An execution's limit is 1.375 times its estimate, and the price offered 1.2 base fees.
+    // An execution's gas limit is 1.375 times its estimate, and the offered price is 1.2 base fees.
     neededWei: `${(fees * 3n) / 2n + values}`,
     balanceWei: `${await getBalance(reader, { address: wallet })}`,
   };
@@ -183,7 +189,7 @@ async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<b
   return answer === "0x" ? 0n : BigInt(answer);
 }
 
-/** Draws the estimate as lines for a person. */
+/** Formats the estimate as lines for the operator. */
 export function estimateLines(cost: CostEstimate): string {
   const ether = (wei: string) => `${formatEther(BigInt(wei))}`;
   const steps = cost.steps.map(
@@ -196,7 +202,10 @@ export function estimateLines(cost: CostEstimate): string {
   ].join("\n");
 }
 
-/** @throws an error with the wallet, its balance, and the required balance */
+/**
+ * Checks that the wallet has the required balance. @throws an error with the wallet, its balance,
+ * and the required balance
+ */
 export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
   if (BigInt(balanceWei) >= BigInt(neededWei)) return;
   const [has, needs] = [balanceWei, neededWei].map((wei) => formatEther(BigInt(wei)));

@@ -1,10 +1,10 @@
 // Sends the transactions of a launch, and waits until they are mined. Sends a transaction again if
 // an endpoint forgot it, and raises a fee that is too low.
 //
-// No transaction takes effect twice: each uses the nonce after the newest mined one, and the next
-// is signed only after it was mined. Two pending transactions therefore share a nonce, and at most
-// one can be mined. A mined transaction with the same recipient, value, and calldata is not signed
-// again, even if an endpoint lags and does not show its effect yet.
+// No transaction takes effect twice. Each transaction uses the nonce after the newest mined
+// transaction, so all pending transactions have the same nonce, and only one can be mined. A
+// transaction with the same recipient, value, and calldata as a mined transaction is not signed
+// again, even if an endpoint lags and does not show the effect of the mined transaction yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -37,23 +37,23 @@ import {
 export type Sending = {
   key: Hex;
   journal: Journal;
-  /** Asks the endpoint that transactions are sent to. */
+  /** Sends a request to the endpoint to which transactions are sent. */
   request: ChainRpc["request"];
   fees: FeePolicy;
   pollMs: number;
   say: (line: string) => void;
 };
 
-/** Another transaction of the same key was mined in the place of one of the launch. */
+/** Thrown if the nonce of a launch's transaction was used by another transaction of the key. */
 class NonceTaken extends StepError {}
 
-/** The endpoint refuses a transaction, so it is in no mempool that the launch knows. */
+/** Thrown if the endpoint refuses a transaction, which is then in no known mempool. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
 /**
- * Returns `request`, changed for the launch's wallet: a transaction is stored before it is sent,
- * and the response to the send, which is the hash of the mined transaction, waits for its receipt.
+ * Wraps `request` for the launch's wallet. A transaction is stored before it is sent, and the call
+ * that sends a transaction resolves after it is mined, with the hash of the mined transaction.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
@@ -103,7 +103,7 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/** Stores a transaction, signed again if its fee exceeds the chain's maximum. */
+/** Stores a transaction. If its fee exceeds the chain's maximum, it is signed with a lower fee. */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);
@@ -123,7 +123,8 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await readReceipt(sending, sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // A reorganization can put a deployment before the deployer's own: it succeeds without effect.
+    // If a reorganization moved it before the deployer's deployment, it succeeded without an
+    // effect.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;
@@ -145,16 +146,16 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/** Polls before the first line and between lines: 20 s and a minute. */
+/** The polls before the first line of output (20 s), and between later lines (a minute). */
 const quietPolls = 10;
 const pollsPerLine = 30;
-/** An hour. */
+/** The maximum number of polls, which take an hour. */
 const pollsMax = 1_800;
-/** An endpoint's refusals of one transaction in a row. */
+/** The number of consecutive refusals of a transaction after which the step fails. */
 const refusalsMax = 3;
 
 /**
- * Attempts until the result is defined. Reports every minute why that takes time.
+ * Calls `attempt` until its result is defined. Reports every minute why it is still undefined.
  *
  * @throws after an hour, or if the endpoint refuses a call several times in a row
  */
@@ -196,19 +197,24 @@ async function wait<Result>(
   throw new StepError(`${name} was not mined within an hour: run the same command again later`);
 }
 
-/** Blocks without the transaction after which its fee is raised, and its signatures at most. */
+/** The fee is raised after `patienceBlocks`. A transaction has at most `signaturesMax` versions. */
 const patienceBlocks = 10;
 const signaturesMax = 10;
-/** The highest fee, as a multiple of the first: an endpoint can lie about the base fee. */
+/**
+ * Limits the fee to a multiple of the first fee, because an endpoint can lie about the base fee.
+ */
 const raiseFactorMax = 10n;
-/** Polls until an endpoint shows the receipt of a transaction that it counts: 10 s, 3 minutes. */
+/**
+ * Polls for the receipt of a transaction that the endpoint counts as mined. After 10 s, the launch
+ * looks for another transaction with the nonce; after 3 minutes, the launch fails.
+ */
 const lagPolls = 5;
 const lagPollsMax = 90;
 
 /**
- * Sends a stored transaction until one of its nonce is mined, and returns the hash of that.
+ * Sends a stored transaction until its nonce is mined. Returns the mined transaction's hash.
  *
- * @throws {NonceTaken} if that is not one of the launch
+ * @throws {NonceTaken} if the mined transaction is not the launch's, or has another effect
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;
@@ -248,14 +254,14 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
     }
     return undefined;
   }).catch(async (error) => {
-    // The next transaction has its nonce, so at most one of the two is mined.
+    // The next transaction uses the same nonce, so at most one of the two can be mined.
     const refused = withNonce(sending, nonce).at(-1);
     if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
     throw error;
   });
 }
 
-/** Notes which transaction of a nonce was mined, and forgets the others. */
+/** Stores and returns the mined transaction with this nonce, if any, and removes the others. */
 async function settle(sending: Sending, nonce: number): Promise<Sent | undefined> {
   const { journal } = sending;
   for (const { hash } of withNonce(sending, nonce)) {
@@ -284,7 +290,9 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
   }
 }
 
-/** Signs a transaction again with a higher fee. Returns why not, if that exceeds a bound. */
+/**
+ * Signs a transaction again with a higher fee. If the fee is limited, returns the reason instead.
+ */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, say } = sending;
   const own = withNonce(sending, sent.nonce);
@@ -319,7 +327,7 @@ function feeOf(raw: Hex): Fee {
   return { maxFee: maxFeePerGas, priorityFee: maxPriorityFeePerGas };
 }
 
-/** Signs a transaction with another fee, and stores that one too. */
+/** Signs a transaction again with another fee, and also stores the new version. */
 async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promise<Sent> {
   const { chainId, nonce = 0, to, data, gas, value } = parseTransaction(raw);
   const signed = await privateKeyToAccount(key).signTransaction({
@@ -347,8 +355,8 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
 }
 
 /**
- * Finds the transaction of the wallet that used `nonce`, backward from block `head`: an endpoint
- * may have the state of new blocks only.
+ * Finds the wallet's transaction that used `nonce`. Searches backward from the block `head`,
+ * because an endpoint may have the state of recent blocks only.
  */
 async function findTaker(sending: Sending, nonce: number, head: number) {
   try {
@@ -381,8 +389,8 @@ const removed =
   "was removed by a reorganization, or the endpoint lags behind: it is sent again if it is needed";
 
 /**
- * Checks the receipt of each stored transaction, also of one that a reorganization removed, and
- * waits for each that is in a mempool. The others are sent by the step that needs them.
+ * Checks the receipt of each stored transaction, even if it was mined before, and waits for each
+ * transaction in a mempool. Other transactions are sent again by the steps that need them.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, say } = sending;
@@ -396,7 +404,7 @@ export async function settleSent(sending: Sending): Promise<void> {
     }
     const isTaken = (await readNonce(sending)) > nonce;
     const known = await Promise.all(own.map(({ hash }) => isKnown(sending, hash)));
-    // One behind a nonce that no transaction has cannot be mined yet.
+    // A transaction cannot be mined while an earlier nonce is unused and has no known transaction.
     isBehindGap ||= !isTaken && !known.includes(true);
     if (isBehindGap) continue;
     await awaitMined(sending, own.at(-1)!).catch((error) => {
@@ -409,7 +417,7 @@ export async function settleSent(sending: Sending): Promise<void> {
 const nonces = ({ journal }: Sending) =>
   [...new Set(journal.state.sent.map(({ nonce }) => nonce))].sort((a, b) => a - b);
 
-/** Checks each stored transaction, and lists the unmined ones with the reason. Saves nothing. */
+/** Checks each stored transaction, and lists the unmined ones with the reasons. Saves nothing. */
 export async function inspectSent(sending: Sending) {
   const journal: Journal = {
     state: sending.journal.state,

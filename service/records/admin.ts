@@ -14,7 +14,9 @@ import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
-/** A command reads records from `stdin` and calls `report` with lines for the operator. */
+/**
+ * The terminal of a command: `stdin` provides records, and `report` prints a line for the operator.
+ */
 type Terminal = { stdin(): Readable; report(line: string): unknown };
 
 export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
@@ -92,7 +94,7 @@ async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"
   if (counts.corrupt > 0) throw new Error("corrupt records were skipped");
 }
 
-/** Writes a consistent copy of the SQLite file. It is durable when this resolves. */
+/** Writes a consistent copy of the SQLite file. The copy is durable when the call resolves. */
 async function backUp({ db }: Store, file: string): Promise<void> {
   // The copy contains the same secrets as the database, so only its owner may ever read it.
   process.umask(0o077);

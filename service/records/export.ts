@@ -1,5 +1,5 @@
-// Exports and imports records as lines of JSON, each the body of its look-up: for a backup that any
-// program can read, a move, or a mirror. Each record is verified at export and at import.
+// Exports and imports records as lines of JSON, for a backup that any program can read, a move, or
+// a mirror. Each line is the body of a look-up. Each record is verified at export and at import.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -10,15 +10,18 @@ import { CorruptError, type Store } from "../store/store.ts";
 /** The number of records that are read or saved together. */
 export const batchSize = 500;
 
-/** More than any record: terms of 24,576 bytes as hex, and the intent as JSON. */
+/**
+ * The maximum size of a line. It is more than the size of any record, which contains terms of up to
+ * 24,576 bytes as hex, and the intent as JSON.
+ */
 export const lineBytesMax = 1_048_576;
 
-/** `untilMs`, by the database's clock, is the next export's `sinceMs`. */
+/** `untilMs` is a time of the database's clock. Use it as `sinceMs` of the next export. */
 type Exported = { exported: number; corrupt: number; untilMs: number };
 
 /**
- * Yields the records created since `sinceMs` on: expired records too, since money may still come
- * back from them. A corrupt record is reported and omitted.
+ * Yields the records that were created since `sinceMs`, including expired records, because money
+ * can still be returned from their addresses. A corrupt record is reported and omitted.
  */
 export async function* exportRecords(
   store: Store,
@@ -35,13 +38,15 @@ export async function* exportRecords(
   return { ...counts, untilMs };
 }
 
-/** `body`: the body of the look-up. `corrupt`: the corrupt records. */
+/**
+ * `body` is the body of a record's look-up. `corrupt` contains the addresses of corrupt records.
+ */
 export type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
   readonly corrupt: readonly Uint8Array[];
 };
 
-/** The records of `addresses`, each verified, or the reason why it is corrupt. */
+/** Reads and verifies the records of `addresses`. Reports the reason for each corrupt record. */
 export async function readEach(
   store: Store,
   addresses: readonly Uint8Array[],
@@ -61,7 +66,10 @@ export async function readEach(
   return { records, corrupt };
 }
 
-/** Reads pages of the records after `seq` and since `sinceMs`; each contains its last `seq`. */
+/**
+ * Yields the records after `seq` that were created since `sinceMs`, in pages. Each page contains
+ * the `seq` of its last record.
+ */
 export async function* readRecords(
   store: Store,
   seq: number,
@@ -81,14 +89,16 @@ export async function* readRecords(
 
 type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** `repaired`: the number of saved records that replaced corrupt terms. */
+/** `repaired` is the number of saved records that replaced corrupt terms. */
 type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * Saves each line's record as `accountId`'s, after it is verified with the trusted factory. The
- * call is idempotent. An invalid line is reported and omitted. If the row has other terms, it is
- * repaired and reported, because the terms of the line are verified. @param isWanted returns
- * whether to save a record
+ * Verifies the record of each line with the trusted factory, and saves it as created by
+ * `accountId`. The call is idempotent. An invalid line is reported and omitted. If the database has
+ * other terms for the address, they are replaced and this is reported, because the terms of the
+ * line are verified.
+ *
+ * @param isWanted returns whether to save a record
  */
 export async function importRecords(
   store: Store,
@@ -139,7 +149,10 @@ export async function importRecords(
   return counts;
 }
 
-/** Yields undefined for a line that is too long, without keeping the rest of the line in memory. */
+/**
+ * Yields the lines of `input`, with undefined for a line that is too long. Does not keep the rest
+ * of such a line in memory.
+ */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let kept: Uint8Array[] = [];
   let keptBytes = 0;

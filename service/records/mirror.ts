@@ -1,6 +1,7 @@
-// Writes and reads mirrors: static copies of the records that any web server can serve, with a file
-// for each look-up and a list with a line for each record. A client can verify each record, so it
-// does not have to trust the server. A separate file contains the position of the copy.
+// Writes and reads mirrors. A mirror is a static copy of the records that any web server can serve.
+// It contains a file for each look-up, and a list with a line for each record. A client can verify
+// each record, so the client does not have to trust the server. A separate file contains the
+// position up to which records were copied.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -20,12 +21,13 @@ import {
 /** The file in which the writer stores the last copied record. Readers do not need it. */
 const noteFile = ".mirror.json";
 
-/** A line for each record, in a file that only grows. */
+/** The file with a line for each record. It only grows. */
 const listFile = "records.jsonl";
 
 /**
- * `corrupt`: addresses up to `seq` whose records are corrupt, to be retried. `bytes`: the list's
- * length at that point. The writer truncates data after this point, which a crash can leave.
+ * `corrupt` contains the addresses up to `seq` whose records are corrupt; they are retried. `bytes`
+ * is the list's length when the note was written. The writer truncates data after this length,
+ * which a crash can leave.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -36,7 +38,9 @@ const headers = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** The headers by prefix of the path. A cache has to revalidate the list, because it can grow. */
+/**
+ * The headers, by prefix of the path. A cache must revalidate the list, because the list can grow.
+ */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,
   [`/v1/${listFile}`]: {
@@ -56,13 +60,16 @@ const eachHeader = (headers: object, write: (name: string, value: string) => str
     .map(([name, value]) => `  ${write(name, value)}\n`)
     .join("");
 
-/** For `include` in a server block whose root is the mirror. */
+/** The nginx configuration, for `include` in a server block whose root is the mirror. */
 const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
   const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
   return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;
 })}location = /${noteFile} {\n  return 404;\n}\n`;
 
-/** For `import` in a site whose root is the mirror. That no file is there must not be kept. */
+/**
+ * The Caddy configuration, for `import` in a site whose root is the mirror. A 404 must not be
+ * cached, because the file can be written later.
+ */
 const caddy = `${eachPlace((place, headers) => {
   const matcher = `@${basename(place, ".jsonl")}`;
   const set = eachHeader(headers, (name, value) => `${name} "${value}"`);
@@ -72,9 +79,9 @@ const caddy = `${eachPlace((place, headers) => {
 type Mirrored = { written: number; corrupt: number };
 
 /**
- * Writes the records since the last time. After a crash, it writes the uncounted records again,
- * with the same bytes. A folder belongs to one database, because the position is a row number of
- * that database.
+ * Writes the records that are new since the last call. After a crash, records that the note does
+ * not count are written again with the same bytes. A folder belongs to one database, because the
+ * position is a row number of that database.
  */
 export async function writeMirror(
   store: Store,
@@ -89,7 +96,8 @@ export async function writeMirror(
   const note = join(folder, noteFile);
   const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
   const kept = await readNote<Partial<Note>>(note, fresh);
-  // A note without a length is of an earlier form: all is written again.
+  // A note without a length was written by an earlier version. In this case, all records are
+  // written again.
   const last = kept.bytes === undefined ? fresh : (kept as Note);
   let { seq, bytes } = last;
   await appendFile(list, "");
@@ -117,7 +125,8 @@ export async function writeMirror(
     seq = page.seq;
     await write(page);
     unnoted += page.records.length + page.corrupt.length;
-    // A note names each corrupt address, so notes stay apart by as many records as it names.
+    // A note contains each corrupt address. So that notes do not become expensive, the next note is
+    // written after at least as many records as there are corrupt addresses.
     if (unnoted < corrupt.length) continue;
     await keepNote();
     unnoted = 0;
@@ -126,7 +135,7 @@ export async function writeMirror(
   return { written, corrupt: corrupt.length };
 }
 
-/** @returns `fresh` where there is no such file */
+/** Reads a note. @returns `fresh` if the file does not exist */
 export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
@@ -141,27 +150,30 @@ export async function writeNote(file: string, note: unknown): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Bytes of one read. With the pause after each, a lying mirror costs at most 2 MiB per second. */
+/**
+ * The maximum number of bytes per read. With the pause after each read, a mirror that sends invalid
+ * data costs at most 2 MiB per second.
+ */
 const readBytesMax = 4 * lineBytesMax;
 const pauseMs = 2_000;
 const readMsMax = 30_000;
 
-/** The owner of mirrored records, for budgets. No account has this ID, so no event is sent. */
+/** The owner of mirrored records, for budgets. No account has this ID, so no events are sent. */
 const owner = "mirror";
 
 export type MirrorParts = {
   store: Store;
-  /** Stores the offset up to which each mirror was read. */
+  /** The directory for the offsets up to which the mirrors were read. */
   dataDirectory: string;
   isWanted: (intent: Intent) => boolean;
-  /** Is called for each fault of a mirror, such as a line that proves no record. */
+  /** Called for each fault of a mirror, such as a line that is not a valid record. */
   onFault: (mirror: string, fault: string) => void;
 };
 
 /**
- * Imports the records of mirrors and continues as they grow, so that an executor needs no database
- * of the service. A record proves itself: a mirror can omit records, but cannot invent one. A
- * silent mirror does not delay others.
+ * Imports the records of mirrors and continues while the mirrors grow, so that an executor does not
+ * need the service's database. Each record is verified, so a mirror can omit records, but cannot
+ * forge one. A mirror that does not respond does not delay other mirrors.
  */
 export function followMirrors(mirrors: readonly string[], parts: MirrorParts) {
   const stopping = new AbortController();
@@ -211,7 +223,7 @@ async function readOn(
   return offset + lines.length;
 }
 
-/** Reads up to {@link readBytesMax} bytes from `offset`, also if the server ignores ranges. */
+/** Reads up to {@link readBytesMax} bytes from `offset`, even if the server ignores ranges. */
 async function readBytes(
   url: string,
   offset: number,

@@ -12,7 +12,10 @@ import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";
 import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 
-/** Resolves when it listens. @param draining aborts when the process begins to stop */
+/**
+ * Starts the HTTP server and resolves when the server listens. @param draining aborts when the
+ * process begins to stop
+ */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
   const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;
   const accounts = await countedAccounts(config, parts);
@@ -51,7 +54,7 @@ function countedAccounts(config: Config, { store, metrics, log }: RoleParts): Pr
   return openAccounts(store, config, {
     onLimiterFault(err) {
       metrics.limiterFaults.inc();
-      const text = "the shared limiter does not respond; this server limits on its own";
+      const text = "the shared rate limiter does not respond; this server applies its own limits";
       logLimited("limiter", (leftOut) => log.error({ err, leftOut }, text));
     },
     onUsageFault(err) {

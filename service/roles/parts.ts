@@ -1,4 +1,4 @@
-// Opens what both roles use.
+// Opens the parts that both roles use.
 
 import { factoryAddress, type Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -16,20 +16,21 @@ import { openStore } from "./open-store.ts";
 export type RoleParts = {
   log: Logger;
   /**
-   * Each function closes a part. The last is called first, so nothing is closed before its users.
+   * Functions that each close a part. They are called in reverse order, so that no part is closed
+   * before the parts that use it.
    */
   stops: (() => unknown)[];
   metrics: Metrics;
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** One per chain and process, opened at the first call. */
+  /** Returns the process's reader for a chain, which is opened at the first call. */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };
 
 /**
- * @param stops receives the function that closes each part, also if a later part fails
+ * @param stops receives the functions that close the parts, even if a later part cannot be opened
  * @throws if a part that the configuration names cannot be opened
  */
 export async function openParts(

@@ -16,7 +16,8 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Set before the first request can arrive. Until then, a signal ends the process directly.
+    // The listener is set before the first request can arrive. Until then, a signal ends the
+    // process immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
@@ -28,7 +29,10 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   }
 }
 
-/** Listens on its own port, or through the process that started it. @returns how to close it */
+/**
+ * Serves the metrics on a separate port. A worker instead reports them to the process that started
+ * it. @returns a function that closes the server
+ */
 async function startMetrics({ registry }: Metrics, config: Config, log: Logger) {
   const { metricsHost, metricsPort } = config;
   if (metricsPort === undefined) return () => {};
@@ -52,7 +56,7 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
   onStopSignals(drain, () => process.exit(1));
 }
 
-/** @returns false, with a line in the log, if one of them failed */
+/** Calls all functions in reverse order. @returns false, and logs the error, if a function fails */
 async function stopAll(stops: RoleParts["stops"], log: Logger): Promise<boolean> {
   try {
     for (const each of stops.toReversed()) await each();

@@ -1,10 +1,10 @@
-// Lists, sums, and looks read these columns of many records. The store extracts them from the terms
-// when it saves a record, so that nothing else reads bytes of terms. A record is still verified
-// only by its terms: these columns authorize nothing.
+// The columns of a record that lists, totals, and searches read. The store extracts them from the
+// terms when it saves a record, so that no other code reads the bytes of terms. A record is still
+// verified only by its terms: these columns authorize nothing.
 
 import { askedAmount, collectorAddress, decodeTerms, InvalidError } from "executable-address";
 
-/** `token` 20 bytes, `amount` decimal, `expiresAt` Unix seconds. */
+/** `token` has 20 bytes, `amount` is decimal, and `expiresAt` is in Unix seconds. */
 export type RecordColumns = {
   chainId: number;
   token: Uint8Array;
@@ -13,8 +13,8 @@ export type RecordColumns = {
 };
 
 /**
- * Every intent has these words at the same place (spec/terms.md): 0x20 ‖ token ‖ amount ‖ calls ‖
- * expiration ‖ recovery ‖ salt ‖ chainId, of 32 bytes each.
+ * Extracts the columns from the terms. All terms begin with the same words of 32 bytes
+ * (spec/terms.md): 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
  *
  * @throws {RangeError} if the terms are shorter
  */
@@ -32,7 +32,8 @@ const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
  * Returns the amount that a payer is asked for, in base units. Few intents have a tolerance, so
- * terms are only decoded if they contain the Collector's address. Corrupt terms ask for `amount`.
+ * terms are decoded only if they contain the Collector's address. For corrupt terms, returns
+ * `amount`.
  */
 export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -46,7 +47,7 @@ export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: stri
 }
 
 /**
- * Returns a reference in the form that is searched, because the databases fold letters in different
- * ways.
+ * Returns a reference in the form that is searched. The service folds letter case itself, because
+ * the databases do so in different ways.
  */
 export const foldReference = (reference: string): string => reference.toLowerCase();

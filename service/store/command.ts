@@ -1,5 +1,5 @@
-// Defines an operator's command. Each room has its own in its admin.ts; service/admin.ts runs them
-// beside the server, on the same store.
+// Defines operators' commands. Each room has its commands in its admin.ts. service/admin.ts runs a
+// command next to the server, on the same store.
 
 import { parseArgs } from "node:util";
 import type { Store } from "./store.ts";
@@ -9,7 +9,10 @@ export type Command = Words & (OnStore | Alone);
 type Words = {
   /** The words as typed, such as `account create`. */
   words: string;
-  /** `--name VALUE`: the name without dashes, and what its value is, for the usage. */
+  /**
+   * The options `--name VALUE`: the name without dashes, and the word for the value in the usage
+   * text.
+   */
   options?: Record<string, string>;
   /** The options that can be omitted. */
   optional?: string[];
@@ -27,14 +30,14 @@ type Words = {
 };
 
 /**
- * `run` returns the output, which is printed as JSON; pieces of text from an async iterable are
- * printed unchanged. It throws an error whose message is one sentence for the operator.
+ * `run` returns the output, which is printed as JSON. If the output is an async iterable of texts,
+ * they are printed unchanged. `run` throws an error whose message is one sentence for the operator.
  */
 type OnStore = {
   opensNoStore?: never;
   run(context: CommandContext, given: Given): Promise<unknown>;
 };
-/** Whether the command runs without opening a database. */
+/** A command that runs without opening a database. */
 type Alone = {
   opensNoStore: true;
   run(context: Omit<CommandContext, "store">, given: Given): Promise<unknown>;
@@ -45,11 +48,11 @@ export type CommandContext = {
   /** The URL at which browsers reach the service, without a trailing slash. */
   publicUrl: string;
   dataDirectory: string;
-  /** The path in `CHAINS_FILE`; the file is not read yet. */
+  /** The path in `CHAINS_FILE`. The file has not been read yet. */
   chainsFile: string;
 };
 
-/** `options` contains every required option, `lists` each that may be given several times. */
+/** `options` contains every required option. `lists` contains every option that can be repeated. */
 export type Given = {
   options: Record<string, string>;
   lists?: Record<string, string[]>;
@@ -57,7 +60,12 @@ export type Given = {
   rest: string[];
 };
 
-/** @throws an error that contains the usage, of one command if it is known */
+/**
+ * Finds the command in `words` and parses its arguments.
+ *
+ * @throws an error that contains the usage of the command, or of all commands if the command is
+ *   unknown
+ */
 export function findCommand(
   commands: readonly Command[],
   words: string[],

@@ -1,6 +1,6 @@
-// Copies the SQLite file of one server to an empty PostgreSQL database of several servers. Every
-// record is verified, every table is copied in one transaction, and every record is read back and
-// verified again.
+// Copies the SQLite file of one server to an empty PostgreSQL database, which several servers can
+// share. Every record is verified, every table is copied in one transaction, and every record is
+// read back and verified again.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -13,7 +13,7 @@ const parametersMax = 30_000;
 /** The number of records that are verified together. */
 const batchSize = 1000;
 
-/** The number of rows per table, and of records that were verified in the copy. */
+/** The number of rows per table, and the number of records that were verified in the copy. */
 export type Copied = { rows: Record<string, number>; recordsProved: number };
 
 /**
@@ -65,7 +65,10 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
   );
 }
 
-/** Tables that others refer to come first. The target already has its migrations. */
+/**
+ * Returns the tables to copy. Tables that other tables refer to come first. The target already has
+ * its own `migrations`.
+ */
 function tablesOf(source: Database.Database): string[] {
   const left = source
     .prepare<[], string>(
@@ -123,7 +126,7 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
   return count;
 }
 
-/** @returns the number of rows */
+/** Calls `act` for the address of each record. @returns the number of records */
 async function eachAddress(
   source: Database.Database,
   act: (address: Buffer) => Promise<void>,

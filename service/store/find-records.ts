@@ -1,5 +1,5 @@
-// Finds records by address, and in the order in which they became visible, for rooms that have
-// tables of their own about addresses.
+// Finds records by address, and in the order in which they became visible, for rooms whose own
+// tables refer to addresses.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -8,13 +8,13 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * Addresses per statement. On SQLite, other statements wait for it. With 10,000, PostgreSQL would
- * choose to scan all records.
+ * The maximum number of addresses per statement. On SQLite, other statements wait for this
+ * statement. With 10,000 addresses, PostgreSQL would scan all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * Addresses that are sorted without a pause. Some blocks of a busy chain have tens of thousands of
- * recipients, and other work runs between the groups.
+ * The maximum number of addresses that are sorted without a pause. Some blocks of a busy chain have
+ * tens of thousands of recipients, and other work can run between the groups.
  */
 const sortedMax = 4_000;
 
@@ -22,14 +22,14 @@ const sortedMax = 4_000;
  * Returns the `addresses` that have a record, with one index search for each. The set is one
  * parameter in both dialects, so the statement is prepared once.
  *
- * @param addresses lowercase, each once
+ * @param addresses in lowercase, without repetitions
  */
 export function matchAddresses(
   db: Kysely<Tables>,
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // Neighbors in the index share pages, so the search follows its order.
+  // Neighbors in the index share pages, so addresses are searched in the order of the index.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 
@@ -56,7 +56,10 @@ function writeJson(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
 }
 
-/** The account that created the address first. Its calls can run until `expirationSeconds`. */
+/**
+ * The account that created the address first. The address's calls can run until
+ * `expirationSeconds`.
+ */
 export type FirstCreator = {
   address: Hex;
   accountId: string;
@@ -132,10 +135,10 @@ export async function findRequested(
 export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };
 
 /**
- * Finds up to `limit` records after `seq`, in the order in which they became visible; 0 is before
- * the first. A reader that continues from the last `seq` reads each record once. On PostgreSQL,
- * inserts draw their numbers under a lock (save-functions.ts), because otherwise a lower number
- * could be committed after a higher one was read.
+ * Finds up to `limit` records after `seq`, in the order in which they became visible. A `seq` of 0
+ * is before the first record. A reader that continues from the last `seq` reads each record once.
+ * On PostgreSQL, inserts draw their numbers under a lock (save-functions.ts), because otherwise a
+ * lower number could be committed after a higher one was read.
  */
 export async function findCreated(
   db: Kysely<Tables>,
@@ -174,7 +177,10 @@ export const unexpired = (chainId: number, seq: number, end: number, expiredSeco
 
 export type AskedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
-/** Finds the tokens that some of the chain's open records after `seq` ask for, lowercase. */
+/**
+ * Finds the tokens, in lowercase, that the chain's open records ask for, among a limited number of
+ * records after `seq`.
+ */
 export async function findAskedTokens(
   db: Kysely<Tables>,
   chainId: number,

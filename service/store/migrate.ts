@@ -1,8 +1,8 @@
-// Creates the tables that this version needs, also if several servers start simultaneously.
+// Creates the tables that this version needs, even if several servers start simultaneously.
 //
-// Each room with tables has one file, tables.ts. Its statements never change, because databases
-// have been created with them; a change is a migration of its own. A database that other statements
-// created is refused at the start.
+// Each room with tables has one file, tables.ts. The statements in this file never change, because
+// databases have been created with them. A change is a separate migration. A database that was
+// created by other statements is refused at startup.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,9 +15,9 @@ import { statements, type Tables } from "./tables.ts";
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each file that has not run, the store's own before the files of `rooms`, each in its own
- * transaction. The insert of its name is the lock: a second server waits until the first has
- * committed, and then finds it done.
+ * Runs each migration that has not run, the store's own tables before the tables of `rooms`, each
+ * in its own transaction. The insert of the migration's name is the lock: a second server waits
+ * until the first server has committed, and then finds the migration done.
  *
  * @throws if another version of the service created the tables
  */
@@ -51,8 +51,9 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /**
- * A statement that waits for a lock makes all later statements on its table wait too. A running
- * service waits for at most 3 s, so a migration waits for less, and tries again after a pause.
+ * A statement that waits for a lock makes all later statements on its table wait too. A statement
+ * of a running service waits for at most 3 s, so a migration waits for less time, and tries again
+ * after a pause.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;
@@ -60,13 +61,16 @@ const lockTriesMax = 100;
 
 type Migration = { name: string; statements: TableStatement[] };
 
-/** Runs a migration that has not run. @returns false if it waited too long for a lock */
+/**
+ * Runs a migration if it has not run. @returns false if the migration waited too long for a lock
+ */
 async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }: Migration) {
   const limitLockWait = (db: Kysely<Tables>, ms: number) =>
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // Another server's migration may take longer than a request may wait for a lock.
+      // Waits without a limit here, because another server's migration may take longer than a
+      // request may wait for a lock.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -87,7 +91,7 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
 
 const lockNotAvailable = "55P03";
 
-/** Digests a file's statements in both dialects, so that an edited file has another name. */
+/** Digests a room's statements in both dialects, so that an edited migration has another name. */
 function digestStatements(
   db: Kysely<Tables>,
   statements: (dialect: Dialect) => TableStatement[],
@@ -100,6 +104,7 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // PostgreSQL may fail the slower of two simultaneous creates; the table exists the second time.
+  // If two servers create the table simultaneously, PostgreSQL may fail the slower one. Then the
+  // table exists at the second attempt.
   await create.execute(db).catch(() => create.execute(db));
 }

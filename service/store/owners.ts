@@ -1,12 +1,12 @@
-// Finds which accounts created an address, and under which references. The record contains its
-// first owner; a separate table contains later ones. Only the store knows these tables. Other rooms
-// put the parts of SQL below into their own statements, so that a query of tables of both stays one
-// statement.
+// Finds which accounts created an address, and under which references. The record contains the
+// first owner of its address; a separate table contains later owners. Only the store uses these
+// tables directly. Other rooms put the SQL parts below into their own statements, so that a query
+// of their tables and these tables is one statement.
 //
-// Only the account sees its references, such as order numbers. Those from pages (client IDs) are
-// separate from those from servers (API keys), because a client ID is public, and its claims must
-// not pass for the server's. References are saved with their records (save-functions.ts,
-// sqlite/write-worker.ts).
+// Only the account sees its references, such as order numbers. References that pages set with a
+// client ID are separate from references that servers set with an API key, because a client ID is
+// public, and its claims must not be mistaken for the server's. References are saved with their
+// records (save-functions.ts, sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -28,15 +28,24 @@ export const joinRecord = (account: Sql, address: Sql) =>
 export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
-/** Returns SQL of the time at which the account created the address; needs {@link joinRecord}. */
+/**
+ * Returns SQL of the time at which the account created the address. The query must contain {@link
+ * joinRecord}.
+ */
 export const createdAt = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.created_at else l.created_at end`;
 
-/** Returns SQL that is 1 if a client ID created the address; needs {@link joinRecord}. */
+/**
+ * Returns SQL that is 1 if a client ID created the address. The query must contain {@link
+ * joinRecord}.
+ */
 const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
 
-/** A view of every account that created an address: `account_id`, `address`, and `created_at`. */
+/**
+ * The view of all owners: one row for each account and address that it created, with `account_id`,
+ * `address`, and `created_at`.
+ */
 export const owners = sql`owners`;
 
 const isAmong = (chainId: number, addresses: readonly Hex[]) =>
@@ -48,7 +57,7 @@ export const firstOwners = (chainId: number, addresses: readonly Hex[]) =>
   sql`select r.account_id, r.address, r.created_at, r.token from records r
     where ${isAmong(chainId, addresses)}`;
 
-/** Finds the `addresses` that several accounts created. */
+/** Finds those `addresses` that several accounts created. */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,
@@ -71,8 +80,8 @@ export const laterOwners = (address: Hex, most: number) =>
 export type CreatedBy = "api_key" | "client_id";
 
 /**
- * An account's reference of an address: `reference` if an API key set it, `claimedReference` if a
- * client ID claims it. At most one is not null.
+ * An account's reference for an address. `reference` contains it if an API key set it, and
+ * `claimedReference` if a client ID set it. At most one of the two is not null.
  */
 export type Named = {
   reference: string | null;
@@ -80,7 +89,7 @@ export type Named = {
   createdBy: CreatedBy;
 };
 
-/** Reads a row with its {@link joinReference} and {@link byClientId}. */
+/** Reads a row of a query that contains {@link joinReference} and {@link byClientId}. */
 export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
   return row.by_client_id === 1
     ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
@@ -95,9 +104,11 @@ export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns SQL that is 1 if a client ID named the address, or made it and nobody named it.
+ * Returns SQL that is 1 if a client ID set the reference of the address or, without a reference,
+ * created the address.
  *
- * @param account of a row with its `joinRecord` and {@link joinReference}
+ * @param account SQL of the account, in a query that contains {@link joinRecord} and {@link
+ *   joinReference}
  */
 export const byClientId = (account: Sql) =>
   sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
@@ -114,7 +125,7 @@ export async function findHolder(
     .where("account_id", "=", accountId)
     .where("reference", "=", reference)
     .where("by_client_id", "=", 0)
-    // SQLite uses the partial unique index only if this is not a parameter.
+    // SQLite uses the partial unique index only if the 0 is not a parameter.
     .where(sql<boolean>`is_again = 0`)
     .executeTakeFirst();
   return holder && Buffer.from(holder.address);

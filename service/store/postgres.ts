@@ -1,12 +1,13 @@
 // The store in PostgreSQL, which several servers share.
 //
 // Requests that arrive together share a round trip: one `= ANY` read, or one call of `save_records`
-// or `save_named_records`, whose single statement is its own transaction. They have a connection
-// pool of their own, so that lists and background work cannot use up their connections.
+// or `save_named_records`, whose single statement is its own transaction. These requests have a
+// separate connection pool, so that lists and background work cannot use up their connections.
 //
-// PostgreSQL may be stuck: a lock, a disk, or a network that drops packets. Each wait is limited
-// twice. The client's limit answers the request. The server's limit ends the statement or the
-// transaction, which would otherwise keep its locks after the client is gone.
+// PostgreSQL may be stuck because of a lock, a disk, or a network that drops packets. So each wait
+// has two limits. After the client's limit, the request fails. After the server's limit, PostgreSQL
+// ends the statement or the transaction, which would otherwise keep its locks after the client is
+// gone.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -32,21 +33,26 @@ import type { Tables } from "./tables.ts";
 /** The maximum number of records per statement. */
 const groupSizeMax = 512;
 /**
- * The number of keys per read, and of simultaneous reads of a kind, so that both sides work at the
- * same time.
+ * The maximum number of keys per read, and of simultaneous reads of one kind. With these limits,
+ * the service and PostgreSQL work at the same time.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
-/** Connections of creates, look-ups, credentials, and rate limits. */
+/** The maximum number of connections for creates, look-ups, credentials, and rate limits. */
 const hotConnectionsMax = 6;
-/** Connections of all other work, such as lists, the executor, and webhooks. */
+/**
+ * The maximum number of connections for all other work, such as lists, the executor, and webhooks.
+ */
 const connectionsMax = 8;
 const connectMsMax = 3_000;
-/** The time for any statement, and for a transaction to wait for its client's next one. */
+/**
+ * The maximum time of a statement, and the maximum time that a transaction waits for its client's
+ * next statement.
+ */
 const statementMsMax = 10_000;
 /**
- * The time for a migration, because creating an index of a large table takes longer than other
- * statements.
+ * The maximum time of a migration's statement, because creating an index of a large table takes
+ * longer than other statements.
  */
 const migrationMsMax = 3_600_000;
 /** The client waits a little longer than the server, so that it receives the server's error. */
@@ -56,12 +62,13 @@ const errorMsMax = 500;
  */
 const lockMsMax = 3_000;
 /**
- * A create or look-up is answered within this time, including its wait for the group before it. A
- * statement that was sent is not canceled, because it would be unknown whether it was committed.
+ * A create or look-up is answered within this time, including its wait for the previous group. The
+ * service does not cancel a statement that was sent, because it would be unknown whether the
+ * statement was committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** SQLSTATEs of a statement that exceeded the time limit, or the limit for a lock. */
+/** The SQLSTATEs of a statement that exceeded its time limit or the limit for a lock. */
 const timeouts = new Set(["55P03", "57014"]);
 
 /**
@@ -75,7 +82,8 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const otherPool = connect(url, { connectionsMax });
   const db = openKysely(otherPool);
 
-  // Separate groups, so that a lock on the table of references delays no create without one.
+  // Creates with and without a reference have separate groups, so that a lock on the table of
+  // references does not delay creates without a reference.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -136,7 +144,7 @@ function openKysely(pool: pg.Pool): Kysely<Tables> {
 
 type PoolOptions = {
   connectionsMax: number;
-  /** The time for a statement. */
+  /** The maximum time of a statement, in milliseconds. */
   msMax?: number;
 };
 
@@ -147,7 +155,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     connectionTimeoutMillis: connectMsMax,
     query_timeout: msMax + errorMsMax,
     application_name: "executable-address",
-    // Without notices below a warning, any notice on a write says that it may not be durable.
+    // Because notices below a warning are disabled, any notice during a write means that the write
+    // may not be durable.
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
       `-c idle_in_transaction_session_timeout=${statementMsMax}`,
@@ -157,9 +166,9 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // The pool replaces a broken connection, and requests that use it fail by their own query. The
-  // pool emits errors of idle clients only; a client in use emits its own, and an error event
-  // without a listener ends the process.
+  // The pool replaces a broken connection, and the queries of requests that use the connection
+  // fail. The pool emits only the errors of idle clients. A client in use emits its own errors, and
+  // an error event without a listener ends the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -167,8 +176,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
 
 /**
  * Connects so that a query fails as unavailable if PostgreSQL does not respond. A connection
- * without a response may still be busy with its statement, so it runs no other, such as a rollback
- * that would wait as long again, and is closed.
+ * without a response may still be busy with its statement, so the connection is closed without
+ * running another statement, such as a rollback, which would wait as long again.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -250,7 +259,7 @@ function recordColumns(rows: NewRecord[]): unknown[][] {
   ];
 }
 
-/** A create that was not saved; `place` is its position in the group, from 1. */
+/** A create that was not saved. `place` is its position in the group, starting at 1. */
 type Exceptional = {
   place: number;
   outcome: "exists" | "held" | "other_terms";
@@ -260,8 +269,8 @@ type Exceptional = {
 /**
  * Calls a function of save-functions.ts: one statement, one transaction, one round trip.
  *
- * @throws {UnavailableError} if it failed, or if PostgreSQL stopped waiting for its standby,
- *   because the rows may be lost with the primary
+ * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby,
+ *   because the rows may then be lost with the primary
  */
 async function save(
   pool: pg.Pool,
@@ -278,7 +287,7 @@ async function save(
     const query = client.query<Exceptional>(limited(statement));
     const { rows } = await available(query);
     isBroken = false;
-    if (warning) throw new UnavailableError(`not known to be durable: ${warning}`);
+    if (warning) throw new UnavailableError(`the write may not be durable: ${warning}`);
     return rows;
   } finally {
     client.off("notice", onNotice);
@@ -286,7 +295,9 @@ async function save(
   }
 }
 
-/** Limits a query to the time of the requests that wait for it. pg's types lack this option. */
+/**
+ * Limits a query to the time limit of the requests that wait for it. pg's types lack this option.
+ */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
 /** Reads all keys of a group in one round trip. */
@@ -310,7 +321,10 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
     () => new UnavailableError(`PostgreSQL: no response within ${answerMsMax} ms`),
   );
 
-/** Converts any failure of a query: its outcome is unknown, so nothing may be acknowledged. */
+/**
+ * Converts any failure of a query to an UnavailableError, because the outcome of the query is
+ * unknown and nothing may be acknowledged.
+ */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {
     return await query;

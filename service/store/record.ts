@@ -1,6 +1,6 @@
 // A record is used only after it was verified: its terms must be canonical and derive the address
-// under which they are stored. Every reader of records decodes them here, with one keccak. Create
-// and lookup share the JSON text, byte for byte.
+// under which they are stored. All code that reads records decodes them here. A create and a
+// look-up return the same JSON text, byte for byte.
 
 import {
   decodeTerms,
@@ -14,14 +14,15 @@ import { createKeccak } from "hash-wasm";
 import { deriveColumns } from "./columns.ts";
 import { CorruptError, type Store } from "./store.ts";
 
-/** `keccak`: noble's by default. */
+/** `keccak` is noble's implementation by default. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
 
 /**
  * Returns the intent of `terms`.
  *
  * @param address 20 bytes: the address under which the terms are stored
- * @throws {CorruptError} with its cause: the terms are not canonical or derive another address
+ * @throws {CorruptError} if the terms are not canonical or derive another address; its `cause` says
+ *   which
  */
 export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): Intent {
   try {
@@ -40,18 +41,19 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/** The records belong to an earlier factory, or to someone else's. */
+/** Thrown if the records belong to another factory than this version's. */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
 /**
- * The number of records to check. One can be corrupt, but all of them cannot be corrupt by chance.
+ * The number of records to check. One record can be corrupt, but all cannot be corrupt by chance.
  */
 const samples = 8;
 
 /**
- * With another factory no record derives its address, so each lookup would be a fault of ours.
+ * Refuses a database whose records belong to another factory. With this version's factory, no
+ * record would derive its address, so every look-up would fail.
  *
  * @throws {OtherFactoryError} if there are records and none of the first few belongs to this
  *   factory
@@ -62,17 +64,17 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
     Buffer.compare(row.address, deriveAddress(row.terms, parts)) === 0;
   if (rows.length === 0 || rows.some(isOwn)) return;
   throw new OtherFactoryError(
-    `contains addresses of another factory than that of this version, ${parts.factory}`,
+    `contains addresses of another factory; this version uses the factory ${parts.factory}`,
   );
 }
 
-/** Returns why a record does not match its address, in a line without the address. */
+/** Returns why a record does not match its address, as one line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
 
 /**
- * Replaces the stored terms at `address` (20 bytes), which are corrupt and served to nobody. Call
- * it only with terms that derive the address: the stored terms are then wrong.
+ * Replaces the corrupt terms that are stored for `address` (20 bytes). Call this function only with
+ * terms that derive the address: then the stored terms, which differ, are certainly wrong.
  */
 export async function mendTerms(
   { db }: Pick<Store, "db">,
@@ -89,7 +91,7 @@ export async function mendTerms(
 
 /**
  * @param address 20 bytes
- * @param intent as the library parses or decodes it, so that its fields have one order
+ * @param intent as the library parses or decodes it, so that its fields have a fixed order
  */
 export function recordJson(
   address: Uint8Array,
@@ -103,7 +105,10 @@ export function recordJson(
   return JSON.stringify({ address: text, factory, intent, terms: `0x${hex}` });
 }
 
-/** Does the same for stored terms. @throws {CorruptError} as {@link decodeRecord} */
+/**
+ * Verifies stored terms and returns their record as JSON. @throws {CorruptError} as {@link
+ * decodeRecord}
+ */
 export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
@@ -111,7 +116,7 @@ export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: De
 const hasher = await createKeccak(256);
 
 /**
- * Maps any number of bytes to 32. Each call is independent and synchronous, so all callers can
- * share it.
+ * Returns the keccak-256 hash of the bytes. Each call is independent and synchronous, so all
+ * callers can share the hasher.
  */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

@@ -1,33 +1,35 @@
 // Saves creates on PostgreSQL: each record with its owner and its reference. sqlite/write-worker.ts
 // does the same on SQLite, and store.test.ts runs against both.
 //
-// They are functions of the database because their statements must see what other servers committed
-// while they waited for their turn. A single statement would not, because it sees the database as
-// of its start. A transaction of several round trips would make all servers wait if its own server
-// stopped halfway.
+// These are functions of the database because their statements must see rows that other servers
+// committed while the functions waited for their turn. A single statement would not see these rows,
+// because it sees the database as of the statement's start. A transaction of several round trips
+// would make all servers wait if its own server stopped halfway.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
 
-/** No other statement takes this lock. */
+/** The ID of the lock that only these functions take. */
 const turnLock = 1;
 
 /**
- * Makes `save_records`, for creates without a reference, and `save_named_records`. Each takes the
- * columns of a group and returns a row for each create that was not saved: its place in the group,
- * from 1, and `exists`, `held` with the address that has the reference, or `other_terms`.
+ * Creates the functions `save_records`, for creates without a reference, and `save_named_records`.
+ * Each function takes the columns of a group of creates, and returns a row for each create that was
+ * not saved. The row contains the create's place in the group, starting at 1, and `exists`,
+ * `other_terms`, or `held` with the address that has the reference.
  *
- * The turn lock lets one group at a time draw numbers and references, on all servers. PostgreSQL
- * releases it when the rows are visible, so a reader that has seen a number never misses a lower
- * one, and of two creates with one reference the second sees the first.
+ * On all servers together, the lock lets only one group at a time draw numbers and check
+ * references. PostgreSQL releases the lock when the rows are visible. So a reader that has seen a
+ * number never misses a lower number, and the second of two creates with the same reference sees
+ * the first.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];
 }
 
 /**
- * Inserts the whole group, and looks at single creates only if an address existed before. With one
- * step per create, throughput was a sixth lower (bench/http.ts).
+ * Inserts the whole group with one statement, and handles single creates only if an address already
+ * existed. With one statement per create, throughput was a sixth lower (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -62,8 +64,9 @@ const saveRecords = `
   end $$`;
 
 /**
- * Handles one create after the other, because the next may have the same reference. The lock on the
- * table of references comes before the turn, so a create that waits for it delays no other create.
+ * Handles one create after the other, because a later create may have the same reference. The
+ * function locks the table of references before it takes the turn lock, so a create that waits for
+ * the table does not delay other creates.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

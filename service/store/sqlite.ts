@@ -4,8 +4,8 @@
 // The main thread reads credentials, and terms for statuses. Four other threads do the rest: one
 // commits new records (write-worker.ts), one reads records for look-ups (read-worker.ts), one runs
 // Kysely's statements (statement-worker.ts), and one copies the write-ahead log into the file
-// (checkpoint-worker.ts). Each starts when it is first needed and has its own connection. Only the
-// writers wait for each other.
+// (checkpoint-worker.ts). Each thread starts when it is first needed and has its own connection.
+// Only writers wait for each other.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -33,16 +33,22 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * A group of this size is read immediately, so that the first creates of a turn reach the writing
- * thread while the main thread works on the others. With larger groups, the two threads would wait
- * for each other.
+ * A group of this size is read immediately, so that the first creates of a turn of the event loop
+ * reach the writing thread while the main thread works on the other creates. With larger groups,
+ * the two threads would wait for each other.
  */
 const keysPerGroupMax = 16;
-/** A group of this size leaves immediately: the reading thread starts while requests arrive. */
+/**
+ * A group of this size is sent immediately, so that the reading thread starts while more requests
+ * arrive.
+ */
 const lookupsPerGroupMax = 32;
 /** The reading thread works on one group while the next waits in its queue. */
 const lookupGroupsMax = 2;
-/** A group of this size leaves immediately: the writing thread starts while requests arrive. */
+/**
+ * A group of this size is sent immediately, so that the writing thread starts while more requests
+ * arrive.
+ */
 const createsPerGroupMax = 16;
 
 /** Returns the path of the SQLite database. */
@@ -51,7 +57,7 @@ export const sqliteFile = (dataDirectory: string): string => join(dataDirectory,
 /**
  * Opens the store.
  *
- * @param file is created if it is missing; its directory must exist
+ * @param file the path of the database, which is created if it is missing; its directory must exist
  * @param checkpoints false for operators' commands, because the server does the checkpoints
  */
 export async function openSqlite(file: string, rooms: Rooms, checkpoints = true): Promise<Store> {
@@ -107,7 +113,10 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
   };
 }
 
-/** Migrates in the main thread, which answers no requests yet, so no thread has to start first. */
+/**
+ * Migrates in the main thread, which answers no requests yet, so that no other thread has to start
+ * first.
+ */
 async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
@@ -122,7 +131,7 @@ function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
 
 type RecordReader = {
   /**
-   * Returns the record of an address (20 bytes) as JSON, verified.
+   * Returns the verified record of an address (20 bytes) as JSON.
    *
    * @throws {UnavailableError}
    * @throws {CorruptError}
@@ -133,8 +142,8 @@ type RecordReader = {
 };
 
 /**
- * Opens the reading thread. Addresses are sent in groups. The thread makes an eighth more look-ups
- * per second possible (bench/http.ts), and a slow disk delays only look-ups.
+ * Opens the reading thread. Addresses are sent in groups. With the thread, the service answers an
+ * eighth more look-ups per second (bench/http.ts), and a slow disk delays only look-ups.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);
@@ -236,9 +245,9 @@ function recordWriter(file: string): RecordWriter {
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
 /**
- * Returns whether writes must stop until a restart has read the file again: after a failed fsync,
- * the kernel may report the next one as successful although pages were lost. A full disk rolls back
- * cleanly.
+ * Returns whether writes must stop until a restart has read the file again. After a failed fsync,
+ * the kernel may report the next fsync as successful although pages were lost. If the disk is only
+ * full, the transaction is rolled back cleanly.
  */
 function isFatal(code: string): boolean {
   if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the index of the log

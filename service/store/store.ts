@@ -1,18 +1,22 @@
-// The data that the service stores, and its promises. Every store passes store.test.ts.
+// The interface of a store: the data that the service stores, and the guarantees that every store
+// gives. Every store passes store.test.ts.
 
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * One create: `address` 20 bytes, `terms` as the library encodes them, `createdAtMs` Unix
- * milliseconds.
+ * One create. `address` has 20 bytes, `terms` are encoded by the library, and `createdAtMs` is in
+ * Unix milliseconds.
  */
 export type NewRecord = {
   address: Uint8Array;
   terms: Uint8Array;
   accountId: string;
-  /** Created by the account's client ID, for which the executor has a separate budget. */
+  /**
+   * Whether the account's client ID made the create. The executor has a separate budget for such
+   * addresses.
+   */
   isClientId?: boolean;
   createdAtMs: number;
   /** The account's name for the address. */
@@ -22,12 +26,12 @@ export type NewRecord = {
 };
 
 /**
- * Says whether a create was saved. If not, no part is stored:
+ * Whether a create was saved. If a create was not saved, no part is stored:
  *
- * - `heldBy`: another address of the account, 20 bytes, has the reference, by the same kind of
- *   credential
- * - `exists`: a client ID, which is public, can set the reference only of an address that it
- *   creates, and the account already created this one, with another reference or none
+ * - `heldBy`: another address of the account (20 bytes) already has the reference, set with the
+ *   same kind of credential
+ * - `exists`: the account already created this address, without this reference. A client ID is
+ *   public, so it can set the reference only of an address that it creates.
  */
 export type SaveOutcome = "saved" | "exists" | { heldBy: Uint8Array };
 
@@ -35,43 +39,43 @@ export type Store = {
   dialect: Dialect;
 
   /**
-   * Saves the record, its owner, and its reference. Resolves after all three are durable, and never
-   * before. Rows that arrive together share one commit, and if it fails, each call fails. The call
-   * is idempotent: an address has one intent, permanently, and an account owns it from its first
-   * create. An API key replaces an earlier reference of the address.
-   * @throws {UnavailableError} if the commit is not known to be durable
+   * Saves the record, its owner, and its reference. Resolves only after all three are durable. Rows
+   * that arrive together share one commit, and if the commit fails, all their calls fail. The call
+   * is idempotent: an address has one intent forever, and an account owns the address from the
+   * account's first create. An API key replaces an earlier reference of the address.
+   * @throws {UnavailableError} if it is unknown whether the commit is durable
    * @throws {CorruptError} if the database has other terms for this address
    */
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the terms of an address of 20 bytes, unverified: derive the address again before you
-   * serve them.
+   * Returns the unverified terms of an address of 20 bytes. Verify that the terms derive the
+   * address before you serve them.
    * @throws {UnavailableError} if the store does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * Returns the stored record of an address of 20 bytes, verified: the JSON text that create
-   * returned.
+   * Returns the verified record of an address of 20 bytes: the JSON text that the create returned.
    * @throws {UnavailableError} if the store does not answer
    * @throws {CorruptError} if the stored terms do not derive the address
    */
   findRecord(address: Uint8Array): Promise<string | undefined>;
 
   /**
-   * Makes a read that many requests share: the keys of one turn of the event loop share a
-   * transaction or a round trip. Each call reads the primary, never a cache.
+   * Returns a function that reads the rows of a key. Calls in the same turn of the event loop share
+   * one transaction or round trip. Each call reads the primary database, never a cache.
    */
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /**
-   * Only on PostgreSQL: the rows of a statement that each connection plans once, by its name.
+   * Exists only on PostgreSQL. Returns the rows of a statement that each connection plans only
+   * once, by the statement's name.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
 
-  /** Everything off the hot path, in SQL that both dialects understand. */
+  /** Runs all other statements, in SQL that both dialects support. */
   db: Kysely<Tables>;
 
   /**
@@ -88,25 +92,28 @@ export type Store = {
 type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
- * The rows of one key, in either dialect. `sqlite` takes the key as its parameter; `postgres` takes
- * an array of keys, `any($1::bytea[])`, and selects the key of each row as `key`.
+ * A query for the rows of a key, in both dialects. `sqlite` takes one key as its parameter.
+ * `postgres` takes an array of keys, `any($1::bytea[])`, and selects the key of each row as `key`.
  */
 export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 
 /** @throws {UnavailableError} */
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
-/** The outcome is unknown, because the database did not respond. Try again later. */
+/**
+ * Thrown if the database did not respond or failed, so the outcome is unknown. The caller can try
+ * again later.
+ */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** The data of the store is inconsistent, so a retry does not help. */
+/** Thrown if the data of the store is inconsistent, so that a retry does not help. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
 
-/** The function with which every store reads records. */
+/** The query with which every store reads the terms of records. */
 export const termsByAddress: KeyedQuery = {
   name: "find-terms",
   sqlite: "select terms from records where address = ?",

@@ -1,5 +1,5 @@
-// The loops that deliver, one for each lane of lanes.ts. Endpoints take turns, regardless of how
-// many deliveries an endpoint has waiting.
+// The loops that send deliveries, one for each lane of lanes.ts. Endpoints take turns, regardless
+// of how many deliveries of an endpoint are waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -41,17 +41,17 @@ type DeliverParts = {
 
 const faultMs = 2_000;
 const pruneMs = 60_000;
-/** The number of endpoints per search: as many as 100 accounts have. */
+/** The maximum number of endpoints per search, which is the number that 100 accounts can have. */
 const dueMax = 1_000;
 /**
- * The number of deliveries that one commit claims. A well-behaved one waits for at most two such
- * commits.
+ * The maximum number of deliveries that one commit claims. A delivery to a well-behaved endpoint
+ * waits for at most two such commits.
  */
 const claimedMax = 16;
-/** The number of results that one commit stores. Other statements wait for it. */
+/** The maximum number of results that one commit stores. Other statements wait for this commit. */
 const keptMax = 64;
 
-/** @returns how to stop: resolves after the results of pending requests are stored */
+/** @returns `stop`, which resolves after the results of pending requests are stored */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const logLimited = limitLogs();
@@ -84,7 +84,8 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
   // Deliveries that end at the same moment share a commit. Hundreds of hanging requests can end in
-  // the same second, so a successful one does not wait for them.
+  // the same second, so successful deliveries have separate commits and do not wait for failed
+  // ones.
   const keeper = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: keptMax,
@@ -118,7 +119,7 @@ type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 /** A claim, and the keys of the service that sign the delivery. */
 type Signed = Claim & { keys: SigningKey[] };
 
-/** Claims the next deliveries of the lane, for accounts that can have more of its places. */
+/** Claims the next deliveries of the lane for accounts that may occupy more of its slots. */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const inProgress = lanes[lane];
@@ -131,12 +132,12 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
-  // Read each time, because an operator rotates them in another process.
+  // The keys are read each time, because an operator can rotate them in another process.
   const keys = await readSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 
-/** Delivers in a place of the lane; a request of the fast lane can move to the slow one. */
+/** Sends a delivery in a slot of the lane. A request of the fast lane can move to the slow lane. */
 async function occupy(
   { parts, rule, lanes, use, logFault }: Shared,
   lane: Lane,

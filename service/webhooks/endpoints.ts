@@ -1,5 +1,5 @@
-// The endpoints of an account: created, rotated, paused, tested, and deleted, by the dashboard and
-// by operators.
+// Creates, changes, pauses, and deletes the endpoints of an account, for the dashboard, the API,
+// and operators.
 
 import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
@@ -15,13 +15,13 @@ import { newSecret, overlapMs } from "./sign.ts";
 
 export const endpointsMax = 10;
 
-/** Empty `types` mean all. Times in Unix milliseconds. Never contains a secret. */
+/** An endpoint without its secret. Empty `types` mean all types. Times are in Unix milliseconds. */
 export type Endpoint = {
   id: string;
   url: string;
   types: EventType[];
   state: "active" | "paused" | "disabled";
-  /** Why it is disabled. */
+  /** Why the endpoint is disabled. */
   reason: string | null;
   failingSinceMs: number | null;
   oldSecretUntilMs: number | null;
@@ -55,7 +55,12 @@ function parseTypes(types: readonly string[]): string {
   return [...new Set(types)].join(",");
 }
 
-/** @returns with its secret, shown only here @throws {InvalidError} */
+/**
+ * Adds an endpoint.
+ *
+ * @returns the endpoint with its secret, which cannot be read again
+ * @throws {InvalidError}
+ */
 export async function addEndpoint(
   db: Kysely<Tables>,
   accountId: string,
@@ -65,8 +70,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
-    // The endpoints' rows are the lock: if two requests add the tenth simultaneously, one is
-    // refused.
+    // The rows of the account's endpoints are the lock: if two requests add the tenth endpoint
+    // simultaneously, one request is refused.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -138,7 +143,10 @@ export async function findEndpoint(
   return (await listEndpoints(db, accountId)).find((endpoint) => endpoint.id === id);
 }
 
-/** The old secret also signs for 24 hours. @returns undefined if there is no such endpoint */
+/**
+ * Creates a new secret. For 24 hours, deliveries are signed with both secrets. @returns undefined
+ * if there is no such endpoint
+ */
 export async function rotateSecret(
   db: Kysely<Tables>,
   accountId: string,
@@ -157,7 +165,8 @@ export async function rotateSecret(
 }
 
 /**
- * A paused endpoint receives nothing. After it is resumed, it receives waiting and new events.
+ * Pauses or resumes an endpoint. A paused endpoint receives nothing. After it is resumed, it
+ * receives waiting and new events.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -181,8 +190,8 @@ export function setPaused(
 }
 
 /**
- * Sends and shows nothing of the endpoint anymore. Its deliveries are deleted when they are old,
- * like all others, because it may have a million.
+ * Removes the endpoint, so that nothing more is sent to it. Its deliveries are not deleted
+ * immediately, because there may be a million, but at the same age as all other deliveries.
  */
 export async function removeEndpoint(
   db: Kysely<Tables>,
@@ -222,8 +231,8 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due: the first ones immediately, and the others after the first success,
- * which ends the outage.
+ * Makes waiting deliveries due: the first group immediately, and the others after the first
+ * success, which ends the outage.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

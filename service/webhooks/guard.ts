@@ -8,17 +8,19 @@ import ipaddr from "ipaddr.js";
 
 type Target = { url: URL; address: string; family: 4 | 6 };
 
-/** `any` is for development: private addresses, and http. */
+/** `any` is for development and also allows private addresses and http. */
 export type Targets = "public" | "any";
 
-/** Webhooks cannot be sent to the URL; the message says why. */
+/** Thrown if webhooks cannot be sent to a URL. The message says why. */
 export class TargetError extends Error {
   override name = "TargetError";
 }
 
 const urlMax = 500;
 
-/** The only assigned part of IPv6; addresses that represent IPv4 addresses are outside it. */
+/**
+ * The only assigned part of IPv6. Addresses that represent IPv4 addresses are outside this part.
+ */
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
@@ -56,15 +58,17 @@ export function parseTarget(text: string, targets: Targets): URL {
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-/** All tries together take less than the time limit of a delivery. */
+/**
+ * The limits of DNS queries. All tries together take less time than the time limit of a delivery.
+ */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
  * Resolves names without the system's lookup, which occupies one of the process's four threads:
- * four names with silent servers would block every chain's node, every password, and every file.
- * These queries occupy none. IPv4 comes first, because not every machine has IPv6.
+ * four names with silent name servers would block calls to nodes, password hashes, and file access.
+ * These queries occupy no thread. IPv4 addresses come first, because not every machine has IPv6.
  *
- * @param servers `ADDRESS:PORT` each; the system's by default
+ * @param servers name servers as `ADDRESS:PORT`; the system's name servers by default
  */
 export function publicNames(servers?: string[]): Resolve {
   const resolver = new Resolver(resolving);
@@ -81,7 +85,7 @@ export function publicNames(servers?: string[]): Resolve {
   };
 }
 
-/** `any` includes the names of a machine and of its local network. */
+/** `any` also resolves the names of this machine and of its local network. */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),
   any: (host) => lookup(host, { all: true, verbatim: true }),

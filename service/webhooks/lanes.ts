@@ -1,24 +1,32 @@
-// Decides which deliveries are sent when. There are three lanes of places, so that endpoints which
-// hang, fail, or alternate delay only endpoints like them. All rules are pure functions.
+// Decides which deliveries are sent when. There are three lanes, each with a number of slots, so
+// that endpoints that hang, fail, or alternate delay only similar endpoints. All rules are pure
+// functions.
 //
-// An endpoint earns the fast lane by good answers in a row, and loses it for minutes by the first
-// bad one. In the fast lane a request has a place for a second. After that it moves to a place of
-// the slow lane if its account may have one more there. Otherwise it stays until its timeout.
+// An endpoint enters the fast lane after several good responses in a row, and leaves it for minutes
+// after the first bad response. A request occupies a slot of the fast lane for one second. Then the
+// request moves to a slot of the slow lane, if its account may occupy another slot there. Otherwise
+// the request stays in the fast lane until its timeout.
 //
-// An account's load is the number of places that it has, plus the number that it used lately on
-// average. It may take another place while its load is less than an eighth of the free places. So
-// the more accounts have places, the fewer each gets, and accounts without any get the last ones.
-// New accounts used nothing yet, so two lanes have many places: with 256, a hundred accounts with
-// ten endpoints each occupied all places for seconds; with 1,024, a thousand accounts leave eight
-// free. Reserving a sixteenth for accounts without recent use was tried: next to a thousand
-// accounts, one that answers in 1.2 s waited 4 s, because it has some use.
+// An account's load is the number of slots that it occupies, plus the average number that it
+// occupied recently. The account may take another slot while its load is less than an eighth of the
+// free slots. So if more accounts occupy slots, each account gets fewer, and accounts without any
+// slot get the last ones. New accounts have no recent use, so two lanes need many slots: with 256,
+// a hundred accounts with ten endpoints each occupied all slots for seconds; with 1,024, a thousand
+// accounts leave eight slots free. Reserving a sixteenth of the slots for accounts without recent
+// use was not enough: next to a thousand accounts, an endpoint that responds in 1.2 s waited 4 s,
+// because its account has some recent use.
 
-/** 0 fast; 1 slow but answering, or new; 2 failing. */
+/**
+ * 0 is the fast lane, 1 is the lane of new endpoints and of endpoints that respond slowly, and 2 is
+ * the lane of failing endpoints.
+ */
 export type Lane = 0 | 1 | 2;
 
-/** The rules that deliver.ts applies. Tests replace some of them, to show the effect of each. */
+/**
+ * The rules that deliver.ts applies. Tests replace some of these rules, to show the effect of each.
+ */
 export type Rule = {
-  /** The maximum number of pending requests, of all endpoints and of one. */
+  /** The maximum number of pending requests, for all endpoints together and for one endpoint. */
   places: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
   mayHaveMore: typeof mayHaveMore;
@@ -31,23 +39,30 @@ const places: Rule["places"] = {
   1: { all: 1_024, endpoint: 1 },
   2: { all: 64, endpoint: 1 },
 };
-/** The share of the free places that one account gets. A hundred that hang leave 76 of 1,024. */
+/**
+ * The share of the free slots that one account gets. A hundred accounts whose endpoints hang leave
+ * 76 of 1,024 slots free.
+ */
 const shareOfFree = 1 / 8;
 /**
- * An answer is good within this time, and a request has a place of the fast lane for the same time.
+ * A response within this time is good. A request occupies a slot of the fast lane for the same
+ * time.
  */
 export const goodMsMax = 1_000;
-/** Good answers in a row that earn the fast lane. */
+/** The number of consecutive good responses after which an endpoint enters the fast lane. */
 const goodToEarn = 3;
-/** A bad answer keeps an endpoint out of the fast lane for 5 minutes. */
+/** A bad response keeps an endpoint out of the fast lane for 5 minutes. */
 const barredMs = 300_000;
 
-/** `streak`: consecutive good answers; below 0, consecutive failures. */
+/**
+ * `streak` is the number of consecutive good responses. A negative number counts consecutive
+ * failures.
+ */
 export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
 
 export const newStanding: LaneStanding = { lane: 1, streak: 0, barredUntilMs: 0 };
 
-/** Computes an endpoint's standing after an answer. */
+/** Computes an endpoint's standing after a response. */
 function standingAfter(
   { streak, barredUntilMs }: LaneStanding,
   { isTaken, latencyMs }: { isTaken: boolean; latencyMs: number },
@@ -62,7 +77,7 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/** Counts the pending requests in a lane: all, and by the IDs of endpoints and accounts. */
+/** The numbers of pending requests in a lane: of all, and by the IDs of endpoints and accounts. */
 export type InProgress = { all: number; byId: Map<string, number> };
 
 export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
@@ -78,7 +93,7 @@ export function count(inProgress: InProgress, { id, accountId }: Due, by: 1 | -1
   }
 }
 
-/** Tracks how many places an account used lately on average, with a half-life of a minute. */
+/** Tracks how many slots an account occupied recently on average, with a half-life of a minute. */
 export function recentUse() {
   const halfLifeMs = 60_000;
   const used = new Map<string, { ms: number; atMs: number }>();
@@ -96,7 +111,9 @@ export function recentUse() {
   };
 }
 
-/** Returns whether an account may have one more place. @param used places that it used lately */
+/**
+ * Returns whether an account may occupy another slot. @param used slots that it occupied recently
+ */
 function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used: number): boolean {
   return isWithinShare(
     (inProgress.byId.get(accountId) ?? 0) + used,
@@ -104,20 +121,25 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
   );
 }
 
-/** @param load places that an account has, and used lately */
+/**
+ * @param load the slots that an account occupies, plus the average number that it occupied recently
+ */
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
- * Returns whether a request moves from the fast lane to the slow one after its second. If each
- * could move, a hundred accounts that earn the fast lane and then hang would have 3,800 requests in
- * the 1,024 places of the slow lane. A slow endpoint would then wait 8 s, and a new one 5 s. If
- * requests that move were not counted, these accounts would have 4,000 open connections, with the
- * same delay for others.
+ * Returns whether a request moves from the fast lane to the slow lane after one second. If every
+ * request could move, a hundred accounts whose endpoints enter the fast lane and then hang would
+ * have 3,800 requests in the 1,024 slots of the slow lane. A slow endpoint would then wait 8 s, and
+ * a new endpoint 5 s. If requests that move were not counted, these accounts would have 4,000 open
+ * connections, with the same delay for others.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
-/** Moves a request after its second, if it may. @returns its lane */
+/**
+ * Moves a request to the slow lane after one second, if this is allowed. @returns the request's
+ * lane
+ */
 export function changeLane(
   lanes: Record<Lane, InProgress>,
   held: InProgress,
@@ -132,12 +154,13 @@ export function changeLane(
 }
 
 /**
- * Shares the free places of a lane among the endpoints that are due. Each place goes to the account
- * with the smallest load, and there to the endpoint whose turn it is.
+ * Shares the free slots of a lane among the endpoints that are due. Each slot goes to the account
+ * with the smallest load, and within the account to the endpoint whose turn it is.
  *
  * @param due in the order in which an account's endpoints take turns
- * @param most places that one commit gives, because other statements wait for it
- * @returns the endpoints that got places, each with their number as `room`
+ * @param most the maximum number of slots that one commit assigns, because other statements wait
+ *   for the commit
+ * @returns the endpoints that got slots, with the number of slots as `room`
  */
 function share<One extends Due>(
   due: readonly One[],

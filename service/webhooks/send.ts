@@ -6,7 +6,10 @@ import { readRetryAfterSeconds } from "executable-address/client";
 import { within } from "../flow/wait.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
-/** `status` is null if there was no response; `answer` is its first kilobyte, or the reason. */
+/**
+ * `status` is null if there was no response. `answer` is the first kilobyte of the response, or the
+ * reason why there was none.
+ */
 export type Sent = {
   status: number | null;
   answer: string;
@@ -21,7 +24,10 @@ export type Send = (url: string, headers: Record<string, string>, body: string) 
 const answerBytesMax = 64 * 1024;
 const answerBytesKept = 1024;
 
-/** Never rejects. @param timeoutMs for everything: resolving, connecting, and reading */
+/**
+ * Returns a function that sends a request and never rejects. @param timeoutMs the limit for
+ * resolving, connecting, and reading together
+ */
 export const sender =
   (targets: Targets, timeoutMs = 5_000): Send =>
   async (url, headers, body) => {
@@ -55,7 +61,7 @@ async function post(
       agent: false,
       signal,
       headers: { ...headers, "content-length": Buffer.byteLength(body) },
-      // Connects to the checked address, so a different DNS answer changes nothing.
+      // Connects to the address that was checked, so a different DNS response has no effect.
       lookup: (_host, { all }, done) =>
         all ? done(null, [{ address, family }]) : done(null, address, family),
     });
@@ -90,5 +96,8 @@ const describeError = (error: unknown) => {
   return printable(message || code || "no connection").slice(0, answerBytesKept);
 };
 
-/** PostgreSQL does not store NUL, and a page does not show control characters. */
+/**
+ * Replaces control characters, because PostgreSQL does not store NUL, and a page does not show the
+ * others.
+ */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

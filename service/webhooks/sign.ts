@@ -13,21 +13,27 @@ import type { Kysely } from "kysely";
 import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** How long an endpoint's old secret or the service's old key also signs after a rotation. */
+/**
+ * How long after a rotation deliveries are also signed with an endpoint's old secret, or with the
+ * service's old key.
+ */
 export const overlapMs = dayMs;
 
-/** `whsec_` and 32 random bytes in base64. */
+/** Generates a secret: `whsec_` and 32 random bytes in base64. */
 export const newSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 
 export type SigningKey = {
-  /** `whpk_` and the 32 bytes in base64. */
+  /** `whpk_` and the 32 bytes of the key in base64. */
   publicKey: string;
   /** Unix milliseconds; null for the newest key. */
   untilMs: number | null;
   sign(content: string): string;
 };
 
-/** The service's current signing keys, newest first. The first is generated when it is needed. */
+/**
+ * Reads the service's current signing keys, newest first. The first key is generated when it is
+ * needed.
+ */
 export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   const read = () =>
     db
@@ -47,8 +53,9 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Generates another key. The previous one also signs for a day, so that receivers have time to read
- * the new one from the list; an older one ends immediately.
+ * Generates another key. For a day, deliveries are also signed with the previous key, so that
+ * receivers have time to read the new key from the list. Keys older than the previous key become
+ * invalid immediately.
  *
  * @returns the current signing keys, newest first
  */
@@ -70,7 +77,7 @@ export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promi
   return readSigningKeys(db, nowMs);
 }
 
-/** A key as lists publish it. */
+/** Returns a key in the form in which lists publish it. */
 export const shownKey = ({ publicKey, untilMs }: SigningKey) => ({
   publicKey,
   until: toIsoOrNull(untilMs),
@@ -93,7 +100,10 @@ function signingKey(held: string, untilMs: number | null): SigningKey {
   };
 }
 
-/** @param secrets and @param keys currently valid, at most two; @param atMs Unix milliseconds */
+/**
+ * Returns the headers of a delivery. `secrets` and `keys` are the currently valid ones, at most two
+ * each. `atMs` is in Unix milliseconds.
+ */
 export function signedHeaders(
   id: string,
   body: string,

@@ -1,4 +1,5 @@
-// Webhooks: where an account wants its events, and every delivery. Times are Unix milliseconds.
+// The tables of webhooks: the endpoints of accounts, and every delivery. Times are Unix
+// milliseconds.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -6,9 +7,9 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * `types` are event types, separated by commas; empty means all. `old_secret` also signs until
-     * `old_until`. `next_due` is when the earliest of its deliveries is due. `lane`, `streak`, and
-     * `barred_until` are its standing: see lanes.ts.
+     * `types` are event types, separated by commas; empty means all. Until `old_until`, deliveries
+     * are also signed with `old_secret`. `next_due` is the time at which the endpoint's earliest
+     * delivery is due. `lane`, `streak`, and `barred_until` are the endpoint's standing (lanes.ts).
      */
     webhook_endpoints: {
       id: string;
@@ -29,9 +30,10 @@ declare module "../store/tables.ts" {
       created_at: number;
     };
     /**
-     * One event for one endpoint. `waiting` is attempted at `due_at`; `held` waits for an earlier
-     * one of its address. A replay or a test has no address, and a test has its own `body`.
-     * `is_claimed` is 1 while a request is pending, until `due_at`.
+     * The delivery of one event to one endpoint. A `waiting` delivery is attempted at `due_at`. A
+     * `held` delivery waits for an earlier delivery of the same address. A replay or a test has no
+     * address, and a test has its own `body`. `is_claimed` is 1 while a request is pending, until
+     * `due_at`.
      */
     webhook_deliveries: {
       id: string;
@@ -48,8 +50,8 @@ declare module "../store/tables.ts" {
       created_at: number;
     };
     /**
-     * `status` of HTTP, or null if there was no response; `answer` is its first kilobyte, or the
-     * reason.
+     * `status` is the HTTP status, or null if there was no response. `answer` is the first kilobyte
+     * of the response, or the reason why there was none.
      */
     webhook_attempts: {
       delivery_id: string;
@@ -59,7 +61,10 @@ declare module "../store/tables.ts" {
       latency_ms: number;
       answer: string;
     };
-    /** The service's Ed25519 keys for `v1a`, PKCS #8 in base64; the current one has no end. */
+    /**
+     * The service's Ed25519 keys for `v1a`, as PKCS #8 in base64. `until` is null for the current
+     * key.
+     */
     webhook_keys: { id: number; private_key: string; until: number | null };
   }
 }

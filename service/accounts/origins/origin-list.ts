@@ -1,4 +1,4 @@
-// The origins an account allows for its client ID: at most 20, in canonical form (origins.ts).
+// The origins that an account allows for its client ID: at most 20, in canonical form (origins.ts).
 
 import { InvalidError, type Issue } from "executable-address";
 import type { Kysely } from "kysely";
@@ -8,7 +8,7 @@ import { canonicalList, judgeOrigin, originsMax } from "./origins.ts";
 
 export type AllowedOrigin = { origin: string; createdAtMs: number };
 
-/** The origins of an account, in the order in which they were added. */
+/** Lists the account's origins in the order in which they were added. */
 export async function listOrigins(db: Kysely<Tables>, accountId: string): Promise<AllowedOrigin[]> {
   const rows = await db
     .selectFrom("origins")
@@ -21,9 +21,9 @@ export async function listOrigins(db: Kysely<Tables>, accountId: string): Promis
 }
 
 /**
- * Allows one more origin, in any spelling that judgeOrigin accepts. An origin that is already
- * allowed stays.
- * @throws {InvalidError} if the entry is refused, or would be the 21st
+ * Allows another origin, in any spelling that judgeOrigin accepts. The call has no effect if the
+ * origin is already allowed.
+ * @throws {InvalidError} if the entry is refused, or if it would be the 21st origin
  */
 export async function addOrigin(
   db: Kysely<Tables>,
@@ -42,7 +42,7 @@ export async function addOrigin(
   });
 }
 
-/** Removes `origin`, in canonical form. Does nothing if it is not in the list. */
+/** Removes `origin`, in canonical form. Does nothing if the origin is not in the list. */
 export async function removeOrigin(
   db: Kysely<Tables>,
   accountId: string,
@@ -62,7 +62,7 @@ export async function removeOrigin(
 
 /**
  * Replaces the whole list.
- * @throws {InvalidError} naming every refused entry by its place; then nothing is changed
+ * @throws {InvalidError} with the index of every refused entry; then the list does not change
  */
 export async function setOrigins(
   db: Kysely<Tables>,
@@ -81,7 +81,7 @@ export async function setOrigins(
 
 /**
  * Runs `work` exclusively for this account, on every server. The account's row is the lock. Writing
- * it first also takes SQLite's write lock before anything is read.
+ * this row first also takes SQLite's write lock before anything is read.
  */
 async function change(
   db: Kysely<Tables>,

@@ -1,5 +1,5 @@
 // Allowed origins: how an account writes them, their canonical form, and which request origins they
-// match (spec §5, rules 6 to 10). Pure: no store, no clock.
+// match (spec §5, rules 6 to 10). All functions are pure: they use neither a store nor a clock.
 
 import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
@@ -7,12 +7,12 @@ import { parse } from "tldts";
 /** The maximum number of origins per account, counted in canonical form without repetitions. */
 export const originsMax = 20;
 
-/** An entry in canonical form, or the reason for which it is rejected and what would be valid. */
+/** An entry in canonical form, or the reason why the entry is rejected. */
 export type OriginVerdict = { canonical: string } | { code: string; message: string };
 
 const fault = (code: string, message: string) => ({ code, message });
 
-/** scheme, wildcard, host (possibly in brackets), port: as written. */
+/** Matches the scheme, the wildcard, the host (possibly in brackets), and the port as written. */
 const shape = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[^[\]:/]*)(?::([^/]*))?$/iu;
 const invisible = /[\p{Cc}\p{Cf}\p{Z}]/u;
 const textMax = 300;
@@ -30,8 +30,8 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
  * Accepted: `https://` with a host and an optional port; the same with `*.` before a domain that is
  * not a public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
  * case, Unicode names, the default port, and one trailing slash are converted to the canonical
- * form: what a browser sends as `Origin`, with `*.` before the host for a wildcard. The canonical
- * form of a canonical form is itself.
+ * form: what a browser sends as `Origin`, with `*.` before the host for a wildcard. A canonical
+ * form is its own canonical form.
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
@@ -63,7 +63,10 @@ export function judgeOrigin(text: unknown): OriginVerdict {
   return { canonical: `${scheme}://${wildcard}${host}${shownPort}` };
 }
 
-/** Characters that no origin has, and that a URL parser would drop or convert. */
+/**
+ * Returns the fault of a text with characters that no origin has and that a URL parser would drop
+ * or convert.
+ */
 function judgeCharacters(text: string) {
   if (text === "null") {
     return fault(
@@ -123,7 +126,7 @@ function canonicalHost(written: string) {
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which a person hardly intends.
+  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which the writer hardly intended.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }
@@ -138,7 +141,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // A label below the host reveals rules such as *.kawasaki.jp, whose own name is not a suffix.
+  // Looking up a subdomain also finds rules such as *.kawasaki.jp, where kawasaki.jp itself is not
+  // a public suffix.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -195,7 +199,10 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
   );
 };
 
-/** Only the serialized form of an origin: lowercase, no path, no default port. */
+/**
+ * Splits an origin. Accepts only its serialized form: lowercase, without a path, without a default
+ * port.
+ */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
   if (!match) return undefined;
@@ -204,7 +211,8 @@ function splitOrigin(origin: string): OriginParts | undefined {
 }
 
 /**
- * Canonical forms without repetitions, in the given order; or the issues, each naming its entry.
+ * Returns the canonical forms without repetitions, in the given order, or the issues, each with the
+ * index of its entry.
  */
 export function canonicalList(entries: readonly unknown[]) {
   const issues: { path: (string | number)[]; code: string; message: string }[] = [];
@@ -221,7 +229,7 @@ export function canonicalList(entries: readonly unknown[]) {
   return issues.length === 0 ? { origins: [...canonical] } : { issues };
 }
 
-/** Examples of origins that an accepted entry matches and does not match, for a person to read. */
+/** Returns examples, for a person, of origins that an accepted entry matches and does not match. */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {
     const url = new URL(canonical);

@@ -1,5 +1,5 @@
 // The errors of sign-up, sign-in, and password changes: each code with the sentence that the
-// dashboard shows. http/errors.ts has the statuses.
+// dashboard shows. http/errors.ts maps the codes to HTTP statuses.
 
 export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;

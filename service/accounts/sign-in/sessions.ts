@@ -1,5 +1,6 @@
 // Lists and ends sessions of an account, and stores their tokens as digests. Each request reads its
-// session from the store (sign-in.ts), so an ended session ends immediately on every server.
+// session from the store (sign-in.ts), so a session that is ended becomes invalid immediately on
+// every server.
 
 import { getAdapter } from "better-auth/db/adapter";
 import { type Kysely, sql } from "kysely";
@@ -11,7 +12,7 @@ import { digestCredential } from "../credentials.ts";
 export type Session = {
   id: string;
   createdAtMs: number;
-  /** Renewed by use, about once a day. */
+  /** The session is renewed when it is used, about once a day. */
   renewedAtMs: number;
   expiresAtMs: number;
   userAgent: string | null;
@@ -74,10 +75,11 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Returns `options` with an adapter that stores digests of session tokens, so that neither the
- * database nor its backup opens a session, although it contains the secret that signs cookies.
- * better-auth itself writes and searches tokens, so its adapter is wrapped: a token is replaced by
- * its digest in each query, and restored in each result.
+ * Returns `options` with an adapter that stores digests of session tokens, so that nobody can use a
+ * session with the content of the database or of a backup, although the database contains the
+ * secret that signs cookies. better-auth itself writes and searches tokens, so its adapter is
+ * wrapped: each query contains a token's digest instead of the token, and each result contains the
+ * token again.
  */
 export async function withSessionDigests<Given extends Options>(options: Given) {
   const adapter = byDigest(await getAdapter(options));
@@ -113,7 +115,7 @@ function byDigest(adapter: Adapter): Adapter {
   };
 }
 
-/** The form in `auth_sessions`: 64 hex digits. */
+/** Returns the form of a token in `auth_sessions`: 64 hex digits. */
 const storedToken = (token: string) => digestCredential(`session ${token}`).toString("hex");
 
 /** Returns the search by digest, and a function that restores the tokens in its results. */

@@ -1,9 +1,10 @@
 // Signs users of the dashboard up and in, and changes their passwords, with better-auth. Only this
-// file and sessions.ts know it, so another library could replace it.
+// file and sessions.ts use better-auth, so another library could replace it.
 //
-// Only its functions are used, never its HTTP routes, which would return session tokens in bodies
-// and have many paths that the dashboard does not need. Its writes are single statements, because a
-// transaction around them would fail on SQLite whenever a create commits in between.
+// The service uses better-auth's functions, but not its HTTP routes, which would return session
+// tokens in bodies and have many paths that the dashboard does not need. better-auth writes with
+// single statements, because a transaction around them would fail on SQLite whenever a create
+// commits in between.
 
 import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
@@ -29,8 +30,8 @@ type Login = { email: string; password: string };
 
 export type SignIn = {
   /**
-   * @throws {SignInError} `signup_closed`, `user_already_exists`, or the fault of the email or
-   *   password
+   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code that describes the
+   *   fault of the email or password
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** @throws {SignInError} `invalid_email_or_password`, without saying which one is wrong */
@@ -45,11 +46,17 @@ export type SignIn = {
   ): Promise<SetCookies>;
   /** Ends every session of the account. @throws {SignInError} `invalid_token` */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
-  /** Reads the store each time, so that an ended session ends on every server. */
+  /**
+   * Finds the session of these cookies. Each call reads the store, so that a session that is ended
+   * becomes invalid on every server.
+   */
   findSession(
     cookies: Cookies,
   ): Promise<(SetCookies & { account: Account; sessionId: string }) | undefined>;
-  /** Makes a token for one resetPassword within a day, also if the account never had a password. */
+  /**
+   * Creates a token for one call of resetPassword within a day, even if the account never had a
+   * password.
+   */
   makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
 };
 
@@ -71,12 +78,14 @@ const resetTokenMs = 24 * 3600 * 1000;
 
 type SignInOptions = {
   /**
-   * The URL at which browsers reach the service. With https, the cookie is Secure and named
-   * `__Host-`.
+   * The URL at which browsers reach the service. With https, the cookie is Secure and its name
+   * begins with `__Host-`.
    */
   publicUrl: string;
   signup: "open" | "closed";
-  /** Signs session cookies; the same on every server. At least 32 random bytes. */
+  /**
+   * Signs session cookies. The secret has at least 32 random bytes and is the same on every server.
+   */
   secret: string;
 };
 
@@ -98,14 +107,16 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Otherwise the first stranger who enters its email could claim an operator's account.
+      // Otherwise a stranger who enters the email of an account that an operator created could
+      // claim that account.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const body = { name: email, email: normalizeEmail(email), password };
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // If two sign-ups are simultaneous, the second fails without a reason.
+        // If two sign-ups are simultaneous, better-auth reports no reason for the failure of the
+        // second.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
       });
@@ -201,7 +212,10 @@ function passwords({
 const isUser = async (db: Kysely<Tables>, email: string) =>
   (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
-/** Makes the account if a crash between the two writes of a sign-up left a user without one. */
+/**
+ * Creates the account of a user who has none, because a crash came between the two writes of a
+ * sign-up.
+ */
 const ensureAccount = async (
   db: Kysely<Tables>,
   user: { id: string; email: string },
@@ -237,7 +251,8 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // Otherwise it prefixes the names below with `__Secure-`, a weaker guarantee.
+      // Otherwise better-auth adds the prefix `__Secure-` to the names below, which guarantees less
+      // than `__Host-`.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -259,7 +274,7 @@ async function configure(
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 
-/** better-auth's resetPassword searches for the token under this name. */
+/** Returns the name under which better-auth's resetPassword searches for the token. */
 const resetIdentifier = (token: string) => `reset-password:${token}`;
 
 /** Users distinguish the sessions in their list by the user agent. */
@@ -270,7 +285,7 @@ function cookieHeaders(cookie: string | undefined): Headers {
   return new Headers(cookie === undefined ? {} : { cookie });
 }
 
-/** Converts better-auth's refusals to ours; any other error is a fault and passes through. */
+/** Converts better-auth's refusals to ours. Any other error is a fault and is thrown unchanged. */
 async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -283,14 +298,14 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Deletes expired sessions and tokens, which would accumulate. */
+/** Deletes expired sessions and tokens, which would otherwise accumulate. */
 async function forgetExpired(db: Kysely<Tables>): Promise<void> {
   const now = toIso(Date.now());
   await sql`delete from auth_sessions where "expiresAt" < ${now}`.execute(db);
   await sql`delete from auth_tokens where "expiresAt" < ${now}`.execute(db);
 }
 
-/** Makes the user, without a password, of an account that an operator created. */
+/** Creates a user without a password for an account that an operator created. */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
   const now = toIso(Date.now());
   await sql`insert into auth_users
@@ -299,24 +314,31 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
     on conflict do nothing`.execute(db);
 }
 
-/** 3 of 4 means more than 10^8 guesses; sign-in allows a few thousand per day. */
+/**
+ * The lowest accepted score. A score of 3 (of at most 4) means more than 10^8 guesses; sign-in
+ * allows a few thousand guesses per day.
+ */
 const scoreMin = 3;
-/** The estimate's time grows faster than the length, and it blocks the event loop. */
+/**
+ * The number of characters that are estimated, because the time of an estimate grows faster than
+ * the length, and the estimate blocks the event loop.
+ */
 const estimatedCharactersMax = 40;
 
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that attackers guess early, by an estimate of the guesses that lists of common
- * passwords, keyboard patterns, dates, and repetitions would take.
+ * Refuses passwords that attackers guess early. It estimates the number of guesses from lists of
+ * common passwords, keyboard patterns, dates, and repetitions.
  *
- * @throws {SignInError} `password_guessable`, also if the password is made from the `email`
+ * @throws {SignInError} `password_guessable`, for example if the password is derived from the
+ *   `email`
  */
 async function refuseGuessable(password: string, email: string): Promise<void> {
   estimator ??= loadEstimator();
   const { check } = await estimator;
   const isShort = password.length < passwordCharactersMin;
-  // better-auth refuses a password that is too short or too long, with a message of its own.
+  // better-auth itself refuses a password that is too short or too long.
   if (isShort || password.length > passwordCharactersMax) return;
   const { score } = check(password.slice(0, estimatedCharactersMax), [
     email,
@@ -327,7 +349,7 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/** Loads half a megabyte of word lists, when the first password is chosen. */
+/** Loads half a megabyte of word lists. Called when the first password is chosen. */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),

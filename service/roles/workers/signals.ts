@@ -1,10 +1,14 @@
-// SIGTERM and SIGINT: the first drains, a later one ends the process immediately.
+// Handles SIGTERM and SIGINT: the first signal starts the drain, and a later signal ends the
+// process immediately.
 
-/** One Ctrl-C can come from the terminal and from npm: within this time it is the same signal. */
+/**
+ * One Ctrl-C can send two signals, from the terminal and from npm. Signals within this time count
+ * as one.
+ */
 const sameSignalMs = 1000;
 
 /**
- * @param drain called once
+ * @param drain called once, for the first signal
  * @param end called for each later signal
  */
 export function onStopSignals(drain: (signal: NodeJS.Signals) => void, end: () => void): void {

@@ -1,8 +1,9 @@
-// WORKERS above 1: several processes answer on one port, each on its own core, with one PostgreSQL
-// database. This process serves no request: it distributes connections to the workers in turn
-// (node:cluster), restarts those that die, forwards signals, and adds up their metrics.
+// If WORKERS is above 1, several processes listen on one port, each on its own core, with one
+// PostgreSQL database. The process of this file serves no requests: it distributes connections to
+// the workers in turn (node:cluster), restarts workers that exit, forwards signals, and adds up the
+// workers' metrics.
 //
-// The executor is a further process, the only one that has the key.
+// The executor is a separate process and the only process that has the key.
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
@@ -18,9 +19,12 @@ import { onStopSignals } from "./signals.ts";
  */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** After this time, the start of a worker counts as successful, and its delay is reset. */
+/**
+ * If a worker runs for at least this time, its start was successful, and its restart delay is
+ * reset.
+ */
 const soundMs = 60_000;
-/** The time after the drain for closing everything else. */
+/** The maximum time after the drain to close everything else. */
 const stopMsMax = 10_000;
 
 const noKey = {
@@ -29,11 +33,11 @@ const noKey = {
 };
 
 /**
- * Runs until a signal, and then ends the process. Until the first worker listens, its failure fails
- * the start.
+ * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
+ * before it listens, the whole start fails.
  *
  * @param program the path of the program that each worker runs
- * @throws if the port of the metrics is in use
+ * @throws if the metrics port is in use
  */
 export async function runWorkers(program: string, config: Config, log: Logger): Promise<void> {
   cluster.setupPrimary({ exec: program, args: [] });
@@ -90,6 +94,8 @@ const running = () =>
   Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => !!worker);
 
 /**
+ * Sends `signal` to all workers, and waits until they have exited.
+ *
  * @param onLate called for each worker that is killed after `msMax`
  * @returns 0 if every worker ended normally
  */

@@ -1,4 +1,5 @@
-// Opens connections to the SQLite file, for every thread and command, and waits for its write lock.
+// Opens connections to the SQLite file, for every thread and command, and waits for the file's
+// write lock.
 
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -6,7 +7,7 @@ import Database from "better-sqlite3";
 type ConnectOptions = {
   /** How long a statement waits for the write lock. */
   busyMsMax?: number;
-  /** Memory for pages of the file. */
+  /** The memory, in MiB, for cached pages of the file. */
   cacheMiB?: number;
 };
 
@@ -50,15 +51,15 @@ const lockWaitMsMax = 5000;
 const retryMs = 1;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks the thread. */
+/** Blocks the thread for `ms` milliseconds. */
 export function sleep(ms: number): void {
   if (ms > 0) Atomics.wait(clock, 0, 0, ms);
 }
 
 /**
- * Calls `act` again for up to 5 s while others have the write lock, and returns its result.
- * SQLite's own wait sleeps longer each time, up to 100 ms, and oversleeps the moment the lock is
- * free.
+ * Calls `act` and returns its result. While another connection has the write lock, calls it again,
+ * for up to 5 s. SQLite's own wait would sleep longer each time, up to 100 ms, and continue to
+ * sleep after the lock is free.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

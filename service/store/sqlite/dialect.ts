@@ -1,6 +1,6 @@
 // Kysely's dialect for SQLite, whose statements run in a separate thread (statement-worker.ts). In
-// the answering thread, each commit would block all requests until it is on disk: for 4 ms at the
-// median and 0.6 s at worst, on the disk of checkpoint-worker.ts.
+// the main thread, each commit would block all requests until the commit is on disk. On the disk of
+// checkpoint-worker.ts, that takes 4 ms at the median and 0.6 s at worst.
 
 import Database from "better-sqlite3";
 import {
@@ -16,11 +16,11 @@ import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.t
 import { startThread, type Thread } from "./thread.ts";
 
 /**
- * One connection, which a transaction holds from its first statement to its last. A transaction
- * takes the write lock when it begins: if it read first while the writing thread commits, it could
- * no longer write (SQLITE_BUSY_SNAPSHOT).
+ * Returns the dialect. It has one connection, which a transaction occupies from its first statement
+ * to its last. A transaction takes the write lock when it begins. If it first read, and the writing
+ * thread then committed, it could no longer write (SQLITE_BUSY_SNAPSHOT).
  *
- * @param onEnd called once, when statements are no longer answered
+ * @param onEnd called once, when the thread has ended
  */
 export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dialect {
   return {
@@ -70,13 +70,19 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
   };
 }
 
-/** Small Buffers share a memory block of many kilobytes, which would be copied completely. */
+/**
+ * Copies a Buffer that is part of a larger memory block, because the whole block would be sent to
+ * the thread.
+ */
 function alone(value: unknown): unknown {
   const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
   return isPart ? new Uint8Array(value) : value;
 }
 
-/** Between threads a Buffer becomes a Uint8Array. */
+/**
+ * Converts each Uint8Array of a row to a Buffer, because a Buffer that is sent between threads
+ * becomes a Uint8Array.
+ */
 function withBuffers(row: Row): Row {
   for (const name in row) {
     const value = row[name];

@@ -7,7 +7,10 @@ import { causeOf, heldRecordJson, keccak } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
-/** The JSON of a record, null if none is stored, or why the stored record is not served. */
+/**
+ * The JSON of a record, null if no record is stored, or the reason why the stored record is not
+ * served.
+ */
 export type Found = string | null | { corrupt: string };
 
 /** `found` has the order of the addresses; `failure` is SQLite's error code. */
@@ -19,7 +22,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/** Reads a whole group in one transaction, which takes the locks of the file once. */
+/** Reads a whole group in one transaction, which locks the file only once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {
@@ -42,7 +45,7 @@ function answer(addresses: Uint8Array[]): ReadAnswer {
   }
 }
 
-/** 20 bytes of each address. */
+/** A message contains the addresses of a group, 20 bytes each. */
 port.on("message", (message: ArrayBuffer | "stop") => {
   if (message !== "stop") {
     const count = message.byteLength / 20;

@@ -5,17 +5,18 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { makePrivateFile } from "./connect.ts";
 
-/** Another process holds the directory. */
+/** Thrown if another process has locked the directory. */
 export class InUseError extends Error {
   override name = "InUseError";
 }
 
 /**
- * Makes this process the server of `directory` until it calls the returned function or ends in any
- * way. The lock is an operating system lock on a separate SQLite file that is always empty.
+ * Makes this process the only server of `directory` until the process calls the returned function
+ * or ends in any way. The lock is an operating system lock on a separate SQLite file, which is
+ * always empty.
  *
- * @param name of the lock; each is held by one process
- * @throws {InUseError} immediately
+ * @param name the file name of the lock. One process at a time can hold each lock.
+ * @throws {InUseError} immediately, if another process holds the lock
  */
 export function lockDirectory(directory: string, name = "server.lock"): () => void {
   const file = join(directory, name);

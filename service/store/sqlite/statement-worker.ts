@@ -13,7 +13,7 @@ export type StatementOutcome =
   | { changes: number; lastInsertRowid: number | bigint }
   /** A fault of SQLite itself. */
   | { code: string; message: string }
-  /** Another fault, such as a parameter of a type that SQLite does not have. */
+  /** Any other fault, such as a parameter of a type that SQLite does not have. */
   | { error: unknown };
 
 const { file } = workerData as { file: string };
@@ -21,8 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * The duration after our commits for which the writing thread, which tries each millisecond, has
- * the lock to itself. SQLite does not give the lock to the connection that waits longest.
+ * The time for which this thread does not take the lock after one of its commits, so that the
+ * writing thread, which tries each millisecond, gets the lock. SQLite does not give the lock to the
+ * connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

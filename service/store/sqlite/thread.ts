@@ -1,19 +1,21 @@
-// A thread with its own connection to the SQLite file, seen from the answering thread. Messages go
-// to the thread, and their answers come back in the same order, together if the thread handled them
-// together.
+// Starts a thread with its own connection to the SQLite file, for use by the main thread. The
+// thread answers messages in the order in which they were sent. It sends several answers together
+// if it handled their messages together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
-  /** Starts the thread, which otherwise starts with the first message. */
+  /** Starts the thread, which otherwise starts at the first message. */
   start(): void;
   /**
+   * Sends a message and returns its answer.
+   *
    * @param moved parts of the message that are transferred instead of copied
    * @throws {UnavailableError} after the thread has ended
    */
   ask(message: Message, moved?: Transferable[]): Promise<Answer>;
-  /** Sent as a separate message: the thread ends after all earlier messages are answered. */
+  /** Stops the thread after it has answered all earlier messages. */
   stop(): Promise<void>;
 };
 
@@ -21,8 +23,8 @@ type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown):
 
 /**
  * @param module handles messages and `"stop"`, and posts arrays of answers
- * @param name in messages, such as "the writing thread"
- * @param onEnd called once, when the thread has ended or with the error that ends it
+ * @param name the name of the thread in error messages, such as "writing"
+ * @param onEnd called once, when the thread has ended or fails
  */
 export function startThread<Message, Answer>(
   module: URL,
@@ -50,7 +52,7 @@ export function startThread<Message, Answer>(
       if (asked.length === 0) started.unref();
     });
     started.on("error", endBy);
-    started.unref(); // after `on`, which keeps the process alive for messages
+    started.unref(); // after `on`, because a listener for messages keeps the process alive
     started.once("exit", () => {
       endBy();
       for (const { reject } of asked.splice(0)) reject(end);

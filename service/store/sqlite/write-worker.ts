@@ -1,7 +1,7 @@
 // Commits new records, with their owners and references, to SQLite in a separate thread. While a
 // commit runs, the main thread reads the next requests, which increases creates per second by a
-// quarter (bench/http.ts). This thread can also wait for the lock. The main thread cannot, because
-// a transaction that has the lock may wait for the main thread (dialect.ts).
+// quarter (bench/http.ts). This thread can also wait for the write lock. The main thread cannot,
+// because a transaction that has the lock may wait for the main thread (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -10,15 +10,15 @@ import type { NewRecord, SaveOutcome } from "../store.ts";
 import { connect, retryWhileLocked } from "./connect.ts";
 
 /**
- * `exceptions`: the rows of the group that were not saved, by their index, and why; `failure`:
- * SQLite's code.
+ * `exceptions` lists the rows of the group that were not saved, by index, with the reason.
+ * `failure` is SQLite's error code.
  */
 export type WriteAnswer =
   | { exceptions: { index: number; why: Exception }[] }
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** The number of rows after which a commit takes no further group. */
+/** The number of rows after which a commit includes no further group. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -77,7 +77,10 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
   return "saved";
 }
 
-/** Saves the record and its owner. @returns the time at which the account created the address */
+/**
+ * Saves the record and its owner. @returns whether the account created the address "now" or
+ * "before"
+ */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
   const { chainId, token, amount, expiresAt } = deriveColumns(terms);

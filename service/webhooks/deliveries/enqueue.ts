@@ -1,5 +1,6 @@
 // Adds deliveries: with new events, for a replay, and for a test. An endpoint receives the events
-// of one address one after the other: the next is held until the previous one is finished.
+// of one address one after the other: each event is held until the delivery of the previous event
+// has ended.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
@@ -12,12 +13,13 @@ import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
-/** The number of events that one replay sends again. */
+/** The maximum number of events that one replay sends again. */
 const replaysMax = 1_000;
 
 /**
- * Runs in the transaction that stores the events, so both are stored or neither. The number of
- * statements does not depend on the number of endpoints, because deliveries wait for it.
+ * Adds deliveries in the transaction that stores the events, so that events and deliveries are
+ * stored together or not at all. The number of statements does not depend on the number of
+ * endpoints, because other deliveries wait for this transaction.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -92,8 +94,9 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 }
 
 /**
- * Sends events again, with their IDs, independent of the order of new events.
- * @returns the number of events, oldest first, and from when to continue; null if there are no more
+ * Sends events again, oldest first, with their IDs, independent of the order of new events.
+ *
+ * @returns the number of events, and the time from which to continue, or null if there are no more
  */
 export async function replay(
   db: Kysely<Tables>,
@@ -117,7 +120,7 @@ export async function replay(
   });
 }
 
-/** An event without an address, to check whether the endpoint accepts it. */
+/** Sends an event without an address, to check whether the endpoint accepts it. */
 export async function sendTest(
   db: Kysely<Tables>,
   endpointId: string,

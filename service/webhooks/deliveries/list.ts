@@ -1,14 +1,14 @@
-// Deliveries as their account sees them, each with its attempts, and how long they are kept.
+// Lists deliveries and their attempts for an account, and deletes old deliveries.
 
 import type { Kysely } from "kysely";
 import { eventsKeptMs } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** The number of deliveries that an account or an operator sees. */
+/** The maximum number of deliveries that an account or an operator sees. */
 export const deliveriesShown = 50;
 
-/** Newest first, each with its attempts. */
+/** Lists deliveries, newest first, each with its attempts. */
 export async function listDeliveries(db: Kysely<Tables>, endpointId: string, limit: number) {
   const rows = await db
     .selectFrom("webhook_deliveries")
@@ -44,8 +44,8 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 }
 
 /**
- * Deliveries are deleted when they are as old as their deleted events, including deliveries of
- * removed endpoints.
+ * Deletes deliveries, including deliveries of removed endpoints, at the age at which their events
+ * are deleted.
  */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({

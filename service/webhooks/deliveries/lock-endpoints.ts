@@ -1,12 +1,13 @@
-// Locks the rows of endpoints, which every transaction that changes their deliveries does first.
+// Locks the rows of endpoints. Every transaction that changes deliveries first locks the rows of
+// their endpoints.
 
 import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the endpoints' rows until the commit, so that a held delivery is released exactly once.
- * They are locked in the order of their IDs, so that transactions cannot deadlock. SQLite's
- * transactions lock when they begin.
+ * Locks the endpoints' rows until the commit, so that a held delivery is released exactly once. The
+ * rows are locked in the order of their IDs, so that transactions cannot deadlock. On SQLite, a
+ * transaction locks the whole database when it begins.
  */
 export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
   const rows = transaction
@@ -20,16 +21,20 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * The time of the next search for deliveries of an endpoint after its turn: not before now,
- * regardless of how long its deliveries have waited. Endpoints are served in the order of these
- * times, so each gets its turn, regardless of how many deliveries another has waiting.
+ * Returns SQL of the time at which an endpoint is due again after its turn. The time is never in
+ * the past, regardless of how long its deliveries have waited. Endpoints are served in the order of
+ * these times, so each endpoint gets its turn, regardless of how many deliveries of another
+ * endpoint are waiting.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
     from webhook_deliveries
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
-/** Marks that each has a due delivery now; an endpoint that already had one keeps its place. */
+/**
+ * Marks that each endpoint has a due delivery now. An endpoint that already had a due delivery
+ * keeps its place in the order.
+ */
 export async function awaitTurn(
   transaction: Transaction<Tables>,
   ids: readonly string[],

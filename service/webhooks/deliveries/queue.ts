@@ -16,10 +16,11 @@ const leaseMs = 60_000;
 export type DueEndpoint = { id: string; accountId: string };
 
 /**
- * Active endpoints of a lane with a due delivery, first the one that waited longest for its turn.
+ * Finds the lane's active endpoints with a due delivery. The endpoint that has waited longest for
+ * its turn is first.
  *
- * @param busy accounts that already have their maximum number of places, so that their deliveries
- * do not hide others
+ * @param busy accounts that already occupy their maximum number of slots. They are omitted, so that
+ *   they do not displace others from the result.
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -40,7 +41,7 @@ export async function findDueEndpoints(
     .execute();
 }
 
-/** A delivery to be sent now. `secrets` are the currently valid ones. */
+/** A delivery to be sent now. `secrets` are the endpoint's currently valid secrets. */
 export type Claim = {
   id: string;
   endpointId: string;
@@ -53,8 +54,9 @@ export type Claim = {
 };
 
 /**
- * Takes up to `room` due deliveries of each endpoint, in one transaction: no other process has them
- * until the lease has expired. The number of statements does not depend on the number of endpoints.
+ * Claims up to `room` due deliveries of each endpoint in one transaction. No other process claims
+ * these deliveries until the lease has expired. The number of statements does not depend on the
+ * number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -98,7 +100,7 @@ export async function claim(
   });
 }
 
-/** The deliveries that have been due for the longest time, up to `room` per endpoint. */
+/** Finds the deliveries that have been due for the longest time, up to `room` per endpoint. */
 function findDue(
   transaction: Transaction<Tables>,
   endpoints: readonly (DueEndpoint & { room: number })[],
@@ -132,10 +134,10 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
  * Stores the results and their consequences in one transaction. The call is idempotent per attempt.
- * The number of statements does not depend on the number of results, because hundreds of requests
- * that hang end in the same second, and a good result is stored after them.
+ * The number of statements does not depend on the number of results, because hundreds of hanging
+ * requests can end in the same second, and other results wait until theirs are stored.
  *
- * @returns in the given order
+ * @returns the outcomes, in the order of `finished`
  */
 export async function finish(
   db: Kysely<Tables>,
@@ -167,7 +169,10 @@ export async function finish(
   });
 }
 
-/** `number` counts from 1; `address` is that of the event, whose next event may be held. */
+/**
+ * `number` counts attempts from 1. `address` is the address of the event; the next event of this
+ * address may be held.
+ */
 type Attempt = {
   finished: Finished;
   number: number;
@@ -176,7 +181,7 @@ type Attempt = {
   address: Uint8Array | null;
 };
 
-/** Finds the results that were not stored before, each delivery once. */
+/** Finds the results that were not stored before, at most one for each delivery. */
 async function findNew(
   transaction: Transaction<Tables>,
   finished: readonly Finished[],
@@ -275,7 +280,7 @@ async function keepStandings(
     from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
 }
 
-/** Makes the next event of each address due whose delivery has ended. */
+/** For each address whose delivery has ended, makes the delivery of the next event due. */
 async function releaseNext(
   transaction: Transaction<Tables>,
   attempts: readonly Attempt[],

@@ -15,7 +15,10 @@ const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].m
 export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
 
-/** Jitter, so that deliveries that fail together are not retried together. */
+/**
+ * Returns the delay before the next attempt. The delay has jitter, so that deliveries that fail
+ * together are not retried together.
+ */
 export function drawWaitMs(
   number: number,
   { retryAfterSeconds }: Sent,
@@ -30,11 +33,12 @@ export function drawWaitMs(
 export const outageFailures = 2;
 
 /**
- * After an outage, makes waiting attempts due now, oldest first. It does not change pending
- * requests, or deliveries with one attempt left, so an endpoint that fails again and again does not
- * use up all attempts immediately. One success releases `statementRows.short` deliveries.
+ * After an outage, makes waiting deliveries due now, oldest first. It ignores deliveries whose
+ * request is pending, and deliveries with only one attempt left, so that an endpoint that fails
+ * repeatedly does not use up all attempts immediately. One success releases `statementRows.short`
+ * deliveries.
  *
- * @returns whether there may be more
+ * @returns whether there may be more deliveries to release
  */
 export async function releaseBacklog(
   transaction: Transaction<Tables>,
