@@ -31,7 +31,7 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates the key for new salts. Earlier keys still prove the addresses that were created with them.
+ * Creates the key for new salts. Earlier keys still prove the addresses that they created.
  *
  * @returns the key, which cannot be read again, or undefined if another request created a key at
  *   the same time

@@ -4,7 +4,7 @@ import { startApp } from "../testing/app.ts";
 
 const url = "/.well-known/security.txt";
 
-test("404 unknown_path if the operator has set no contact", async () => {
+test("returns 404 unknown_path if the operator has not set a contact", async () => {
   const service = await startApp();
   const answer = await service.app.inject({ url });
   assert.equal(answer.json().error.code, "unknown_path");
@@ -12,7 +12,7 @@ test("404 unknown_path if the operator has set no contact", async () => {
   await service.close();
 });
 
-test("RFC 9116: a contact, and an expiry less than a year ahead, on any day", async () => {
+test("returns a contact and an expiry within a year on any day (RFC 9116)", async () => {
   const contact = "mailto:security@pay.example";
   let nowMs = Date.UTC(2026, 10, 23, 12);
   const service = await startApp({ securityContact: contact, now: () => nowMs });

@@ -30,13 +30,13 @@ function assertShape(answer: string, status: number, code: string): void {
 const closing = "Host: x\r\nConnection: close\r\n";
 
 describe("every refusal has the form of spec §7, and CORS", () => {
-  test("400 if the path is badly percent-encoded", async () => {
+  test("returns 400 if the path is badly percent-encoded", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
     }
   });
 
-  test("404 unknown_path for an unknown path, with any method or body", async () => {
+  test("returns 404 unknown_path for an unknown path, with any method or body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -61,7 +61,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     }
   });
 
-  test("405 method_not_allowed with Allow, before any body is read", async () => {
+  test("returns 405 method_not_allowed with Allow before any body is read", async () => {
     const cases = [
       ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
       ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
@@ -79,7 +79,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     }
   });
 
-  test("431 headers_too_large above 64 headers or 16 KiB", async () => {
+  test("returns 431 headers_too_large above 64 headers or 16 KiB", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
@@ -91,7 +91,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     assertShape(await raw(request(many(3000))), 431, "headers_too_large");
   });
 
-  test("400 for data that is not HTTP", async () => {
+  test("returns 400 for data that is not HTTP", async () => {
     for (const text of ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x00\xee\x01"]) {
       assertShape(await raw(text), 400, "invalid_request");
     }
@@ -100,13 +100,13 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("400 if an HTTP/1.1 request has no Host; HTTP/1.0 needs none", async () => {
+  test("returns 400 if an HTTP/1.1 request has no Host, which HTTP/1.0 does not need", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("every refusal forbids sniffing its type, with or without a route", async () => {
+  test("every refusal forbids browsers to guess its type, with or without a route", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);
@@ -117,7 +117,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("HEAD is refused like GET, with the length of the omitted body", async () => {
+  test("refuses HEAD like GET, with the length of the omitted body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -131,7 +131,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     }
   });
 
-  test("413 reaches a client that sends its whole body before it reads", async () => {
+  test("a client that sends its whole body before it reads receives the 413", async () => {
     const { apiKey } = await service.newKey();
     const bytes = 4 * 2 ** 20;
     for (const connection of ["close", "keep-alive"]) {
@@ -156,7 +156,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     }
   });
 
-  test("500 internal_error, logged, without details in the response", async () => {
+  test("returns 500 internal_error without details, and logs the details", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -169,7 +169,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     await broken.close();
   });
 
-  test("408 request_timeout if the headers are not complete in time", async () => {
+  test("returns 408 request_timeout if the headers are not complete in time", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -177,13 +177,13 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     await strict.close();
   });
 
-  test("417 expectation_failed for an expectation that is not 100-continue", async () => {
+  test("returns 417 expectation_failed for an expectation that is not 100-continue", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("503 with Retry-After above the limit of pending requests, with no effect", async () => {
+  test("returns 503 with Retry-After above the limit of pending requests", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -216,7 +216,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
 });
 
 describe("every response", () => {
-  test("has our own unique X-Request-Id, and not the client's", async () => {
+  test("has a unique X-Request-Id from the service, not from the client", async () => {
     const seen = new Set();
     for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
       const response = await service.app.inject({ url, headers: { "x-request-id": "mine" } });
@@ -227,7 +227,7 @@ describe("every response", () => {
     assert.equal(seen.size, 5);
   });
 
-  test("204 to a preflight on any /v1 path, with the headers of spec §5", async () => {
+  test("answers a preflight on any /v1 path with 204 and the headers of spec §5", async () => {
     for (const url of [
       "/v1/address/create",
       `/v1/address/0x${"1".repeat(40)}`,
@@ -254,7 +254,7 @@ describe("every response", () => {
     }
   });
 
-  test("lets a page read the rate, the request ID, and when to retry", async () => {
+  test("lets a page read the rate limit, the request ID, and the time to retry", async () => {
     const { headers } = await service.app.inject({ url: "/v1/chains" });
     const exposed = String(headers["access-control-expose-headers"]);
     for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {
@@ -264,14 +264,14 @@ describe("every response", () => {
 });
 
 describe("GET /livez and /readyz", () => {
-  test("503 from readyz while draining, 200 from livez", async () => {
+  test("while draining, readyz returns 503 and livez returns 200", async () => {
     const draining = await startApp({ draining: AbortSignal.abort() });
     assert.equal((await draining.app.inject({ url: "/readyz" })).statusCode, 503);
     assert.equal((await draining.app.inject({ url: "/livez" })).statusCode, 200);
     await draining.close();
   });
 
-  test("200 from both, without CORS", async () => {
+  test("both return 200 without CORS", async () => {
     for (const url of ["/livez", "/readyz"]) {
       const response = await service.app.inject({ url });
       assert.equal(response.statusCode, 200);
@@ -280,7 +280,7 @@ describe("GET /livez and /readyz", () => {
   });
 });
 
-test("metrics count responses by route and status, and name no address", async () => {
+test("metrics count responses by route and status, and contain no address", async () => {
   await service.app.inject({ url: `/v1/address/0x${"12".repeat(20)}` });
   const text = await service.parts.metrics.registry.metrics();
   assert.match(text, /http_responses_total\{route="\/v1\/address\/:address",status="404"\} \d+/);

@@ -45,7 +45,10 @@ async function send(headers: Headers, to = service): Promise<Answer> {
 
 const origin = "https://shop.example.com";
 
-/** A new account that allows `origin`, so no other test uses up its limit. */
+/**
+ * Creates an account that allows `origin`. Each test has its own account, so no other test uses up
+ * its limit.
+ */
 async function newAccount(to = service) {
   const { accountId, apiKey } = await to.newKey();
   const { db } = to.parts.store;
@@ -67,7 +70,7 @@ async function refuses(status: number, code: string, headers: Headers): Promise<
 }
 
 describe("POST /v1/address/create and its credential, step by step", () => {
-  test("1. 400 invalid_request: both credentials, good or bad", async () => {
+  test("1. returns 400 invalid_request for both credentials together, valid or not", async () => {
     const { bearer, clientId } = await newAccount();
     for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
       for (const id of [clientId, "nonsense", ""]) {
@@ -82,7 +85,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("1. 400 invalid_request: a credential header twice, even the same one", async () => {
+  test("1. returns 400 invalid_request for a repeated credential header", async () => {
     const { bearer, clientId } = await newAccount();
     const values = { Authorization: [bearer, "Bearer x", ""], "X-Client-Id": [clientId, "x", ""] };
     for (const [name, [good = "", ...others]] of Object.entries(values)) {
@@ -101,7 +104,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("2. 401 unauthorized: no credential, or one in another place", async () => {
+  test("2. returns 401 unauthorized if the credential is missing or misplaced", async () => {
     const { apiKey, clientId } = await newAccount();
     await refuses(401, "unauthorized", []);
     await refuses(401, "unauthorized", [["Origin", origin]]);
@@ -110,7 +113,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
   });
 
-  test("3. 403 api_key_in_browser: a key with any Origin, known or not", async () => {
+  test("3. returns 403 api_key_in_browser for a key with any Origin", async () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
@@ -126,7 +129,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("3. the refusal is the same for a known and an unknown key", async () => {
+  test("3. refuses a known and an unknown key with the same response", async () => {
     const { bearer } = await newAccount();
     const [known, unknown] = await Promise.all(
       [bearer, `Bearer ${newApiKey()}`].map((value) =>
@@ -141,7 +144,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     assert.deepEqual(names(known!), names(unknown!));
   });
 
-  test("4. 401 unauthorized: another scheme, malformed or unknown", async () => {
+  test("4. returns 401 unauthorized for a wrong scheme, form, or credential", async () => {
     const { apiKey, clientId, bearer } = await newAccount();
     const authorizations = [
       "",
@@ -178,7 +181,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("4. 401 unauthorized for a wrong checksum, with advice, without a query", async () => {
+  test("4. returns 401 with advice for a wrong checksum, without a database query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -204,7 +207,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("5. 403 origin_required: a known client ID without Origin", async () => {
+  test("5. returns 403 origin_required for a known client ID without Origin", async () => {
     const { clientId } = await newAccount();
     await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
     await refuses(403, "origin_required", [
@@ -213,7 +216,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("6. 403 origin_not_allowed: another origin, null, empty, or more than one", async () => {
+  test("6. returns 403 origin_not_allowed for a wrong, null, or repeated Origin", async () => {
     const { clientId } = await newAccount();
     for (const value of ["https://evil.example", "null", "", "*", `${origin}/`, `${origin}:443`]) {
       const answer = await refuses(403, "origin_not_allowed", [
@@ -243,7 +246,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("7. 429 rate_limited: over the burst, with the wait in whole seconds", async () => {
+  test("7. returns 429 rate_limited above the burst, with the wait in whole seconds", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {
@@ -280,7 +283,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("200 with only the key, with the scheme in any letter case", async () => {
+  test("returns 200 with only the key, and the scheme in any letter case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
@@ -288,7 +291,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("200 with the client ID from an allowed origin", async () => {
+  test("returns 200 with the client ID from an allowed origin", async () => {
     const { clientId } = await newAccount();
     const answer = await send([
       ["X-Client-Id", clientId],
@@ -300,7 +303,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
 });
 
 describe("a credential", () => {
-  test("is refused immediately after a rotation, when the new key is accepted", async () => {
+  test("is refused immediately after a rotation, while the new key is accepted", async () => {
     const { accountId, apiKey, bearer } = await newAccount();
     assert.equal((await send([["Authorization", bearer]])).status, 200);
     const { db } = service.parts.store;
@@ -310,7 +313,7 @@ describe("a credential", () => {
     assert.equal((await send([["Authorization", `Bearer ${rotated!.apiKey}`]])).status, 200);
   });
 
-  test("loses an origin immediately after its removal", async () => {
+  test("cannot be used from an origin immediately after the origin's removal", async () => {
     const { accountId, clientId } = await newAccount();
     const headers: Headers = [
       ["X-Client-Id", clientId],
@@ -321,7 +324,7 @@ describe("a credential", () => {
     await refuses(403, "origin_not_allowed", headers);
   });
 
-  test("an earlier refusal does not count toward its limit", async () => {
+  test("is not charged for a refusal by an earlier rule", async () => {
     const { bearer, clientId } = await newAccount();
     for (let i = 0; i < 30; i++) {
       await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
@@ -339,7 +342,7 @@ describe("a credential", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("a key with an Origin is stored if it is known", async () => {
+  test("the use of a known key with an Origin is stored", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [
@@ -360,7 +363,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("a flush stores the requests per hour and the last use of its account", async () => {
+  test("a flush stores the account's requests per hour and its credentials' last use", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();
@@ -406,7 +409,7 @@ describe("a credential", () => {
 describe("when a store does not respond", () => {
   const down = () => Promise.reject(new Error("connection refused"));
 
-  test("503 with Retry-After, never 500: the credentials", async () => {
+  test("returns 503 with Retry-After instead of 500 if credentials cannot be read", async () => {
     const broken = await startApp();
     try {
       const { bearer, clientId } = await newAccount(broken);
@@ -436,7 +439,7 @@ describe("when a store does not respond", () => {
 });
 
 describe("GET routes", () => {
-  test("ignore credentials: good, bad, both, repeated, and with any Origin", async () => {
+  test("ignore credentials: valid, invalid, both, repeated, and with any Origin", async () => {
     const { bearer, clientId } = await newAccount();
     const credentials = [
       {},

@@ -64,7 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ),
     ] as const;
 
-    test("403 scope_required with the scope, on each route, for every other scope", async () => {
+    test("each route returns 403 scope_required for all scopes but its own", async () => {
       const { accountId } = await service.newKey();
       for (const has of ["create", "read", "webhooks"] as const) {
         const { ask } = await keyOf(accountId, [has]);
@@ -84,7 +84,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("401 from the millisecond at which a key expires, and it cannot be rotated", async () => {
+    test("from the millisecond of its expiry, a key is refused and cannot be rotated", async () => {
       const { accountId } = await service.newKey();
       const expiresAtMs = nowMs + 60_000;
       const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);
@@ -98,7 +98,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await rotateApiKey(db, accountId, prefix, { atMs: nowMs }), undefined);
     });
 
-    test("a second key allows overlap: the first can be rotated or revoked meanwhile", async () => {
+    test("a second key continues to work while the first is rotated or revoked", async () => {
       const { accountId } = await service.newKey();
       const { db } = service.parts.store;
       const [old, next] = [await keyOf(accountId, ["read"]), await keyOf(accountId, ["read"])];
@@ -116,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([held?.prefix, held?.scopes], [rotated.prefix, ["read"]]);
     });
 
-    test("a flood with one key slows no other key, and a rotation resets no limit", async () => {
+    test("a flood with one key delays no other key, and a rotation resets no limit", async () => {
       const { accountId } = await service.newKey();
       const calm = await keyOf(accountId, ["read"]);
       let busy = await keyOf(accountId, ["read"]);
@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const readLeft = ({ headers }: Awaited<ReturnType<typeof askWith>>) =>
         Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
       const whole = readLeft(await calm.ask("GET", "/events"));
-      // The limit refills while it is spent, so a slow machine may need several floods.
+      // The limit refills during the flood, so a slow machine may need several floods.
       let apiKey = await rotate();
       let rotated = whole;
       for (let flood = 0; flood < 20 && rotated >= whole; flood++) {
@@ -196,7 +196,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const addressOf = (intent: object): Hex => makeRecord(intent as never).address;
 
-    test("403 not_signed to a page that changes any signed field", async () => {
+    test("returns 403 not_signed to a page that changes any signed field", async () => {
       const { page, referenceKey } = await shop();
       const intent = newIntent();
       const signature = signatureFor(addressOf(intent), referenceKey, "order-1");
@@ -232,7 +232,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("403 not_signed for another account's key and for a rotated key", async () => {
+    test("returns 403 not_signed for another account's key and for a rotated key", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(mine.page, intent, by(next.referenceKey)), "created");
     });
 
-    test("a server needs no signature, but a wrong one is always refused", async () => {
+    test("a server needs no signature, but a wrong signature is always refused", async () => {
       const { server, page, accountId, referenceKey } = await shop();
       assert.equal(await create(server, newIntent()), "created");
       const wrong = { signature: signatureFor(addressOf(newIntent()), referenceKey) };

@@ -1,5 +1,5 @@
-// Tests POST /v1/address/check, and the dashboard's check: the record is create's, and nothing is
-// stored.
+// Tests POST /v1/address/check, and the dashboard's check. A check returns the record that a create
+// would return, and stores nothing.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -28,11 +28,11 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
     payload: JSON.stringify(body),
   });
 
-/** Makes an intent by the chain's clock: five units to the shop. */
+/** Creates an intent that pays five units to the shop. Its times follow the chain's clock. */
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {
-  test("400 with every fault, as in create", async () => {
+  test("returns 400 with every fault, as create does", async () => {
     const { apiKey } = await server.newKey();
     const wrong = { ...(await newIntent()), amount: "01", recovery: "0x", more: 1 };
     const [checked, created] = [
@@ -43,7 +43,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("429 above a burst of 30, only for this account", async () => {
+  test("returns 429 above a burst of 30, and only to this account", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -58,7 +58,7 @@ describe("POST /v1/address/check", () => {
     assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
   });
 
-  test("503 chain_unavailable if the chain's RPC is down", async () => {
+  test("returns 503 chain_unavailable if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { apiKey } = await cut.newKey();
     const answer = await post("check", apiKey, await newIntent(), cut);
@@ -67,7 +67,7 @@ describe("POST /v1/address/check", () => {
     await cut.close();
   });
 
-  test("returns the record of create and a simulation with the amount; saves nothing", async () => {
+  test("returns create's record and a simulation with the amount, and saves nothing", async () => {
     const { accountId, apiKey } = await server.newKey();
     const intent = await newIntent();
     const checked = await post("check", apiKey, intent);
@@ -96,7 +96,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("warns about a condition whose address the service has for another chain", async () => {
+  test("warns about a condition whose address belongs to another chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];
@@ -122,7 +122,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("the dashboard checks with its session, within the same limit", async () => {
+  test("the dashboard's check accepts a session, and shares the account's limit", async () => {
     const browser = openBrowser(server);
     assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 401);
     await browser.signUp("ada@example.com");

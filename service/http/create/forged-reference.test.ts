@@ -45,7 +45,10 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>) {
   assert.fail(`never: ${what}`);
 }
 
-/** The service on the world's chain, with an account of a shop, its page and its receiver. */
+/**
+ * Starts the service on the world's chain, with a shop's account, the shop's page, and its webhook
+ * receiver.
+ */
 async function openScene(databaseUrl: string | undefined) {
   const chains = chainsAt(world);
   const service = await startApp({ chains, ...(databaseUrl && { databaseUrl }) });
@@ -73,7 +76,9 @@ async function openScene(databaseUrl: string | undefined) {
     return service.app.inject({ method, url, headers, ...(payload && { payload }) });
   };
 
-  /** Pays and executes, until the observer reports it. Returns the signed webhook. */
+  /**
+   * Pays and executes the address, and waits for the observer's report. Returns the signed webhook.
+   */
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
     await world.execute(record);
@@ -169,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       data.createdBy,
     ];
 
-    test("signs a page's intent under the server's reference as the page's", async () => {
+    test("webhooks report a page's claim of the server's reference as the page's", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
       const cheap = await world.newRecord({ amount: "1" });
       assert.equal((await forge("order-1", cheap.intent)).statusCode, 200);
@@ -190,7 +195,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([reference, claimedReference, createdBy], [null, "order-1", "client_id"]);
     });
 
-    test("a server's address keeps its reference; an old forged row does not", async () => {
+    test("a server's address keeps its reference, and an old forged row loses it", async () => {
       const { record } = await scene.shop.order("order-2", await intentOf("1"));
       const dear = await scene.shop.order("order-9000", await intentOf(price));
       const orders = { "order-2": record, "order-9000": dear.record };
@@ -200,7 +205,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(heard(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // The control: a row that a re-posted public intent left before claims had their own field.
+      // Control: a row as it was stored for a re-posted public intent before claims had a separate
+      // field.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

@@ -17,7 +17,7 @@ import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
-/** Simultaneous creates. A client ID is limited to 20. */
+/** The numbers of simultaneous creates. A client ID can make a burst of 20. */
 const parallel = { server: 99, page: 20 };
 const kills = process.env.TESTS === "long" ? 4 : 1;
 /** The accounts whose pages create until a kill. No account reaches its limit. */
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** An intent that depends only on its number and on the test's start. */
+/** Returns an intent that depends only on its number and on the test's start. */
 const expiry = Math.floor(Date.now() / 1000) + 3600;
 function numberedIntent(number: number, expirationTimestamp: number, token: string) {
   return {
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }
 
     for (const credential of ["server", "page"] as const) {
-      test(`503 if no reference can be saved; a repeat gives 200, by ${credential}`, async () => {
+      test(`returns 503 if references cannot be saved, then 200, by ${credential}`, async () => {
         const account = await newAccount(service);
         const intent = newIntent();
         const ask = () => create(account[credential], "order-1", intent);
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await countRecords(account.accountId), 1);
       });
 
-      test(`saves one of many intents under one reference, by ${credential}`, async () => {
+      test(`saves only one of many intents with one reference, by ${credential}`, async () => {
         const account = await newAccount(service);
         const answers = await Promise.all(
           Array.from({ length: parallel[credential] }, () =>
@@ -132,7 +132,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves exactly one of two expiries under one reference whose salt it makes", async () => {
+    test("saves one of two expiries if the salt is derived from one reference", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(
@@ -185,7 +185,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 /**
- * Runs a server in another process that creates 32 at a time. @returns the last acknowledged create
+ * Runs a server in another process that handles 32 creates at a time. @returns the last
+ * acknowledged create
  */
 async function createUntilKilled(place: object, pages: object[], from: number): Promise<number> {
   const script = `

@@ -30,7 +30,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** An account, used by its server and by any reader of its page. */
+    /** Creates an account that is used by its server and by any reader of its page. */
     async function shop() {
       const { db } = service.parts.store;
       const { accountId, apiKey } = await service.newKey();
@@ -69,7 +69,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("409 reference_in_use if a client ID names an address of the server", async () => {
+    test("returns 409 reference_in_use if a client ID names an address of the server", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("409 if a client ID names an address of a page again, or later", async () => {
+    test("returns 409 if a client ID renames a page's address, or names it later", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await listed(server, "order-9001"), []);
     });
 
-    test("shows a page's reference as claimedReference, which ?reference= ignores", async () => {
+    test("shows a page's reference as claimedReference, and ?reference= ignores it", async () => {
       const { server, page } = await shop();
       const forged = (await create(page, "reference=order-2")).json().address;
       assert.deepEqual(await search(server, { reference: "order-2" }), []);
@@ -113,7 +113,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("403 forbidden for a page's reference if its account refuses them", async () => {
+    test("returns 403 forbidden if the account refuses references from pages", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -131,7 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("409 with the address for another intent, unless again=true", async () => {
+    test("returns 409 with the address for another intent, unless again=true", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -141,7 +141,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-3")).length, 2);
     });
 
-    test("refuses one of two simultaneous creates with one reference", async () => {
+    test("refuses one of two simultaneous creates with the same reference", async () => {
       const { server } = await shop();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create(server, "reference=order-4")),
@@ -151,7 +151,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("409 for all but one of several pages that name an address simultaneously", async () => {
+    test("returns 409 to all but one of several pages that name one address", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("400 bad_escape, other fields, repetitions, and an Idempotency-Key", async () => {
+    test("returns 400 for bad escapes, wrong fields, and an Idempotency-Key", async () => {
       const { server } = await shop();
       for (const query of [
         "refrence=order-5",
@@ -186,7 +186,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 
-    test("is trimmed and normalized to NFC", async () => {
+    test("trims a reference and normalizes it to NFC", async () => {
       const { server } = await shop();
       const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
       assert.equal(first.statusCode, 200);
@@ -194,7 +194,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("makes the salt if there is none, so a repetition has the same address", async () => {
+    test("derives a missing salt, so that a repetition has the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("a rotation keeps addresses of repetitions, and proofs of the old key", async () => {
+    test("a rotation does not change the addresses of repetitions, or old proofs", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

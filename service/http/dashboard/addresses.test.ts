@@ -64,7 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return answer.json().items.map(({ address }: { address: string }) => address);
     };
 
-    test("400 with the path for an invalid address, state, or time", async () => {
+    test("returns 400 with the path for an invalid address, state, or time", async () => {
       for (const [query, path] of [
         ["address=12", "address"],
         ["state=paid", "state"],
@@ -76,7 +76,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("by observed state, time of creation, and reference, alone and combined", async () => {
+    test("filters by observed state, time of creation, and reference, also combined", async () => {
       const [first, second, third] = created;
       const at = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
       assert.deepEqual(await list(""), [third, second, first]);
@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await list(`address=${first!.toLowerCase()}&token=${token}`), [first]);
     });
 
-    test("a page is short only if nothing more matches, even with few matches", async () => {
+    test("returns a short page only if nothing more matches", async () => {
       const { db } = service.parts.store;
       const isOther = { chain_id: 1, token: Buffer.alloc(20, 7), amount: "1", expires_at: 1 };
       const rows = Array.from({ length: 450 }, (_, at) => ({
@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("a record that does not match its address is listed; only its page fails", async () => {
+    test("lists a record that does not match its address, although its page fails", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {
@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await change(second!).set({ terms: held! }).execute();
     });
 
-    test("an address that never held money is expired from its expiry, not unfunded", async () => {
+    test("after expiry, an address that never held money is expired, not unfunded", async () => {
       const [, second, third] = created;
       const before = nowMs;
       const held = (await browser.get(`${api}/addresses`)).json().items;
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs = before;
     });
 
-    test("each with its reference and its last observed state", async () => {
+    test("lists each address with its reference and its last observed state", async () => {
       const { items } = (await browser.get(`${api}/addresses`)).json();
       assert.deepEqual(
         items.map(({ reference }: { reference: string | null }) => reference),
@@ -167,14 +167,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(items[2].settledAt, new Date(settledAtMs).toISOString());
     });
 
-    test("400 for no address or for more than a page of addresses", async () => {
+    test("returns 400 for no address or for more than a page of addresses", async () => {
       const many = Array.from({ length: 21 }, (_, at) => `0x${at}`).join();
       for (const query of ["", `?addresses=${many}`, `?addresses=${"0".repeat(1000)}`]) {
         assert.equal((await browser.get(`${api}/statuses${query}`)).statusCode, 400, query);
       }
     });
 
-    test("the statuses of a page in one request, each with its own fault", async () => {
+    test("returns the statuses of a page together, with an error per failed item", async () => {
       const answer = await browser.get(`${api}/statuses?addresses=${created[0]},${other},0x12`);
       assert.equal(answer.statusCode, 200);
       assert.deepEqual(answer.json().items, [
