@@ -1,4 +1,4 @@
-// Tests the reason for anvilChain, with an RPC whose block arrives at the worst moment.
+// Tests why anvilChain is needed, with an RPC whose block arrives at the worst moment.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ test("a wait for a receipt ends even if the block was mined during another reque
   const newBlock = Promise.withResolvers<void>();
   const answers: Record<string, () => unknown> = {
     eth_blockNumber: () => {
-      // After the response has been processed.
+      // Reports the block after the response has been processed.
       if (isMined()) setImmediate(newBlock.resolve);
       return isMined() ? "0x2" : "0x1";
     },

@@ -1,5 +1,5 @@
-// A local chain for tests, benchmarks, and `npm start`: the anvil from npm, started directly,
-// because the npm wrapper loses signals and exit codes.
+// A local chain for tests, benchmarks, and `npm start`: anvil from npm. Its program is started
+// directly, because the npm wrapper loses signals and exit codes.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -12,16 +12,18 @@ import type { Chain, Hex } from "viem";
 export type Anvil = {
   rpcUrl: string;
   process: ChildProcess;
-  /** Resolves when the process has ended, after it has written its state file, if it has one. */
+  /**
+   * Ends the process. Resolves when the process has ended and has written its state file, if any.
+   */
   stop(): Promise<void>;
 };
 
 /**
- * anvil's chain. While viem checks whether a transaction was replaced, it misses new blocks. If
- * blocks are mined only for transactions, no later block follows, and the wait for a receipt never
- * ends.
+ * anvil's chain. While viem checks whether a transaction was replaced, viem misses new blocks. If
+ * anvil mines blocks only for transactions, no later block follows, and the wait for a receipt
+ * never ends.
  *
- * viem describes this chain too, but importing one of its chains loads all chains.
+ * viem defines this chain too, but importing one of viem's chains loads all of its chains.
  */
 export const anvilChain = {
   id: 31_337,
@@ -32,8 +34,8 @@ export const anvilChain = {
 } as const satisfies Chain;
 
 /**
- * Keys of well-known accounts with coin on every anvil; they are worth nothing elsewhere. They are
- * listed here, so that no process derives them from anvil's mnemonic.
+ * Keys of well-known accounts that have coin on every anvil and are worth nothing elsewhere. The
+ * keys are listed here, so that no process has to derive them from anvil's mnemonic.
  */
 export const anvilKeys = [
   "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -62,8 +64,8 @@ export function foundryBinary(program: "anvil" | "forge"): string {
 }
 
 /**
- * A port on 127.0.0.1 that was free a moment ago. It is below the ports that systems assign on
- * request, so no other program gets it before it is used.
+ * Returns a port on 127.0.0.1 that was free a moment ago. The port is below the range that systems
+ * assign automatically, so other programs are unlikely to take it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,5 +1,6 @@
 // Deploys contracts with the deterministic deployer, so their addresses depend only on their
-// creation codes and salts. It is separate from index.ts, whose importers do not need viem.
+// creation codes and salts. This module is separate from index.ts, because importers of index.ts do
+// not need viem.
 
 import {
   type Account,
@@ -68,13 +69,13 @@ export async function deployOnce(
 }
 
 /**
- * Brings the deployer to a chain that lacks it. Repeating it changes nothing.
+ * Brings the deployer to a chain that lacks it. A repeated call changes nothing.
  *
- * Each chain allows only one attempt: the transaction is signed for a fixed gas limit and price,
- * and a failed one uses up its nonce. So nothing is funded or sent unless an estimate shows that it
- * succeeds.
+ * Each chain allows only one attempt, because the transaction is signed for a fixed gas limit and
+ * price, and a failed transaction uses up its nonce. So nothing is funded or sent unless an
+ * estimate shows that the transaction succeeds.
  *
- * @throws an error of one sentence with the reason and the alternative
+ * @throws an error whose message states the reason and the alternative
  */
 export async function bringDeployer(sender: Sender): Promise<void> {
   const { address, fundingWei, sender: nobody, transaction } = deterministicDeployer;
@@ -111,7 +112,7 @@ const alternatives =
  * Checks that the keyless transaction of the deployer would succeed on a chain that lacks the
  * deployer. Nothing is sent.
  *
- * @throws an error of one sentence with the reason and the alternative
+ * @throws an error whose message states the reason and the alternative
  */
 export async function assertDeployerDeployable(sender: Client): Promise<void> {
   const { address, creationCode, sender: nobody, gasMax, gasPrice } = deterministicDeployer;

@@ -1,6 +1,7 @@
 // The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata after a 32-byte salt. It
-// has the same address on nearly every chain, because no key signed its deployment: v, r, and s of
-// the transaction below are chosen, and the sender is the address that is recovered from them.
+// has the same address on nearly every chain, because no key signed its deployment: the
+// transaction's v, r, and s below are chosen values, and the sender is the address that is
+// recovered from these values.
 
 const mask = `7f${"ff".repeat(31)}e0`;
 const body = "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3";
@@ -23,7 +24,7 @@ export const deterministicDeployer = {
 } as const;
 
 /**
- * The salt that gives the factory its address, found by mine.ts: the lowest one at which the first
- * four bytes of the address are zero. Another creation code needs another salt.
+ * The salt that gives the factory its address. mine.ts found it as the lowest salt for which the
+ * first four bytes of the address are zero. Another creation code needs another salt.
  */
 export const factorySalt = "0x0000000000000000000000000000000000000000000000000000000255f8edd8";

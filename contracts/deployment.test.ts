@@ -43,7 +43,7 @@ const bare = await openChain(["--hardfork", "prague", "--disable-default-create2
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
-  test("its transaction has no signer: its sender is recovered from the signature", async () => {
+  test("has a transaction without a signer; its sender follows from the signature", async () => {
     const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
@@ -53,7 +53,7 @@ describe("the deterministic deployer", () => {
     assert.equal(gasMax * deterministicDeployer.gasPrice, fundingWei);
   });
 
-  test("is deployed by that transaction only, on a chain that lacks it", async () => {
+  test("is deployed by this transaction only, on a chain that lacks the deployer", async () => {
     const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
     await bringDeployer(bare.client);
@@ -68,14 +68,14 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     t.after(() => chain.anvil.stop());
     return chain;
   };
-  /** Nothing was spent, so the deployment is still possible. */
+  /** Checks that nothing was spent, so that the deployment is still possible. */
   const assertUnspent = async ({ client }: Chain) => {
     assert.equal(await client.getBalance({ address: nobody }), 0n);
     assert.equal(await client.getTransactionCount({ address: nobody }), 0);
     assert.equal(await client.getBlockNumber(), 0n);
   };
 
-  test("refuses if its creation fails, before it spends anything", async (t) => {
+  test("throws before it spends anything if the creation would fail", async (t) => {
     const chain = await open(t);
     // A used nonce at the address makes CREATE burn all the gas there.
     await chain.client.setNonce({ address, nonce: 1 });
@@ -83,7 +83,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("refuses if the chain charges more than its 100,000 gas", async (t) => {
+  test("throws if the chain charges more gas than the transaction's 100,000", async (t) => {
     const chain = await open(t);
     const expensive = await startExpensive(chain.anvil.rpcUrl, "0x29c90");
     t.after(expensive.stop);
@@ -97,7 +97,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("refuses while the base fee is above its gas price", async (t) => {
+  test("throws while the base fee is above the transaction's gas price", async (t) => {
     const chain = await open(t, ["--base-fee", "100000000001"]);
     await assert.rejects(
       bringDeployer(chain.client),
@@ -106,14 +106,14 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("refuses if the transaction was already sent and failed", async (t) => {
+  test("throws if the transaction was already sent and failed", async (t) => {
     const chain = await open(t);
     await chain.client.setNonce({ address: nobody, nonce: 1 });
     await assert.rejects(bringDeployer(chain.client), /was sent before.*EIP-7997.*genesis/s);
     assert.equal(await chain.client.getBalance({ address: nobody }), 0n);
   });
 
-  test("refuses other code at the address", async (t) => {
+  test("throws if the address has other code", async (t) => {
     const chain = await open(t);
     await chain.client.setCode({ address, bytecode: "0x00" });
     await assert.rejects(bringDeployer(chain.client), /is not the deterministic deployer/);
@@ -157,7 +157,7 @@ describe("the factory", () => {
     await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
   });
 
-  test("is not deployed again if it exists, and neither is the deployer", async () => {
+  test("is not deployed again if it exists, and the deployer is not either", async () => {
     const before = await bare.client.getBlockNumber();
     await bringDeployer(bare.client);
     assert.equal(await deployFactory(bare.client), factoryAddress);

@@ -1,7 +1,7 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
-// `npm test` runs as many cases of each as a trial of a mutant does (assurance/mutation/trial.ts),
-// so it finds what those trials find; `npm run test:long` runs as many as foundry.toml says. To
-// go deeper: FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
+// `npm test` runs as many cases of each test as a mutant's trial (assurance/mutation/trial.ts), so
+// it finds the same faults as a trial. `npm run test:long` runs as many cases as foundry.toml says.
+// For more cases, set FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,12 +17,12 @@ describe("forge", () => {
   // One run, because each run compiles the tests that it finds and starts the compiler again.
   const { exitCode, output } = runForge("test", ["test"], runs);
 
-  test("a failing test is reported as failing: the canary", () => {
+  test("reports the canary, a test that always fails, as failing", () => {
     assert.equal(exitCode, 1, output);
     assert.match(output, /FAIL: the canary sings/, output);
   });
 
-  test("every other test passes, and none is omitted", () => {
+  test("passes every other test, and omits none", () => {
     assert.match(output, /Ran 28 test suites .* 1 failed, 0 skipped/, output);
     const calls = [...output.matchAll(/invariant_\w+\(\) \(runs: \d+, calls: (\d+)/g)];
     assert.equal(calls.length, 4);

@@ -21,8 +21,9 @@ export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** The bytes of a vault's init code before the terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /**
- * keccak256 of the code at a vault, on every chain. It shows without any log whether the calls ran:
- * {@link executedCodeHash}, or {@link closedCodeHash} if it was closed and they can never run.
+ * keccak256 of the code at a vault whose calls ran, on every chain. A vault that was closed has
+ * {@link closedCodeHash}, and its calls can never run. So the hash shows without any log whether
+ * the calls ran.
  */
 export const executedCodeHash = deployment.executedCodeHash as Hex;
 export const closedCodeHash = deployment.closedCodeHash as Hex;

@@ -6,7 +6,10 @@ import { snapshotFiles } from "./snapshots/files.ts";
 
 const vaultCode = `${import.meta.dirname}/periphery/VaultCode.sol`;
 
-/** Run again if the factory changed, because the periphery contains facts about it. */
+/**
+ * Runs again if the factory changed, because the periphery contains the factory's address and
+ * hashes.
+ */
 for (let before: string | undefined; before !== readFileSync(vaultCode, "utf8"); ) {
   before = readFileSync(vaultCode, "utf8");
   build("out/deployed");

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The solc that npm installs, under the two options by which forge speaks to a compiler. CommonJS,
-// because forge runs it as a program and its extension alone has to tell Node how to read it.
+// Runs the solc that npm installs, with the two options that forge passes to a compiler. The file
+// is CommonJS, because forge runs it as a program, and only the file extension shows Node the
+// module format.
 const solc = require("solc");
 
 if (process.argv.includes("--version")) {

@@ -1,5 +1,5 @@
-// The gas cost of executions is part of our promise, so every change appears here and in the
-// commit.
+// The gas cost of executions is part of our promise, so every change of the cost must change the
+// committed snapshot.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,7 +1,7 @@
 // Measures the receipt gas of executions on anvil under Prague's rules, and a lower bound: the same
 // calls, compiled directly to init code without any check. Receivers already have tokens, like
-// shops, and each vault is paid the exact amount. Run it as `npm run bench -w contracts`, and with
-// `-- --write` to write the figures to snapshots/gas.json, which bench.test.ts compares.
+// shops, and each vault is paid the exact amount. Run `npm run bench -w contracts`. With `--
+// --write`, it writes the figures to snapshots/gas.json, with which bench.test.ts compares its own.
 
 import { writeFileSync } from "node:fs";
 import { measure } from "./scenarios.ts";

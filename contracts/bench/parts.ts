@@ -36,7 +36,7 @@ export async function partsOf(chain: Chain, hash: Hex): Promise<Record<string, n
 const calldataGas = (input: Hex) =>
   hexToBytes(input).reduce((total, byte) => total + (byte === 0 ? 4 : 16), 0);
 
-/** Yields the gas of each step without the frames it opens, and the frame that it is in. */
+/** Yields each step's frame, opcode, and gas, without the gas of the frames that the step opens. */
 function* ownGas(steps: Step[]): Generator<[Frame, string, number]> {
   const frames: Frame[] = ["factory"];
   for (const [i, step] of steps.entries()) {

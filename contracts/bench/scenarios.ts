@@ -40,12 +40,12 @@ const unit = 1_000_000n;
 let salt = 0n;
 
 /**
- * The imitation of a proxied token, compiled like a deployed one. It has its own folder, because
- * tests write theirs at the same time.
+ * The folder for the imitation of a proxied token, which is compiled like a deployed token. The
+ * bench has its own folder, because tests write to theirs at the same time.
  */
 const out = "out/bench";
 
-/** Gas by scenario and token, and the parts of one call of the proxied token. */
+/** Measures the gas by scenario and token, and the parts of one call of the proxied token. */
 export async function measure(): Promise<{ figures: Figures; parts: Record<string, number> }> {
   const source = "test/tokens/FiatToken.sol";
   const args = ["build", "--out", out, "--cache-path", "cache/bench", source];
@@ -137,7 +137,8 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
 }
 
 /**
- * Unix seconds. A zero byte of calldata is 12 gas cheaper, so no figure must depend on the clock.
+ * Expiration times in Unix seconds. They are fixed, because a zero byte of calldata costs 12 gas
+ * less, and figures must not depend on the clock.
  */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 

@@ -12,7 +12,7 @@ const slotBytes = 64;
 
 /** The gas for CREATE2, a byte of code, and a new slot before EIP-8037. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
-/** The gas that is charged in addition to the state then. */
+/** The gas that EIP-8037 charges in addition to the state. */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };
 
 type Account = { code?: Hex; nonce?: number; storage?: Record<Hex, Hex> };

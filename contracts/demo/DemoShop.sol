@@ -25,8 +25,8 @@ contract DemoShop is ExecutableCaller {
         _take(orderId, amount);
     }
 
-    /// @notice Takes the payment of an order only from the vault of the intent for this order:
-    /// approve, then this call, and no other calls.
+    /// @notice Takes the payment of an order only from the vault of the order's intent, which
+    /// consists of an approval and this call.
     /// @param expiry, recovery, and salt are the fields of the intent that an order does not define
     function payOrder(
         uint256 orderId,

@@ -13,7 +13,7 @@ const count = Number(factorySalt);
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
 describe("the salt of the factory", () => {
-  test("is not searched for if an argument is not a count", () => {
+  test("is not searched for if the value of --from is not a count", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",

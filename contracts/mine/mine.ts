@@ -1,5 +1,6 @@
-// Mines the salt of the factory: `npm run mine -w contracts`, and `-- --from COUNT` to go on where
-// another run was. Some 2^32 tries, in a thread for each processor; they make `factorySalt`.
+// Mines the factory's salt: `npm run mine -w contracts`. With `-- --from COUNT`, it continues where
+// another run stopped. A search needs about 2^32 tries, in one thread per processor, and finds
+// `factorySalt`.
 
 import { once } from "node:events";
 import { availableParallelism } from "node:os";

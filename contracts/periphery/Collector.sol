@@ -6,12 +6,13 @@ interface ICollected {
 }
 
 /// @title Collector
-/// @notice Forwards a payment that can be a little short, for example by an exchange's fee. An
-/// intent whose amount is `least` approves this contract for `most` and then calls {collect}: two
-/// committed calls among its own. What exceeds `most` stays in the vault for `recovery`.
-/// @dev No owner and no storage. It moves only the caller's own tokens and keeps none, so an
-/// approval of one vault is of no use to anyone else. It can be replaced: an intent names the
-/// contract that it calls, the factory does not.
+/// @notice Forwards a payment that can be slightly too low, for example because of an exchange's
+/// fee. An intent whose amount is `least` approves this contract for `most` and then calls
+/// {collect}. Both are calls of the intent. Any amount above `most` stays in the vault for
+/// `recovery`.
+/// @dev The contract has no owner and no storage. It moves only the caller's own tokens and keeps
+/// none, so nobody else can use a vault's approval. It can be replaced, because the intent, and not
+/// the factory, names the contract.
 ///
 /// Assumptions:
 /// 1. `transferFrom` takes exactly the requested amount from the caller. A token that takes more
@@ -32,7 +33,7 @@ contract Collector {
     /// @notice Moves the caller's whole balance of `token`, at most `most`, to `recipient`.
     /// @dev Reverts unless at least `least` arrives. The caller must have approved this contract.
     /// The recipient must not be this contract: nothing can move tokens that it has.
-    /// @param least In base units of `token`, as `most`.
+    /// @param least The least amount, in base units of `token`, like `most`.
     function collect(address token, address recipient, uint256 least, uint256 most) external {
         uint256 amount = _balanceOf(token, msg.sender);
         if (amount > most) amount = most;
@@ -44,7 +45,7 @@ contract Collector {
                 "transferFrom(address,address,uint256)", msg.sender, recipient, amount
             )
         );
-        // A contract without code answers nothing too, but it has not answered balanceOf.
+        // An address without code also returns nothing, but then balanceOf has already failed.
         bool isMoved =
             answer.length == 0 || answer.length >= 32 && abi.decode(answer, (uint256)) == 1;
         if (!ok || !isMoved) revert CollectFailed(token, recipient, amount);

@@ -7,8 +7,8 @@ interface IBalance {
 
 /// @title Guards
 /// @notice Bounds that an intent sets with its own calls.
-/// @dev No owner and no storage. It can be replaced, because an intent names the contract that it
-/// calls.
+/// @dev The contract has no owner and no storage. It can be replaced, because an intent names the
+/// contract that it calls.
 contract Guards {
     error TooLittleGas(uint256 wanted, uint256 found);
     error BalanceTooLow(address token, address holder, uint256 wanted, uint256 found);
@@ -16,9 +16,9 @@ contract Guards {
     error BalanceUnknown(address token, address holder);
 
     /// @notice Passes only if at least `gas` is left for this call, so 64/63 of it before the call.
-    /// @dev For a target that reads `gasleft()` and does less work if it is low: put this call
-    /// before the call of that target. Between two calls the factory itself spends gas that grows
-    /// with the arguments of the second: less than 2,000 for short ones, 6,681 measured with 23,000
+    /// @dev Put this call before the call of a target that reads `gasleft()` and does less work if
+    /// little gas is left. Between two calls, the factory itself spends gas that grows with the
+    /// second call's arguments: less than 2,000 for short arguments, and 6,681 measured with 23,000
     /// bytes.
     function requireGas(uint256 gas) external view {
         uint256 found = gasleft();
@@ -27,7 +27,7 @@ contract Guards {
 
     /// @notice Passes only if `holder` has at least `min` base units of `token` at this moment;
     /// the zero address as token means native coin.
-    /// @dev After a swap, it bounds the result, regardless of the route.
+    /// @dev After a swap, this call bounds the result, regardless of the route.
     function requireBalance(address token, address holder, uint256 min) external view {
         uint256 found = _balanceOf(token, holder);
         if (found < min) revert BalanceTooLow(token, holder, min, found);

@@ -9,17 +9,17 @@ import {Fate, Outcome} from "./Outcome.sol";
 
 /// @notice Reports block hashes of another chain: an L2's view of its L1, or a light client.
 interface IBlockHashOracle {
-    /// @return hash zero if it is not known
+    /// @return hash zero if the hash is not known
     function blockHash(uint256 blockNumber) external view returns (bytes32 hash);
 }
 
 /// @title OutcomeProof
 /// @notice Proves the outcome of an intent with a block of the intent's chain, so that a contract
-/// on one chain can wait for an intent on another. The proof is the block's header, as RLP, and the
-/// vault's account proof, as returned by `eth_getProof` (EIP-1186).
+/// on one chain can wait for an intent on another chain. The proof is the block's header, as RLP,
+/// and the vault's account proof, as returned by `eth_getProof` (EIP-1186).
 /// @dev Only a vault that was executed or closed can be proved here. For any other vault, the call
-/// reverts, or returns `Never` if the vault has an account because it holds money.
-/// No owner and no storage. It can be replaced, because its caller chooses the contract.
+/// reverts, or returns `Never` if the vault has an account because it holds money. The contract has
+/// no owner and no storage. It can be replaced, because the caller chooses it.
 contract OutcomeProof {
     using RLP for *;
 
@@ -56,7 +56,7 @@ contract OutcomeProof {
     }
 
     /// @notice Returns the outcome of the intent at `vault`, as of a block that `oracle` knows.
-    /// @dev The result is as reliable as the oracle, which the caller chooses. Only the oracle
+    /// @dev The result is only as reliable as the oracle, which the caller chooses. Only the oracle
     /// knows to which chain its blocks belong.
     function proveBy(
         IBlockHashOracle oracle,

@@ -3,18 +3,19 @@ pragma solidity 0.8.37;
 
 /// @title Tip
 /// @notice Pays the executor of an intent. An intent with a tip approves this contract for the
-/// amount and then calls {tip}: two of its own calls.
-/// @dev No owner and no storage. It moves only what its caller approved, and only in a call of that
-/// caller, so nobody else can use the approval of a vault.
+/// amount and then calls {tip}: two of the intent's own calls.
+/// @dev The contract has no owner and no storage. It moves only tokens that its caller approved,
+/// and only in a call by this caller, so nobody else can use a vault's approval.
 contract Tip {
     /// @notice `token` did not move `amount` from the caller to `executor`.
     error TipFailed(address token, address executor, uint256 amount);
 
     /// @notice Moves `amount` of `token` from the caller to the sender of this transaction.
     /// @dev `tx.origin` pays the gas and receives the tip, regardless of the contracts in between.
-    /// It authorizes nothing. With ERC-4337 it is the bundler, for every account. If EIP-7645 makes
-    /// `tx.origin` the caller, it is the vault itself, and the tip stays there for `recovery`. Then
-    /// another contract must replace this one, which is possible because intents name it.
+    /// `tx.origin` authorizes nothing. With ERC-4337, it is the bundler, for every account. If
+    /// EIP-7645 makes `tx.origin` the caller, it is the vault itself, and the tip stays there for
+    /// `recovery`. Then another contract must replace this contract, which is possible because
+    /// intents name the contract.
     /// @param amount In base units of `token`.
     function tip(address token, uint256 amount) external {
         (bool ok, bytes memory answer) = token.call(

@@ -1,5 +1,5 @@
-// Tests the small contracts beside the factory on a real chain, as `admin chain bring` deploys
-// them: the cost of each for an intent, and the proof of an outcome with each of its bytes changed.
+// Tests the small contracts beside the factory on a real chain, deployed like by `admin chain
+// bring`: what each contract costs an intent, and outcome proofs in which single bytes are changed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -197,7 +197,7 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
 };
 /** Indices of a header's fields. */
 const [stateRootAt, numberAt] = [3, 8];
-/** A proof that leads nowhere in a trie is refused by one of these. */
+/** The errors that reject a proof that leads nowhere in a trie. */
 const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
 const fate = { never: 0, executed: 1, closed: 2 };
 
@@ -207,7 +207,7 @@ describe("OutcomeProof", () => {
   let blockNumber: bigint;
   let evidence: Evidence;
   before(async () => {
-    // The number of accounts with which proofs consist of several nodes.
+    // With this number of accounts, proofs consist of several nodes.
     await Promise.all(
       Array.from({ length: 600 }, (_, i) => {
         const address = slice(keccak256(numberToHex(i)), 12);
@@ -224,7 +224,7 @@ describe("OutcomeProof", () => {
     await client.mine({ blocks: 3 });
   });
 
-  test("refuses a header or a proof with one changed byte", async () => {
+  test("rejects a header or a proof with one changed byte", async () => {
     assert.equal((await prove(evidence)).fate, fate.executed, "the control");
     const changed = (bytes: Hex) =>
       Array.from({ length: size(bytes) }, (_, at) => flip(bytes, at, 1 << (at % 8)));
@@ -243,7 +243,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("refuses nodes that are omitted, doubled, swapped, cut, or lengthened", async () => {
+  test("rejects nodes that are omitted, doubled, swapped, cut, or lengthened", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -257,7 +257,7 @@ describe("OutcomeProof", () => {
     for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }), noProof);
   });
 
-  test("refuses another vault, another hash, and an account that does not exist", async () => {
+  test("rejects another vault, another hash, and an account that does not exist", async () => {
     await assert.rejects(prove({ ...evidence, vault: closedVault }), noProof);
     await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
     await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
@@ -275,7 +275,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("proves executed and closed, and never if only money created the account", async () => {
+  test("proves executed and closed; proves never if the account only holds money", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -319,14 +319,14 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("throws BlockHashUnknown for a future block and one that no oracle knows", async () => {
+  test("throws BlockHashUnknown for a future block, and for one no oracle knows", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
 
-  test("proves with the chain's own hashes, also beyond 256 blocks (EIP-2935)", async () => {
+  test("proves with the chain's own hashes, even beyond 256 blocks (EIP-2935)", async () => {
     assert.equal((await here(evidence)).fate, fate.executed);
     await client.mine({ blocks: 300 });
     assert.equal((await here(evidence)).fate, fate.executed);

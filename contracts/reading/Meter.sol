@@ -4,14 +4,14 @@ pragma solidity 0.8.37;
 import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Meter
-/// @notice Reads balances before and after one call, with one eth_call of a creation that never
-/// happens. Each token reports its own balances; logs are not used.
+/// @notice Reads balances before and after one call. It runs in the eth_call of a creation, so
+/// nothing is deployed. Each token reports its own balances; logs are not used.
 /// @dev Returns `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`: `gas` is
 /// the gas left when the call started, `answer` the first 512 bytes that the call returned or
 /// reverted with, and the last two are Balance[]. A creation returns at most 24,576 bytes.
 contract Meter {
-    /// @dev For one balance: Circle's proxied tokens need 10,000. If a token burns it all, the
-    /// balance is unknown.
+    /// @dev The gas for reading one balance. Circle's proxied tokens need 10,000. If a token burns
+    /// all of this gas, the balance is unknown.
     uint256 private constant BALANCE_GAS = 50_000;
     uint256 private constant ANSWER_BYTES_MAX = 512;
 

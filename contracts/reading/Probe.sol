@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Probe
-/// @notice Reads the balances of many addresses with one eth_call of a creation that never happens,
-/// so nothing must be deployed on the chain. Unlike Multicall3 it also reads the size of the code.
+/// @notice Reads the balances of many addresses in the eth_call of a creation, so nothing must be
+/// deployed on the chain. Unlike Multicall3, it also reads the sizes of the addresses' code.
 /// @dev Returns `abi.encode(chainId, timestamp, Holding[])`. Chain and time reveal an answer from
 /// another chain or block. A creation returns at most 24,576 bytes.
 contract Probe {
@@ -16,8 +16,8 @@ contract Probe {
         uint256 balance;
     }
 
-    /// @dev For one balance. Enough for any proxied token; 150 hostile tokens exceed a node's
-    /// limit.
+    /// @dev The gas for reading one balance. It is enough for any proxied token; 150 hostile tokens
+    /// exceed a node's limit.
     uint256 private constant BALANCE_GAS = 1_000_000;
 
     constructor(Holder[] memory holders) {

@@ -23,7 +23,7 @@ contract AddressOfTest is Fixture {
         factory.addressOf(intent);
     }
 
-    /// @dev Such an address would execute, and its money could never be recovered.
+    /// @dev Such an address would execute, but its money could never be recovered.
     function test_NotCanonical_whereTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -38,7 +38,8 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev The words from there decode as well, since each fits the type of the field before it.
+    /// @dev The words at such an offset decode as well, because each word fits the type of the
+    /// previous field.
     function test_NotCanonical_atAnyOffsetBelow32() public {
         Intent memory intent = plainIntent();
         for (uint256 offset = 0; offset < 32; ++offset) {
@@ -52,7 +53,7 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev Such an address would execute or wait, and its money could never be recovered.
+    /// @dev Such an address would execute or wait, but its money could never be recovered.
     function test_aRecoveryOrExpiryBeyondItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);
@@ -191,7 +192,7 @@ contract AddressOfTest is Fixture {
         equal(vault.code.length, 0, "code");
     }
 
-    /// @dev Valid calldata with one replaced word is refused, has the same effect, or has no
+    /// @dev Valid calldata with one replaced word is rejected, has the same effect, or has no
     /// effect.
     function test_anyChangedWord_paysTheMerchantOrNobody(uint256 index, uint256 word, bool small)
         public

@@ -48,7 +48,7 @@ contract EdgesTest is Fixture {
         equal(factory.addressOf(intent).code.length, 41, "executed for nothing");
     }
 
-    /// @dev Counts around each power of two, and 32, the maximum of the library.
+    /// @dev Tests counts around each power of two, and 32, the library's maximum.
     function test_everyCallRuns_howeverManyThereAre() public {
         uint256[9] memory counts = [uint256(1), 2, 8, 15, 16, 17, 31, 32, 40];
         for (uint256 i = 0; i < counts.length; ++i) {
@@ -100,9 +100,8 @@ contract EdgesTest is Fixture {
         equal(RECOVERY.balance, 40, "coin");
     }
 
-    /// @dev The calldata is the calldata of an expired intent, and its arguments contain an open
-    /// one. The offset points to the open one, so a faulty factory would check one
-    /// intent and create another.
+    /// @dev The calldata is of an expired intent whose arguments contain an open intent. The offset
+    /// points to the open intent, so a faulty factory would check one intent and create the other.
     function test_anOffsetIntoTheArguments_closesNothing() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
@@ -277,7 +276,8 @@ contract EdgesTest is Fixture {
         equal(dear.held(vault), 0, "recovered");
     }
 
-    /// @dev A 64th of the gas, which remains if such a token uses everything, moves no other token.
+    /// @dev If such a token uses all its gas, a 64th remains, which is not enough to move another
+    /// token.
     function test_tokensThatBurnAllTheyGet_leaveTheNextItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {

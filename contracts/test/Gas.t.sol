@@ -69,8 +69,8 @@ contract GasTest is Fixture {
         }
     }
 
-    /// @dev The executor chooses the gas limit. With no limit does the factory report a balance
-    /// that it did not read.
+    /// @dev The executor chooses the gas limit. Regardless of the limit, the factory never reports
+    /// a balance that it did not read.
     function test_lowGas_atTheSecondLook_neverReadsAsABalance() public {
         SlowToken slow = new SlowToken();
         token = slow;

@@ -180,7 +180,7 @@ contract RecoverTest is Fixture {
         }
     }
 
-    /// @dev Half of the whole gas would not be sufficient for the second token.
+    /// @dev Half of all the gas would not be enough for the second token.
     function test_whatOneTokenDoesNotNeed_isThereForTheNext() public {
         SlowToken slow = new SlowToken();
         Intent memory intent = plainIntent();

@@ -49,7 +49,7 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev Not covered, as the interface documents.
+    /// @dev The gas floor does not cover this case, as the interface documents.
     function test_workFarBelow_orGivenAShareOfTheGas_canStillBeStarved() public {
         for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
             _try(gas, _top(60, 20), 20);
@@ -62,7 +62,7 @@ contract StarvedTest is Fixture {
         check(swallowed != 0, "given half");
     }
 
-    /// @dev Not covered either: assumption 10 of the interface.
+    /// @dev The gas floor does not cover this case either (assumption 10 of the interface).
     function test_aRecoveryThatTakesCoin_canBeStarved_forRecoverHasNoFloor() public {
         TolerantTaker taker = new TolerantTaker(tolerant);
         vm.warp(EXPIRY + 1);
@@ -100,7 +100,8 @@ contract StarvedTest is Fixture {
         equal(tolerant.done(), 40, "done with more");
     }
 
-    /// @dev A third more for the required fraction. Each of two frames above the call keeps a 64th.
+    /// @dev The required fraction needs a third more gas, and each of the two frames above the call
+    /// keeps a 64th.
     function test_twoFifthsMoreThanTheCallsUse_areEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();

@@ -86,7 +86,7 @@ contract TokensTest is Fixture {
         check(ok == (size == 0 || (size >= 32 && word == 1)), "true, or nothing, or refused");
     }
 
-    /// @dev The call before returned true, and that word could still be in memory.
+    /// @dev The previous call returned true, and this word could still be in memory.
     function test_aShortAnswerFromTransfer_isNotCompletedByTheOneBefore() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {

@@ -1,4 +1,4 @@
-// A local chain under Prague's rules, and the few things that tests and benches do there.
+// A local chain under Prague's rules, with the few functions that tests and benches need.
 
 import {
   type Abi,

@@ -1,5 +1,5 @@
-// The node for tests of the service: anvil, or with LOCAL_NODE=hardhat Hardhat's node, which has
-// other error texts, another order of blocks, and other methods.
+// The node for tests of the service: anvil or, with LOCAL_NODE=hardhat, Hardhat's node. Hardhat's
+// node has other error texts, another order of blocks, and other methods.
 //
 // hardhat is not a dependency of this repository: it takes 100 MB, and its engine needs Node 22 or
 // later. `npm run test:hardhat -w service` installs it into a separate cache.
@@ -69,7 +69,7 @@ function urlOf({ stdout, stderr }: ChildProcess, gone: Promise<void>): Promise<s
       const listening = /server at (http:\/\/[^/\s]+)/.exec(said);
       if (listening) found(listening[1]!);
     };
-    // Read to the end, because a full pipe would stop it.
+    // Reads the output to the end, because a full pipe would stop the node.
     stdout!.on("data", listen);
     stderr!.on("data", listen);
     gone.then(() => failed(new Error(`hardhat did not start: ${said.trim().slice(-400)}`)));

@@ -5,12 +5,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A node of chain 1, which answers every call with its chain ID. */
+/** Starts a node of chain 1 that returns its chain ID for every call. */
 export const startOtherChain = (t: TestContext) => startFixedNode(t, () => "0x1");
 
 /**
- * A node that answers a method with the result of `resultOf`, records the `methods`, and ends with
- * the test.
+ * Starts a node that returns the result of `resultOf` for each method, records the `methods`, and
+ * ends with the test.
  */
 export async function startFixedNode(t: TestContext, resultOf: (method: string) => unknown) {
   const methods: string[] = [];

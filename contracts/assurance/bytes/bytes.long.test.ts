@@ -1,7 +1,7 @@
-// Proves the behavior of a few bytes for every caller, calldata, answer, and gas: the code that
-// remains at a vault, read from a chain, and PREFIX, which creates it. Then each byte is changed to
-// each other value. Changes that violate no law are listed below, so a change of a significant byte
-// cannot remain unnoticed.
+// Proves the behavior of two short pieces of code for every caller, calldata, answer, and gas: the
+// code that remains at a vault, read from a chain, and PREFIX, which creates a vault. Then the test
+// changes each byte to each other value. Changes that violate no law are listed below, so a change
+// of a significant byte cannot remain unnoticed.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -29,9 +29,9 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * A byte at these offsets can change to these opcodes without any difference: another way to push
- * zero before there was a result, another way to duplicate a word on the stack, and SUB (03), which
- * distinguishes two words as XOR does.
+ * The bytes at these offsets can change to these opcodes without any difference. They are other
+ * ways to push zero before there was a result, other ways to duplicate a word on the stack, and SUB
+ * (03), which distinguishes two words like XOR.
  */
 type Free = Record<number, string>;
 
@@ -45,7 +45,10 @@ const freeInStub: Free = {
   11: "3d 81 82",
   17: "80",
 };
-/** The last byte is for readers of the code: it can be any opcode that ends, reads, or pushes. */
+/**
+ * The last byte only marks closed vaults for readers of the code. It can be any opcode that ends,
+ * reads, or pushes.
+ */
 const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))
   .map((opcode) => opcode.toString(16))
@@ -84,7 +87,7 @@ describe("PREFIX, which creates a vault", () => {
   });
 });
 
-/** @param codeBytes the length of the whole code, if known; with terms after it, it is unknown */
+/** @param codeBytes the length of the whole code, if known; unknown if terms follow the code */
 function holds(
   code: Uint8Array,
   laws: Laws,

@@ -1,6 +1,6 @@
-// What must be true of the code at a vault, and of the code that creates it, for every caller,
-// calldata, gas, and answer. A law is written as the condition that violates it, so it is proved if
-// nothing satisfies that condition.
+// The laws of the code at a vault, and of the code that creates a vault, for every caller,
+// calldata, gas, and answer. Each law is written as the condition that violates it, so the law is
+// proved if nothing satisfies this condition.
 
 import { type Case, type Memory, type Path, run } from "./machine.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type Word,
 } from "./terms.ts";
 
-/** Each law by its name, with the condition on `at` under which `paths` violate it. */
+/** The laws by name. Each returns the condition on `at` under which `paths` violate the law. */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
 
 /** The conditions under which `opcodes` violate each law. */
@@ -27,13 +27,13 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/** A path is taken although `claim` is false on it. */
+/** The condition that some path is taken although `claim` is false for this path. */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 
 const addressMask = (1n << 160n) - 1n;
 
-/** `bytes` of memory from `at` equal the bytes of `wanted`. */
+/** The condition that `bytes` bytes of memory at `from` equal `wanted`. */
 const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
   implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
 

@@ -1,4 +1,4 @@
-// The part of the EVM that a vault's code needs, run over all inputs: a JUMPI whose condition is a
+// Runs the part of the EVM that a vault's code needs over all inputs. A JUMPI whose condition is a
 // formula splits the path. Memory is a function from an index to a byte, so that copies of unknown
 // length need no quantifier.
 //
@@ -36,7 +36,7 @@ type World = {
   gas: Word;
   callDataBytes: Word;
   callData: Memory;
-  /** Bytes of the whole code, including bytes after the executed ones. */
+  /** The length of the whole code in bytes, including bytes after the executed code. */
   codeBytes: Word;
   code: Memory;
   /** The result of a DELEGATECALL. */
@@ -48,7 +48,8 @@ type World = {
 };
 
 /**
- * An environment, and an arbitrary index at which bytes are compared, which represents all indices.
+ * An environment, and an arbitrary index at which bytes are compared. The index represents all
+ * indices.
  */
 export type Case = World & { index: Word };
 
@@ -76,7 +77,9 @@ type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
 /** One path through the code. `at` and `bytes` are the data of "return" and "revert". */
 export type Path = Machine & { end: End; at: Word; bytes: Word };
 
-/** PREFIX and the stub have 25 instructions; a run with more than this number is in a loop. */
+/**
+ * A run with more steps than this is in a loop, because PREFIX and the stub have 25 instructions.
+ */
 const stepsMax = 100;
 const pathsMax = 50;
 
@@ -89,7 +92,7 @@ const nowhere = -1;
  * Returns every path through `opcodes`, with conditions that exclude each other and cover all
  * inputs.
  *
- * @param opcodes the code that is run; if `world.codeBytes` is longer, a path that leaves them is
+ * @param opcodes the code to run; if `world.codeBytes` is larger, a path that leaves `opcodes` is
  *   foreign
  */
 export function run(opcodes: Uint8Array, world: World): Path[] {

@@ -28,16 +28,16 @@ export async function openProver(): Promise<Prover> {
       if (known !== undefined) return known;
       const solver = new Solver("QF_UFBV");
       try {
-        // Does not use eval_smtlib2_string, whose thread reads the text after the caller has freed
-        // it.
+        // Does not use eval_smtlib2_string, because its thread reads the text after the caller has
+        // freed the text.
         solver.fromString(`${declarations}(assert ${text})`);
         const answer = await solver.check();
         if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Otherwise the garbage collector frees it while Z3's thread checks the next condition in
-        // the same memory, and the thread fails or never ends.
+        // Otherwise the garbage collector frees the solver while Z3's thread checks the next
+        // condition in the same memory, and the thread fails or never ends.
         solver.release();
       }
     },

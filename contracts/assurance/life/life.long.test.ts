@@ -1,6 +1,6 @@
 // Runs solc's model checker (CHC with its built-in z3) on Life.sol. The result is safe for any
-// number of steps, violated with the steps, or unknown, which fails here as well. The check takes
-// most of a minute, so only `npm run test:long` runs it.
+// number of steps, violated (with the steps), or unknown. An unknown result fails the test too. The
+// check takes most of a minute, so only `npm run test:long` runs it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
   return errors.map(({ errorCode, message }) => ({ code: errorCode, message }));
 }
 
-/** The same model without one line that makes it correct. */
+/** Returns the model without one line that makes the model correct. */
 function without(line: string): string {
   assert.equal(source.split(line).length, 2, `Life.sol has it once: ${line}`);
   return source.replace(line, "");

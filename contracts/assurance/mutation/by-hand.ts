@@ -1,5 +1,5 @@
-// Mutants written by hand, because no operator makes them: shortcuts that a maintainer might take
-// and that most tests would not notice. They are tried and counted separately.
+// Handwritten mutants that no operator makes: shortcuts that a maintainer might take and that most
+// tests would not notice. The run tries and counts these mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";

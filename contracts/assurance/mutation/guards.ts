@@ -1,6 +1,7 @@
-// Mutants that weaken one guard: it still works in most cases, but not in one position, for one
-// kind of target, or above or below some amount. Generated for every guard, condition, and event of
-// the contracts, because a list of such mutants contains only the mistakes that its author knows.
+// Mutants that weaken one guard. The weakened guard still works in most cases, but not in one
+// position, for one kind of target, or above or below some amount. Such mutants are generated for
+// every guard, condition, and event of the contracts, because a handwritten list would contain only
+// the mistakes that its author knows.
 
 import { readCollector, type Sources } from "../published/standard-input.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
@@ -81,7 +82,7 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
   return kinds.filter((kind) => !required.includes(kind));
 }
 
-/** Amounts of an event that are measured one after the other: the second is at most the first. */
+/** Caps an event's second amount at the first, if the amounts are measured one after the other. */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(
     (each) => each.nodeType === "Identifier" && typeOf(each) === "uint256",
@@ -114,7 +115,7 @@ function cutComparison(node: Node, { text }: Surroundings): Change[] {
   return changed.map((to) => ({ operator: "weaker comparison", ...place(node), to }));
 }
 
-/** A variable of a loop's body that is read once, before the loop. */
+/** Reads a variable of a loop's body only once, before the loop. */
 function hoistVariables(node: Node, { text }: Surroundings): Change[] {
   const declared = list(at(node, "body"), "statements").filter(
     (each) => each.nodeType === "VariableDeclarationStatement",

@@ -1,12 +1,12 @@
-// Every mutant of the contracts: one place of one source changed.
+// Every mutant of the contracts. A mutant changes one place in one source.
 
 import type { Sources } from "../published/standard-input.ts";
 import { type Change, changesOf, type Surroundings } from "./operators.ts";
 import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
 
 /**
- * One change. `file`, `in`, `operator`, `from`, `to`, and `nth` identify it while the text around
- * it stays: `nth` (from 0) distinguishes equal places within a function.
+ * One change. `file`, `in`, `operator`, `from`, `to`, and `nth` identify the change as long as the
+ * surrounding text stays the same. `nth` (from 0) distinguishes equal places within a function.
  */
 export type Mutant = {
   file: string;
@@ -76,7 +76,7 @@ function apply({ operator, start, end, to }: Change, file: string, within: strin
   return { ...common, source: source.toString("utf8") };
 }
 
-/** Shortens it to one line of at most 90 characters. */
+/** Shortens a text to one line of at most 90 characters. */
 const short = (text: string) => {
   const line = text.replace(/\s+/g, " ");
   return line.length <= 90 ? line : `${line.slice(0, 59)} … ${line.slice(-28)}`;

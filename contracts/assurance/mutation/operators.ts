@@ -30,8 +30,8 @@ const comparisons: Record<string, string[]> = {
   "!=": ["=="],
 };
 /**
- * The bounds to try. With a smaller one, a loop would still pass most tests, because the library
- * allows 32 calls.
+ * The loop bounds to try. A loop with such a bound could still pass most tests, although the
+ * library allows 32 calls.
  */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
@@ -169,7 +169,7 @@ const yul: Record<string, Operator> = {
   YulLiteral(node, { parents }) {
     const caller = parents.at(-1)!;
     const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
-    // A call names the memory for its return data, or none: an additional byte is never read.
+    // A call states the memory for its return data, if any. An additional byte is never read.
     if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
     return replace("constant", node, next(String(node.value)));
   },
@@ -205,17 +205,20 @@ function removeStatement(node: Node, { parents, statement }: Surroundings): Chan
   return [{ operator: "statement removed", start, end, to: "{}" }];
 }
 
-/** A declaration without calls, whose position does not matter. */
+/** Returns whether a node is a declaration without calls, so that its position does not matter. */
 const isMereName = (node: Node) =>
   node.nodeType === "VariableDeclarationStatement" &&
   !JSON.stringify(node).includes('"FunctionCall"');
 
-/** An amount, a time, or a chain: not a count, an index, or an offset in the calldata. */
+/**
+ * Returns whether a node is an amount, a time, or a chain, rather than a count, an index, or a
+ * calldata offset.
+ */
 const isMeasure = (node: Node) =>
   /^uint(256|64)$/.test(typeOf(node)) &&
   !/^(length|i|start|end)$/.test(String(node.memberName ?? node.name ?? "i"));
 
-/** A word of bytes that is read as a number. */
+/** Returns whether a node is a word of bytes that is converted to a number. */
 const isConverted = (node: Node) => node.kind === "typeConversion" && typeOf(node) === "uint256";
 
 /** `node` with only the low bits of `side`. */

@@ -16,13 +16,16 @@ export type Report = Tally & {
 };
 
 export type Tally = {
-  /** All mutants that the operators make from the sources, and the number of tested ones. */
+  /**
+   * The number of mutants that the operators make from the sources, and the number of tested
+   * mutants.
+   */
   changes: number;
   tried: number;
   /** The number of mutants whose code differs from the original and from other mutants. */
   compiled: number;
   killed: number;
-  /** By {@link nameOf}, each with the reason for which no test has to fail. */
+  /** The surviving mutants by {@link nameOf}, each with the reason why no test has to fail. */
   survivors: { name: string; reason: string }[];
 };
 

@@ -1,5 +1,5 @@
-// Runs the forge tests against one mutant. The tests find its creation code in the place of the
-// factory's, so the tests are compiled once for all mutants.
+// Runs the forge tests against one mutant. The mutant's creation code replaces the factory's, so
+// the tests are compiled only once for all mutants.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,13 +19,14 @@ export type Outcome =
   | { is: "survived" | "no change of the code" | "not compiled" };
 
 /**
- * The vectors would detect every mutant by its address, the canary always fails, and the periphery
- * and the demo do not use this code. Only the Collector is added again, for its own mutants.
+ * The tests that are left out. The vectors would detect every mutant by its address, the canary
+ * always fails, and the periphery and the demo do not use the factory's code. Only the Collector's
+ * test is added again, for the Collector's mutants.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 
 const collectorTest = "test/periphery/Collector.t.sol";
-/** The test creates the mutant in the place of the Collector that it was compiled with. */
+/** The test creates the mutant instead of the Collector that the test was compiled with. */
 const collectorOfTest = "new Collector()";
 const mutantOfTest = `Collector(
         created(vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".collector"))
@@ -38,7 +39,7 @@ function created(bytes memory code) returns (address at) {
 }
 `;
 
-/** Tried first, because they take a second and kill most mutants. */
+/** These tests run first, because they take a second and kill most mutants. */
 const quickTests = "test/guards/Every*.t.sol";
 
 const secondsMax = 600;
@@ -66,7 +67,7 @@ type Laboratory = {
 };
 
 /**
- * Makes a compiled copy of the tests in `folder`, compiled.
+ * Makes a compiled copy of the tests in `folder`.
  *
  * @param original the sources without a mutation @throws if the tests fail on `original`
  */

@@ -1,5 +1,6 @@
-// Tests calldata-PaymentFactory.json (ERC-7730): valid by its schema, consistent with the ABI, and
-// the text that it shows to a signer. The schema is version 2 from the ERC's registry (CC0).
+// Tests that calldata-PaymentFactory.json (ERC-7730) is valid by its schema and consistent with the
+// ABI, and tests the text that it shows to a signer. The schema is version 2 from the ERC's
+// registry (CC0).
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 // Renders a call as a signer sees it, with an ERC-7730 descriptor. Supports the formats, paths, and
-// rules that the descriptor of PaymentFactory uses. In a wallet, names of addresses and tokens come
-// from the wallet; here the caller passes them.
+// rules that the descriptor of PaymentFactory uses. A wallet knows the names of addresses and
+// tokens; here, the caller passes these names.
 
 import {
   type Abi,

@@ -75,7 +75,8 @@ contract FloorTest is Fixture {
         _refused(list(plainCall(falsy, "visit()", "")), 1_000_000, 0);
     }
 
-    /// @dev Each call is measured against the gas that was left before it, not before the first.
+    /// @dev Each call is measured against the gas that was left before this call, not before the
+    /// first call.
     function test_callsThatTogetherLeaveLessThanAQuarter_areExecuted() public {
         address burner = address(new Burner(60, 0, 0));
         Call memory one = plainCall(burner, "visit()", "");

@@ -14,7 +14,7 @@ contract BatchInvariants is World {
         _wait(seed);
     }
 
-    /// @dev A bit of `recovering` selects the request of the item.
+    /// @dev A bit of `recovering` selects each item's request.
     function batch(uint256 seed, uint256 count, uint8 recovering) external {
         count = bounded(count, 1, 6);
         bytes[] memory items = new bytes[](count);
@@ -36,7 +36,7 @@ contract BatchInvariants is World {
         return (recovering >> i) % 2 == 1;
     }
 
-    /// @dev Also counts as done if an earlier item or batch did it.
+    /// @dev Returns whether the execution is done, including by an earlier item or batch.
     function _modelExecution(Life storage life) private returns (bool) {
         if (_shouldExecute(life)) life.state = State.Executed;
         return life.state == State.Executed;

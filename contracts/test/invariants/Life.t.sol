@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {World} from "./World.sol";
 
 /// @dev Funds, waits, executes, and recovers in any order. An intent executes at most once, only
-/// while it is open, never underfunded, completely or not at all, and whenever it can.
+/// while it is open and fully funded, and completely or not at all. It executes whenever it can.
 contract LifeInvariants is World {
     function fund(uint256 seed, uint256 amount) external {
         _fund(seed, amount);

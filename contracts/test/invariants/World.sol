@@ -9,8 +9,8 @@ import {PlainToken} from "../tokens/PlainToken.sol";
 /// @dev Some intents, and a model of their expected states. A suite offers some of the moves below
 /// to the fuzzer. After each move the model is compared with the chain.
 ///
-/// Each intent pays a merchant of its own and is refunded to a recovery address of its own, so the
-/// origin of every unit is known.
+/// Each intent has its own merchant and its own recovery address, so the origin of every unit is
+/// known.
 abstract contract World is Fixture {
     enum State {
         Open,

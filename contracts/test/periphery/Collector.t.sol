@@ -84,7 +84,7 @@ contract CollectorTest is Fixture {
         refused(STRANGER, reason);
     }
 
-    /// @dev An approval of one account is of no use to anyone else.
+    /// @dev Nobody else can use an account's approval.
     function test_TooLittle_whereAnotherApproved() public {
         token.mint(MERCHANT, MOST);
         vm.prank(MERCHANT);
@@ -213,7 +213,7 @@ contract CollectorTest is Fixture {
         if (reason.length == 0) equal(scripted.asked(), amount, "asked for");
     }
 
-    /// @dev The error that the interface promises; empty if it succeeds.
+    /// @dev Returns the error that the interface promises, or an empty text if the call succeeds.
     function reasonOf(
         address asked,
         Script memory script,

@@ -14,7 +14,7 @@ contract ExecutableCallerTest is Fixture {
 
     uint256 private constant ORDER = 42;
     bytes32 private constant SALT = bytes32(uint256(7));
-    /// @dev Callers per run of the fuzzer: the 256 runs of the long form make 102,400.
+    /// @dev Callers per run of the fuzzer. The 256 runs of the long form test 102,400 callers.
     uint256 private constant FORGED_PER_RUN = 400;
 
     function setUp() public override {
@@ -44,7 +44,7 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev The intent that the arguments name is the intent that contains these arguments.
+    /// @dev The arguments define the intent, and this intent contains the same arguments.
     function test_pays_fromTheVaultOfItsOrderAlone() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);

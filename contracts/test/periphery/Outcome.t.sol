@@ -27,7 +27,8 @@ contract OutcomeTest is Fixture {
         check(Outcome.outcomeOf(address(factory)) == Fate.Never, "the factory");
     }
 
-    /// @dev Repetitions of five codes per run of the fuzzer: the long form's 256 runs make 102,400.
+    /// @dev Repetitions of five codes per run of the fuzzer. The 256 runs of the long form test
+    /// 102,400 codes.
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_never_ofAnyOtherCode(bytes calldata code, uint256 seed) public {

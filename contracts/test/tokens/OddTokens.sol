@@ -55,7 +55,7 @@ contract FeeToken is PlainToken {
     }
 }
 
-/// @notice Logs a thousand times the moved amount, and a second transfer that does not happen.
+/// @notice Logs a thousand times the moved amount, and logs a second transfer that does not happen.
 contract BoastingToken is PlainToken {
     address private constant STRANGER = 0x5555555555555555555555555555555555555555;
 
