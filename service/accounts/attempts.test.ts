@@ -32,7 +32,7 @@ function open() {
 }
 
 describe("attempts to sign in", () => {
-  test("refuses the 11th at one account from one address, with a wait of a minute", async () => {
+  test("delays the 11th at one account from one address by a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
@@ -105,7 +105,7 @@ describe("attempts to sign in", () => {
     assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
   });
 
-  test("cookies of one account have priority for 20 attempts, then none", async () => {
+  test("cookies of one account have priority for only 20 attempts", async () => {
     const { attempts, newCookie } = open();
     let [known, admitted] = [0, 0];
     for (let i = 0; i < 100; i++) {

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { Gauge } from "prom-client";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 
-test("500, logged, without details in the response, if a metric cannot be read", async (t) => {
+test("returns 500 without details, and logs them, if a metric cannot be read", async (t) => {
   const logged: string[] = [];
   const { registry } = createMetrics();
   new Gauge({

@@ -301,7 +301,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await store.close();
   });
 
-  test("refuses a PostgreSQL without synchronous commits at start", async () => {
+  test("refuses a PostgreSQL without synchronous commits at startup", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

@@ -149,7 +149,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("saving again changes nothing: the first row and time remain", async () => {
+    test("a second save changes neither the row nor its time", async () => {
       const saved = row();
       await store.saveRecord(saved);
       await store.saveRecord({ ...saved, createdAtMs: saved.createdAtMs + 1000 });
@@ -158,7 +158,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("two accounts own the same address, each since its own create", async () => {
+    test("two accounts can own an address, each from its own create on", async () => {
       const saved = row();
       await Promise.all([
         store.saveRecord(saved),
@@ -219,7 +219,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns heldBy if an address would get the reference of another one", async () => {
+    test("returns heldBy if an address would get another address's reference", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -338,7 +338,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("opens a database of an earlier version", async () => {
+    test("opens a database that an earlier version created", async () => {
       const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
         ({ name }) => name,
       );
@@ -360,7 +360,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("lists read a record's fields from its terms, also after a repair", async () => {
+    test("lists read a record's fields from its terms, even after a repair", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];

@@ -52,7 +52,7 @@ async function assertAllRefused(store: Store): Promise<void> {
 }
 
 describe("503 within seconds", { concurrency: true }, () => {
-  test("while a table is locked; a canceled create leaves nothing", async (t) => {
+  test("while a table is locked, and a canceled create leaves nothing", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -68,7 +68,7 @@ describe("503 within seconds", { concurrency: true }, () => {
     assert.deepEqual(await store.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("while the server does not respond; a repeated create is stored once", async (t) => {
+  test("while the server does not respond, and a repeated create is stored once", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -88,7 +88,7 @@ describe("503 within seconds", { concurrency: true }, () => {
     await store.close();
   });
 
-  test("for a transaction too, without a rollback that waits as long again", async (t) => {
+  test("for a transaction, without a rollback that waits as long again", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });

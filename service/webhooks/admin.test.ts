@@ -55,7 +55,7 @@ describe("an operator's command for webhooks", () => {
     );
   });
 
-  test("replay is refused without an event or a range, and with both", async () => {
+  test("replay is refused without an event and a range, and with both", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";

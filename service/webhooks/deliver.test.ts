@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("v1a: both keys sign during a rotation, and only the new one after it", async () => {
+    test("v1a: both keys sign during a rotation, and only the new key after it", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, `${receiver.url}/hook`);
@@ -203,7 +203,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
     });
 
-    test("both secrets sign for 24 hours after a rotation, then only the new one", async () => {
+    test("both secrets sign for 24 hours after a rotation, then only the new secret", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -450,7 +450,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const done = (replayed: number) => ({ replayed, nextMs: null });
 
-    test("a replay of more than 1,000 events returns where to continue", async () => {
+    test("a replay of more than 1,000 events returns the time to continue from", async () => {
       const receiver = await startReceiver();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url, ["address.surplus"]);
@@ -465,7 +465,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("sends tests and replays immediately, a replay with the ID of its event", async () => {
+    test("sends tests and replays immediately, and keeps the ID of replayed events", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

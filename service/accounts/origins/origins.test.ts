@@ -358,7 +358,7 @@ describe("a list of origins", () => {
     assert.deepEqual(result.origins, many(20));
   });
 
-  test("reports every refused entry with its place", () => {
+  test("reports every refused entry with its index", () => {
     const result = canonicalList(["https://a.example", "https://*.com", "http://b.example"]);
     assert.deepEqual(
       result.issues?.map(({ path, code }) => [path, code]),

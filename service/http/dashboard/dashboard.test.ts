@@ -86,7 +86,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
     });
 
-    test("401 unauthorized: every route but config and session, also with an API key", async () => {
+    test("returns 401 on every route but config and session, even with an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [
@@ -120,7 +120,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await ada.get(`${api}/session`)).json(), { account });
     });
 
-    test("403 forbidden: a write that is not from our own page, with a session", async () => {
+    test("returns 403 for a write with a session that is not from our own page", async () => {
       const { jar } = await signUp();
       for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
         const page = openBrowser(service, { origin });
@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("no CORS on any response, and no cache stores one", async () => {
+    test("sends no CORS headers, and forbids caches to store any response", async () => {
       const browser = await signUp();
       for (const path of ["account", "config", "credentials", "nothing"]) {
         const { headers } = await browser.get(`${api}/${path}`);
@@ -150,7 +150,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(preflight.headers["access-control-allow-origin"], undefined);
     });
 
-    test("400 with the path: malformed bodies and queries", async () => {
+    test("returns 400 with the path for malformed bodies and queries", async () => {
       const browser = await signUp();
       const answers = {
         name: await browser.post(`${api}/credentials/api-key`, { name: "a\u200bb" }),
@@ -179,7 +179,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(messageOf("cursor"), /next value of an earlier page, found "x"$/);
     });
 
-    test("409 conflict: rotating a credential that the page does not show", async () => {
+    test("returns 409 if a rotation names a credential that the page does not show", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       const unknown = { prefix: "svc_sk_00000000" };
@@ -196,7 +196,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("a key is shown once, then its prefix; it works until it is rotated", async () => {
+    test("shows a key once and later its prefix, and accepts it until its rotation", async () => {
       const browser = await signUp();
       const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
@@ -216,7 +216,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("400 too_many: the eleventh key; revoking one makes room", async () => {
+    test("returns 400 too_many for an eleventh key until another is revoked", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {
@@ -272,7 +272,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(after.rotatedAt);
     });
 
-    test("400: a bad origin with the reason, and the 21st; neither is stored", async () => {
+    test("returns 400 with the reason for a bad origin and for the 21st", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       const bad = await add("https://*.github.io");

@@ -28,7 +28,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("hashing in turn", () => {
-  test("503 for the 33rd waiting stranger, but not for a known browser", async () => {
+  test("returns 503 to the 33rd waiting stranger, but not to a known browser", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -40,7 +40,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("503 for the fifth of an account and the ninth of a network only", async () => {
+  test("returns 503 to the fifth of an account and the ninth of a network only", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -71,7 +71,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("runs one per core simultaneously, at most three, and leaves a core free", async () => {
+  test("runs as many hashes as there are cores but one, and at most three", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);

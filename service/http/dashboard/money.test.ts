@@ -33,14 +33,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return answer.json();
     };
 
-    test("400 for an invalid number of days", async () => {
+    test("returns 400 for an invalid number of days", async () => {
       const browser = openBrowser(service);
       await browser.signUp("eve@example.com");
       for (const days of ["0", "93", "x"])
         assert.equal((await browser.get(`${api}/money?days=${days}`)).statusCode, 400);
     });
 
-    test("requested: each address once, on its day, also with two simultaneous reads", async () => {
+    test("counts each address once on its day, even with two simultaneous reads", async () => {
       const browser = openBrowser(service);
       await browser.signUp("ada@example.com");
       const amount = (2n ** 256n - 1n).toString();

@@ -26,7 +26,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const list = async (browser: ReturnType<typeof openBrowser>): Promise<Item[]> =>
       (await browser.get(`${api}/sessions`)).json().items;
 
-    test("404 not_found for another account's session, which stays open", async () => {
+    test("returns 404 for another account's session, which stays open", async () => {
       const [ada, eve] = [openBrowser(service), openBrowser(service)];
       await ada.signUp("ada@example.com");
       await eve.signUp("eve@example.com");
@@ -36,7 +36,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ada.get(`${api}/account`)).statusCode, 200);
     });
 
-    test("lists each with its origin, and an ended one is invalid immediately", async () => {
+    test("lists each session with its origin, and refuses an ended one immediately", async () => {
       const [here, there] = [
         openBrowser(service, { "user-agent": "Here/1" }),
         openBrowser(service, { "user-agent": `There/${"2".repeat(300)}` }),
@@ -72,7 +72,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    test("401 without one, 403 from another origin, 400 with the path of each fault", async () => {
+    test("returns 401 without a session, 403 for a wrong origin, and 400 with faults", async () => {
       const stranger = openBrowser(service);
       assert.equal((await stranger.post(`${api}/addresses`, newIntent())).statusCode, 401);
       const browser = openBrowser(service);
@@ -86,7 +86,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(answer.json().error.issues[0].path, ["amount"]);
     });
 
-    test("belongs to the account, with its reference, and is answered like a create", async () => {
+    test("belongs to the account, has its reference, and is returned as by a create", async () => {
       const browser = openBrowser(service);
       await browser.signUp("grace@example.com");
       const intent = newIntent();

@@ -47,7 +47,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.json().error.code, code);
     };
 
-    test("403 forbidden: every write that is not from our own page; no cookie", once, async () => {
+    test("returns 403 without a cookie for a write not from our page", once, async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
       for (const path of [...paths, "reset-password"]) {
@@ -87,7 +87,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("400 nul in any text, which would fail the limits that others share", async () => {
+    test("returns 400 for a NUL in any text, which would break shared limits", async () => {
       const browser = openBrowser(service);
       for (const [path, body] of [
         ["sign-in/email", { email: "a\0@example.com", password }],
@@ -100,7 +100,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("409 user_already_exists: also if an operator made the account", async () => {
+    test("returns 409 user_already_exists, even if an operator made the account", async () => {
       const email = newEmail();
       await createAccount(service.parts.store.db, email, { atMs: Date.now() });
       const browser = openBrowser(service);
@@ -110,14 +110,14 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await openBrowser(service).signUp(taken), 409, "user_already_exists");
     });
 
-    test("409 user_already_exists for all but one of several simultaneous sign-ups", async () => {
+    test("returns 409 to all but one of several simultaneous sign-ups", async () => {
       const email = newEmail();
       const all = Array.from({ length: 4 }, () => openBrowser(service).signUp(email));
       const statuses = (await Promise.all(all)).map((answer) => answer.statusCode).sort();
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("401 invalid_email_or_password for a wrong email and for a wrong password", async () => {
+    test("returns the same 401 for a wrong email and for a wrong password", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -127,7 +127,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(wrong.body, unknown.body);
     });
 
-    test("429 rate_limited: the 11th attempt, even with the right password", once, async () => {
+    test("returns 429 to the 11th attempt, even with the right password", once, async () => {
       const email = newEmail();
       const owner = openBrowser(service);
       await owner.signUp(email);
@@ -144,7 +144,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("429 counts the client that a trusted proxy names, and no other name", once, async () => {
+    test("counts attempts by the client that a trusted proxy names", once, async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -253,7 +253,7 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test("403 signup_closed for any email; existing accounts can sign in", async () => {
+    test("returns 403 signup_closed for any email, and existing accounts can sign in", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -269,7 +269,7 @@ for (const [name, database] of Object.entries(databases)) {
       await closed.close();
     });
 
-    test("200 to a sign-up: a session, an account, its client ID, and no API key yet", async () => {
+    test("a sign-up creates a session and an account with a client ID but no API key", async () => {
       const browser = openBrowser(service);
       const email = newEmail();
       const signedUp = await browser.signUp(` ${email.toUpperCase()}`.trim());
@@ -295,7 +295,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("the cookie is HttpOnly and SameSite; on https Secure and __Host- too", once, async () => {
+    test("the cookie is HttpOnly and SameSite, and on https also Secure", once, async () => {
       const onHttp = await openBrowser(service).signUp(newEmail());
       for (const line of onHttp.headers["set-cookie"] as string[]) {
         assert.match(line, /^eas-(session|device)=.*; Path=\/.*; HttpOnly; SameSite=Strict$/);
@@ -343,7 +343,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("a new password ends other sessions; 400 invalid_password without the old", async () => {
+    test("a new password needs the old one, and ends all other sessions", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);
@@ -389,7 +389,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
 
-    test("400 invalid_token for all but one of several simultaneous uses of a link", async () => {
+    test("returns 400 to all but one of several simultaneous uses of a reset link", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

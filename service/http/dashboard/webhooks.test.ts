@@ -54,7 +54,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
       after(() => service.close());
       const newCaller = () => open(service);
 
-      test("401 without a credential, 404 for another account's endpoint", async () => {
+      test("returns 401 without a credential, and 404 for another account's endpoint", async () => {
         assert.equal((await service.app.inject({ url: api })).statusCode, 401);
         const [mine, other] = [await newCaller(), await newCaller()];
         const { id } = (await mine.post(api, { url })).json();
@@ -73,7 +73,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.deepEqual((await other.get(api)).json().endpoints, []);
       });
 
-      test("400 for a private URL, an unknown type, and the eleventh endpoint", async () => {
+      test("returns 400 for a private URL, an unknown type, and an eleventh endpoint", async () => {
         const caller = await newCaller();
         for (const [input, field, expected] of [
           [{ url: "http://shop.example.com/" }, "url", "target_refused"],
@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(eleventh.message, /at most 10 endpoints per account, found 10: remove/);
       });
 
-      test("400 url_in_use for a repetition, with the existing endpoint", async () => {
+      test("returns 400 url_in_use with the existing endpoint for a repetition", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         assert.equal((await caller.post(api, { url: `${url}?shop=2` })).statusCode, 200);
@@ -151,7 +151,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
   });
   after(() => service.close());
 
-  test("403 on every route for a client ID, and for a key with an Origin", async () => {
+  test("returns 403 on every route for a client ID, and for a key with an Origin", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -178,7 +178,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
       }
   });
 
-  test("400 for an Idempotency-Key and for a body that is too large for any endpoint", async () => {
+  test("returns 400 for an Idempotency-Key and for a body with too large fields", async () => {
     const { apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const post = (headers: object, payload: object) =>
@@ -192,7 +192,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("429 above a separate limit, which does not affect creates and lists", async () => {
+  test("returns 429 above a limit that does not affect creates and lists", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });
@@ -214,7 +214,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("400, 404, and 200 for a depth of the account, only in the dashboard", async () => {
+  test("only the dashboard sets an account's confirmations, and validates them", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>

@@ -46,7 +46,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(response.statusCode, 200, response.body);
       return response.json();
     };
-    /** All pages. @param meanwhile called after each page */
+    /** Reads all pages. @param meanwhile called after each page */
     async function walk(apiKey: string, query: string, meanwhile = async () => {}) {
       const found: string[] = [];
       for (let cursor = ""; ; ) {
@@ -59,7 +59,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return found;
     }
 
-    test("401 without a credential, 403 for a page and for a client ID (forbidden)", async () => {
+    test("returns 401 without a credential, and 403 for a page and for a client ID", async () => {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
@@ -76,7 +76,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("400 with the path of each fault, for an invalid query", async () => {
+    test("returns 400 with the path of each fault for an invalid query", async () => {
       const { apiKey } = await service.newKey();
       for (const [query, path] of [
         ["limit=0", "limit"],
@@ -102,7 +102,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
-    test("400 for an empty, long, invisible, or repeated reference; creates nothing", async () => {
+    test("returns 400 and creates nothing for an invalid or repeated reference", async () => {
       const { apiKey } = await service.newKey();
       for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u200b"]) {
         const response = await create(apiKey, reference);
@@ -150,7 +150,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
     });
 
-    test("each address once while others are added; newest or oldest first", async () => {
+    test("lists each address once while others are added, newest or oldest first", async () => {
       const { apiKey } = await service.newKey();
       const other = await service.newKey();
       const made: string[] = [];
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(oldest.toSorted(), all.toSorted());
     });
 
-    test("by state, token, chain, and time, with the last observed state", async () => {
+    test("filters by state, token, chain, and time, and shows the last state", async () => {
       const { accountId, apiKey } = await service.newKey();
       const start = new Date(nowMs).toISOString();
       const records: { address: string }[] = [];
@@ -250,7 +250,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([row!.amount, row!.askedAmount], ["24", "27"]);
     });
 
-    test("one address: 404 for another account, and the list's item for its own", async () => {
+    test("returns one address as in the list, or 404 to another account", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;
@@ -259,7 +259,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
-    test("only events of the account, in order, from the last position", async () => {
+    test("lists only the account's events, in order, from the last position", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({
@@ -288,7 +288,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
     });
 
-    test("events of some types: a page is full until the end", async () => {
+    test("fills each page of events of some types, except the last", async () => {
       const { accountId, apiKey } = await service.newKey();
       const rows = Array.from({ length: 1_205 }, (_, i) => ({
         ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("reading until 429 does not affect the creates of the same key", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
-      // A slow machine needs more, as the limit fills again meanwhile.
+      // A slow machine needs more reads, because the limit refills meanwhile.
       while (!(await reads()).some(({ statusCode }) => statusCode === 429));
       const made = await create(apiKey);
       assert.equal(made.statusCode, 200);

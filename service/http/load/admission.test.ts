@@ -119,7 +119,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at three times capacity: p99 at most 5 times the unloaded, 0.9 of capacity", () => {
+    test("at triple load, serves 0.9 of capacity with at most 5 times the p99", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       offer(limit, service, { ...from, seconds: 5 });
@@ -139,7 +139,7 @@ for (const [name, service] of Object.entries(services)) {
   });
 }
 
-test("a slow disk with few pending creates does not reduce the limit", () => {
+test("does not reduce the limit for a slow disk if few creates are pending", () => {
   const limit = followLatency(1024);
   const slow = { waitMs: 400, busyMs: 0.1 };
   offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });

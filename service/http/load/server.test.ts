@@ -41,7 +41,7 @@ describe("creates with a limit of zero", () => {
     };
   };
 
-  test("503 with the same head and body in both ways, except ID and date", async () => {
+  test("both ways return 503 with the same head and body, except ID and date", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -73,7 +73,7 @@ describe("creates with a limit of zero", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("also with a query; other methods and paths are not refused", async () => {
+  test("are refused with a query too, but other methods and paths are not", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -106,7 +106,7 @@ describe("creates with a limit of zero", () => {
   });
 });
 
-test("400 for two Host headers and for an invalid one, on any path", async () => {
+test("returns 400 for two Host headers and for an invalid one, on any path", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -123,7 +123,7 @@ test("400 for two Host headers and for an invalid one, on any path", async () =>
   await service.close();
 });
 
-test("405 for CONNECT, in our form, because Node would close the connection", async () => {
+test("returns 405 in our form for CONNECT, for which Node would only disconnect", async () => {
   const service = await startApp();
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -167,7 +167,7 @@ describe("requests of a connection that are sent before the last response", () =
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("close the connection if there are more, and the rest is not worked on", async () => {
+  test("close the connection if there are more, and the rest is not handled", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {
@@ -194,7 +194,7 @@ describe("responses that are not read", () => {
   });
   after(() => service.close());
 
-  test("occupy none of the 4 places of creates and of lookups: 20 of each", async () => {
+  test("20 of each kind occupy none of the 4 slots of creates and of look-ups", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

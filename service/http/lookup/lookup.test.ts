@@ -29,7 +29,7 @@ const look = (text: string, headers: Record<string, string> = {}, method: "GET" 
 const bytesOf = (address: Hex) => Buffer.from(address.slice(2), "hex");
 
 describe("GET /v1/address/{address} refuses", () => {
-  test("400 invalid_request, with one issue, for anything that is not an address", async () => {
+  test("with 400 invalid_request and one issue for anything that is not an address", async () => {
     const digits = "11".repeat(20);
     const notAddresses = [
       "create",
@@ -59,7 +59,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("404 not_found, issues empty and no-store, if no intent is stored", async () => {
+  test("with 404 not_found, without issues or caching, if no intent is stored", async () => {
     for (const method of ["GET", "HEAD"] as const) {
       const response = await look(`0x${"11".repeat(20)}`, {}, method);
       assert.equal(response.statusCode, 404);
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("500, counted each time, logged once: a row that derives another address", async () => {
+  test("with 500 for a row that derives another address, counted and logged once", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
@@ -132,7 +132,7 @@ describe("GET /v1/address/{address} answers", () => {
     }
   });
 
-  test("the address in any letter case, including a wrong checksum", async () => {
+  test("an address in any letter case, including a wrong checksum", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>
@@ -168,7 +168,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(response.headers.etag, (await look(address)).headers.etag);
   });
 
-  test("with any credentials, valid or not, because a GET ignores them", async () => {
+  test("the same with any credentials, because a GET ignores them", async () => {
     const { address, body } = await created();
     const response = await look(address, {
       authorization: "Bearer svc_sk_wrong",

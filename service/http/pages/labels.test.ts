@@ -52,7 +52,7 @@ describe("the requester of the money", () => {
   const requester = (...calls: Call[]) =>
     requesterOf({ chainId: 1, token, calls } as unknown as Intent, labels);
 
-  test("none, if any call is of another contract or pays another one", () => {
+  test("is undefined if any call is of another contract or pays another one", () => {
     assert.equal(requester(pay(thief)), undefined);
     assert.equal(requester(approve(thief), pay(shop)), undefined);
     assert.equal(requester(approve(shop), pay(shop), pay(thief)), undefined);
@@ -64,7 +64,7 @@ describe("the requester of the money", () => {
     );
   });
 
-  test("the one labeled contract that all calls pay", () => {
+  test("is the one labeled contract that all calls pay", () => {
     assert.equal(requester(approve(shop), pay(shop)), "A Shop");
     const transfer = "transfer(address to, uint256 amount)";
     assert.equal(requester({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");

@@ -40,7 +40,7 @@ after(async () => {
 });
 
 describe("the pages", () => {
-  test("404 for missing files, dot files, and paths outside the folder", async () => {
+  test("returns 404 for missing files, dot files, and paths outside the folder", async () => {
     const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
     for (const url of [
       ...paths,
@@ -52,7 +52,7 @@ describe("the pages", () => {
     }
   });
 
-  test("404 with a page for a person, and without one for programs", async () => {
+  test("returns 404 with a page to browsers, and without a page to programs", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -63,7 +63,7 @@ describe("the pages", () => {
     }
   });
 
-  test("404 with an explanation if the pages are not built; the start succeeds", async () => {
+  test("starts without built pages, and returns 404 with an explanation", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -129,7 +129,7 @@ describe("the pages", () => {
     await many.close();
   });
 
-  test("503 for pages of addresses above the limit, and the next is answered", async () => {
+  test("returns 503 for pages of addresses only while the limit is exceeded", async () => {
     let open = () => {};
     const preview = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
@@ -202,7 +202,7 @@ describe("the pages", () => {
     }
   });
 
-  test("304 if If-None-Match has the tag as in RFC 9110, else 200", async () => {
+  test("returns 304 if If-None-Match has the tag as in RFC 9110, else 200", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const ask = async (tags: string) => {
       const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });

@@ -18,7 +18,7 @@ const get = (address: string, query = "", from = server) =>
   getPath(`${address}/proof${query}`, from);
 
 describe("GET /v1/address/{address}/proof", () => {
-  test("400 invalid_request for a malformed address, wrong_block for a block", async () => {
+  test("returns 400 for a malformed address and for a malformed block", async () => {
     assert.equal((await get("0x12")).statusCode, 400);
     const { address } = await keepRecord(server, await world.newRecord());
     for (const block of ["", "-1", "0x1", "safe", "01"]) {
@@ -29,12 +29,12 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("404 not_found if no intent is stored", async () => {
+  test("returns 404 not_found if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.deepEqual([answer.statusCode, answer.json().error.code], [404, "not_found"]);
   });
 
-  test("503 chain_unavailable if the chain's RPC is down", async () => {
+  test("returns 503 chain_unavailable if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, "", cut);
@@ -42,7 +42,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await cut.close();
   });
 
-  test("503 unproved, with the reason, for a block that does not exist", async () => {
+  test("returns 503 unproved with the reason for a block that does not exist", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const answer = await get(address, "?block=999999");
     const { code, message } = answer.json().error;
@@ -50,7 +50,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.match(message, /the node has no block 999999/);
   });
 
-  test("503 unproved if the node proves nothing, or something else", async () => {
+  test("returns 503 unproved if the node proves nothing, or something else", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const change: Record<string, (answer: { result?: unknown }) => object> = {
       eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("a proof that verifies with only the block's hash, for any page", async () => {
+  test("returns to any page a proof that verifies with only the block's hash", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
     assert.equal(open.statusCode, 200);
@@ -99,7 +99,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
-  test("shows who paid when the node reports it, with another ETag", async () => {
+  test("includes the payer, and another ETag, once the node reports it", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -123,7 +123,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
-  test("shows who paid an open address: dust hides no payment, and is read once", async () => {
+  test("includes the payer of an open address, which dust does not hide", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const ranges: number[] = [];
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("one read for all requests of one address and block; four others at a time", async () => {
+  test("shares one read for an address and block, and runs four reads at a time", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -199,7 +199,7 @@ describe("GET /v1/address/{address}/proof", () => {
     proxy.stop();
   });
 
-  test("429 rate_limited for a client above a burst of 30", async () => {
+  test("returns 429 rate_limited to a client above a burst of 30", async () => {
     const app = await startApp({ chains: chainsAt(world, world.rpcUrl) });
     const { address } = await keepRecord(app, await world.newRecord());
     const answers = await Promise.all(Array.from({ length: 45 }, () => get(address, "", app)));

@@ -73,7 +73,7 @@ after(async () => {
 
 const pathOf = (address: string) => `${base}/v1/address/${address}/events`;
 
-describe("GET /v1/address/{address}/events refuses", () => {
+describe("GET /v1/address/{address}/events refuses with", () => {
   test("400 invalid_request for anything that is not an address", async () => {
     assert.equal((await fetch(pathOf("0x12"))).status, 400);
   });
@@ -139,7 +139,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("resumes after Last-Event-ID: missed events, in order, and none twice", async () => {
+  test("after Last-Event-ID, sends each missed event once, in order", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const watching = openStream(pathOf(record.address));
     const first = openStream(pathOf(record.address));

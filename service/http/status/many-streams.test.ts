@@ -148,7 +148,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("of one network fill neither an address nor the server, and leave places", async () => {
+  test("of one network use up neither an address's limit nor the server's", async () => {
     const { parts } = counted();
     const bounds = { streamsMax: 16, streamsPerAddressMax: 8, streamsPerClientMax: 2 };
     const hub = openEventHub(parts, { ...limits, ...bounds });

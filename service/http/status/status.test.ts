@@ -11,7 +11,7 @@ const { world, server, get, stop } = await serveWorld();
 after(stop);
 
 describe("GET /v1/address/{address}/status", () => {
-  test("400 invalid_request for anything that is not an address", async () => {
+  test("returns 400 invalid_request for anything that is not an address", async () => {
     const answer = await get("0x12/status");
     assert.equal(answer.statusCode, 400);
     assert.equal(answer.json().error.code, "invalid_request");
@@ -25,7 +25,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("503 chain_unavailable with Retry-After if the chain's RPC is down", async () => {
+  test("returns 503 chain_unavailable with Retry-After if the chain's RPC is down", async () => {
     const record = await world.newRecord();
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     await keepRecord(cut, record);
@@ -38,7 +38,7 @@ describe("GET /v1/address/{address}/status", () => {
     await cut.close();
   });
 
-  test("503 chain_unavailable if the RPC serves another chain", async () => {
+  test("returns 503 chain_unavailable if the RPC serves another chain", async () => {
     const record = await world.newRecord();
     const other = await startWorld(1);
     const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
@@ -50,7 +50,7 @@ describe("GET /v1/address/{address}/status", () => {
     await other.stop();
   });
 
-  test("503 chain_unavailable for a chain that is no longer in the chains file", async () => {
+  test("returns 503 for a chain that is no longer in the chains file", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);
@@ -61,7 +61,7 @@ describe("GET /v1/address/{address}/status", () => {
     await without.close();
   });
 
-  test("405 for a write", async () => {
+  test("returns 405 for a write", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/status`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
@@ -103,7 +103,7 @@ describe("GET /v1/address/{address}/status", () => {
     await lists.close();
   });
 
-  test("includes the block explorer if the operator names one", async () => {
+  test("includes the block explorer if the operator configures one", async () => {
     const chains = chainsAt(world);
     const explorer = "https://explorer.example";
     const find = (chainId: number) => ({ ...chains.find(chainId)!, explorer });
@@ -208,7 +208,7 @@ describe("GET /v1/address/{address}/returns", () => {
     await db.deleteFrom("executor_leases").execute();
   });
 
-  test("needs no chain, and names no executor of a chain that is no longer listed", async () => {
+  test("needs no chain, and omits the executor of a chain that is not listed", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);

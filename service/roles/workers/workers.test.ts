@@ -139,7 +139,7 @@ describe("two workers and the executor", () => {
     assert.ok(have[0]!.includes("ROLE=executor"));
   });
 
-  test("a killed worker is restarted, each time later, while the others respond", async () => {
+  test("restarts a killed worker after growing delays, while the others respond", async () => {
     const listened = () => said(server, "listening").length;
     const ended = () => said(server, "worker exited; it will be restarted");
     const [, second, executor] = pidsOf(server);
@@ -157,7 +157,7 @@ describe("two workers and the executor", () => {
     }
   });
 
-  test("SIGTERM: each completes its requests, no process remains, exit code 0", async () => {
+  test("after SIGTERM, requests complete, no process remains, and the exit code is 0", async () => {
     const body = JSON.stringify(newIntent());
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -199,7 +199,7 @@ describe("a worker that hangs while it drains", () => {
     return { server, hung: hung!, ended };
   };
 
-  test("is killed ten seconds after the drain should have ended: exit code 1", async () => {
+  test("is killed ten seconds after the drain period, and the exit code is 1", async () => {
     const { server, hung, ended } = await startWithHung();
     assert.deepEqual(await ended, [1, null]);
     assert.equal(isAlive(hung), false);
@@ -210,7 +210,7 @@ describe("a worker that hangs while it drains", () => {
     await server.close();
   });
 
-  test("is killed immediately by a second signal: exit code 1", async () => {
+  test("is killed immediately by a second signal, and the exit code is 1", async () => {
     const { server, hung, ended } = await startWithHung();
     await sleep(1_000);
     server.process.kill("SIGTERM");
@@ -221,7 +221,7 @@ describe("a worker that hangs while it drains", () => {
   });
 });
 
-test("a port in use ends the start, and kill -9 of the first process ends all", async () => {
+test("a port in use fails the start, and kill -9 of the first process ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

@@ -189,7 +189,7 @@ describe("the thread of statements", () => {
     await again.close();
   });
 
-  test("keeps a program with a pending statement alive, and no other", async () => {
+  test("keeps a program alive only while a statement is pending", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
       import { CompiledQuery } from "kysely";

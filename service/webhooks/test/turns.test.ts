@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await rows.executeTakeFirst())?.lane;
     };
 
-    test("serves an endpoint again only after all that were waiting", async () => {
+    test("serves an endpoint again only after all endpoints that were waiting", async () => {
       await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;
@@ -130,7 +130,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 8);
     });
 
-    test("three good answers earn the fast lane, and a bad one loses it", async () => {
+    test("three good responses earn the fast lane, and a bad response loses it", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -200,7 +200,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(3, id);
     });
 
-    test("a single refused delivery keeps its own retry times", async () => {
+    test("a single failed delivery keeps its own retry times", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
