@@ -1,8 +1,8 @@
-// Operators' commands: npm run --silent admin -- account create --email E
+// Runs operators' commands, such as: npm run --silent admin -- account create --email E
 //
-// A command prints only JSON to stdout (export: one line for each record). If it fails, it prints
-// one sentence to stderr and exits with 1. Most commands use the database directly, and the server
-// may run meanwhile; for copy, it must be stopped.
+// A command prints only JSON to stdout; `export` prints one line for each record. If a command
+// fails, it prints one sentence to stderr and exits with 1. Most commands use the database
+// directly, even while the server runs. For `copy`, the server must be stopped.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -56,8 +56,9 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * SQLite creates a missing database, and a backup of an empty database looks valid. Therefore only
- * commands that can start without a database create one, with a message.
+ * Refuses a missing database, unless the command can start without a database; then prints a
+ * message. Without this check, SQLite would create an empty database, and a backup of that database
+ * would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
@@ -67,7 +68,9 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
   process.stderr.write(`${missing}: creating one; if the server uses another database, ${cure}\n`);
 }
 
-/** Prints a stream of text, or one value as JSON. A reader may close the pipe early. */
+/**
+ * Prints a stream of text, or one value as JSON. The reader of the output may close the pipe early.
+ */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
   const pieces = isPieces ? (answer as AsyncIterable<string>) : [`${JSON.stringify(answer)}\n`];

@@ -12,20 +12,24 @@ const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
   return [];
 };
 
-describe("rejects a setting with its name, the found value, and the expected one", () => {
+describe("rejects a setting with its name, its value, and the valid values", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
-    ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
+    ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
-    ["a host that is none", { HOST: "a host" }, /^HOST is "a host"; expected a host name or/],
+    ["an invalid host", { HOST: "a host" }, /^HOST is "a host"; expected a host name or/],
     ["a host with a path", { HOST: "127.0.0.1/x" }, /^HOST is/],
     ["a host of too many numbers", { HOST: "127.0.0.0.1" }, /^HOST is/],
-    ["a role that is none", { ROLE: "web" }, /^ROLE is "web"; expected one of api, executor, all/],
-    ["a sign-up that is none", { SIGNUP: "yes" }, /^SIGNUP is "yes"; expected one of open, closed/],
+    ["an unknown role", { ROLE: "web" }, /^ROLE is "web"; expected one of api, executor, all/],
+    [
+      "an unknown sign-up mode",
+      { SIGNUP: "yes" },
+      /^SIGNUP is "yes"; expected one of open, closed/,
+    ],
     ["a URL with a path", { PUBLIC_URL: "https://x.example/p" }, /^PUBLIC_URL is .*without a path/],
     ["a URL with a trailing slash", { PUBLIC_URL: "https://x.example/" }, /^PUBLIC_URL is/],
     ["a URL of another scheme", { PUBLIC_URL: "ftp://x.example" }, /^PUBLIC_URL is/],
     [
-      "a page of docs that is none",
+      "an invalid URL of the docs",
       { DOCS_URL: "javascript:alert(1)" },
       /^DOCS_URL is .* expected an http/,
     ],
@@ -41,22 +45,26 @@ describe("rejects a setting with its name, the found value, and the expected one
       { EXECUTOR_MIRRORS: "https://a.example/v1,https://b.example/v1/" },
       /^EXECUTOR_MIRRORS is .*; expected base URLs of mirrors/,
     ],
-    ["a log level that is none", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
-    ["a drain that is negative", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
+    ["an unknown log level", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
+    ["a negative drain time", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
     [
-      "an executor's setting that is none",
+      "an unknown setting of the executor",
       { EXECUTOR_GAS_PRICE: "1" },
       /^EXECUTOR_GAS_PRICE is not a setting$/,
     ],
     [
-      "a name with a slip",
+      "a misspelled name",
       { TRUSTED_PROXYES: "10.0.0.1" },
       /^TRUSTED_PROXYES is not a setting; expected TRUSTED_PROXIES$/,
     ],
-    ["a name with two", { SIGN_UPP: "open" }, /^SIGN_UPP is not a setting; expected SIGNUP$/],
-    ["a short name with a slip", { ROLES: "all" }, /^ROLES is not a setting; expected ROLE$/],
     [
-      "a name in lower case",
+      "a name with an additional letter",
+      { SIGN_UPP: "open" },
+      /^SIGN_UPP is not a setting; expected SIGNUP$/,
+    ],
+    ["a misspelled short name", { ROLES: "all" }, /^ROLES is not a setting; expected ROLE$/],
+    [
+      "a lowercase name",
       { database_url: "postgres://u@h/d" },
       /^database_url is not a setting; expected DATABASE_URL$/,
     ],
@@ -66,13 +74,13 @@ describe("rejects a setting with its name, the found value, and the expected one
       /^WORKERS is above 1, but only one process can use SQLite; expected DATABASE_URL or /,
     ],
     [
-      "several workers of an executor",
+      "several workers with the role executor",
       { WORKERS: "2", ROLE: "executor", DATABASE_URL: "postgres://u@h/d" },
       /^WORKERS is above 1, but ROLE=executor runs a single process; expected ROLE=api or /,
     ],
     ["no workers", { WORKERS: "0" }, /^WORKERS is "0"; expected a whole number from 1 to 128$/],
     [
-      "an expiry whose least is above its most",
+      "a minimum expiry above the maximum",
       { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
       /^EXPIRY_SECONDS_MIN is greater than EXPIRY_SECONDS_MAX/,
     ],
@@ -109,7 +117,7 @@ describe("rejects a setting with its name, the found value, and the expected one
   });
 });
 
-test("defaults: only this machine, SQLite, the shipped chains, no secret", () => {
+test("by default, listens only on this machine, uses SQLite, and has no secrets", () => {
   const config = readConfig({});
   assert.equal(config.host, "127.0.0.1");
   assert.equal(config.port, 8080);
@@ -122,7 +130,7 @@ test("defaults: only this machine, SQLite, the shipped chains, no secret", () =>
   assert.match(config.chainsFile, /chains\.json$/);
 });
 
-test("PUBLIC_URL defaults to the address of the server, as a browser writes it", () => {
+test("PUBLIC_URL defaults to the server's address in the form that browsers use", () => {
   const urls: [NodeJS.ProcessEnv, string][] = [
     [{ PORT: "80" }, "http://127.0.0.1"],
     [{ PORT: "08080" }, "http://127.0.0.1:8080"],

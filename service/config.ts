@@ -1,7 +1,7 @@
-// Everything an operator sets, read from the environment once, at start.
+// Reads all settings of the operator from the environment, once at startup.
 //
-// A new setting is one line: its schema defines the valid values and the message of a refusal.
-// Defaults are for development; secrets have none.
+// To add a setting, add one line. Its schema defines the valid values and the error message.
+// Defaults are for development, and secrets have no default.
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -14,14 +14,14 @@ import { defaultLimits, type Limits } from "./http/limits.ts";
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Settings in the environment are invalid. Each line has the value of one setting and the expected
- * values.
+ * Settings in the environment are invalid. Each line of the message contains one setting, its
+ * value, and the valid values.
  */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-/** @throws {ConfigError} naming every variable at fault */
+/** @throws {ConfigError} that names every invalid variable */
 export function readConfig(environment: NodeJS.ProcessEnv) {
   const readers = readersOf(environment);
   const { faults, known } = readers;
@@ -105,7 +105,7 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, 10n ** 17n),
     executorMirrors,
     executorPays,
-    /** No tip pays for the return of a named token. */
+    /** Zero if tips pay, because no tip pays for the return of a named token. */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
   };
@@ -113,7 +113,7 @@ function executorSettings({ read, optional, secret }: Readers) {
 
 type Readers = ReturnType<typeof readersOf>;
 
-/** Readers of settings. They collect faults, and the names that were read. */
+/** Returns functions that read settings. They collect faults and the names of the settings. */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
   const known = new Set<string>();
@@ -142,7 +142,7 @@ function readersOf(environment: NodeJS.ProcessEnv) {
 
 type Combined = { workers: number; role: string; limits: Limits };
 
-/** Returns the contradictions between settings that are valid on their own. */
+/** Returns the contradictions between settings that are valid separately. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
@@ -165,8 +165,8 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 }
 
 /**
- * Reports unknown names that begin with `EXECUTOR_`, and names that are probably a misspelled
- * setting, in any letter case.
+ * Reports unknown names that begin with `EXECUTOR_`, and names that probably are misspelled
+ * settings. Ignores letter case.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
@@ -179,7 +179,7 @@ function unknownNames(names: string[], known: Set<string>): string[] {
   });
 }
 
-/** Returns the edit distance of `a` and `b`, or any number above 2 if it is larger than 2. */
+/** Returns the edit distance of `a` and `b`, or any number above 2 if the distance is above 2. */
 function slips(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
@@ -261,7 +261,7 @@ const pageUrl = urlThat(
 
 const signerUrl = urlThat(isHttp, "an http or https URL of a remote signer");
 
-/** RFC 9116, 2.5.3. Its text is one line of a file, so it has no white space. */
+/** RFC 9116, 2.5.3. The URI is one line of a file, so it contains no white space. */
 const contactUri = urlThat(
   ({ protocol }, text) => /^(https|mailto|tel):$/.test(protocol) && /^[!-~]+$/.test(text),
   "a mailto, https, or tel URI, such as mailto:security@pay.example",

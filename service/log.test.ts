@@ -7,7 +7,7 @@ import { openLog, originsOnly } from "./log.ts";
 
 const secret = "5f3a9c0123456789";
 
-test("logs only the scheme, host, and port of a URL, at any place", () => {
+test("logs only the scheme, host, and port of a URL, anywhere in the text", () => {
   const cases: [string, string][] = [
     [`https://rpc.example/v2/${secret} failed`, "https://rpc.example failed"],
     [`wss://u:${secret}@rpc.example:8546/x?k=${secret}`, "wss://rpc.example:8546"],
@@ -19,7 +19,7 @@ test("logs only the scheme, host, and port of a URL, at any place", () => {
   for (const [text, wanted] of cases) assert.equal(originsOnly(text), wanted);
 });
 
-test("logs errors, stacks, and causes as lines of JSON without the secret", () => {
+test("logs errors, stacks, and causes as JSON lines without secrets", () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", role: "api" }, { write: (line) => void lines.push(line) });
   const url = `https://rpc.example/v2/${secret}?k="${secret}`;
@@ -31,7 +31,7 @@ test("logs errors, stacks, and causes as lines of JSON without the secret", () =
   assert.ok(!lines[0]!.includes(`v2/${secret}`), lines[0]);
 });
 
-test("a process ends when the reader of its log has ended", async () => {
+test("a process exits if the reader of its log has exited", async () => {
   const program = `
     import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
     const log = openLog({ level: "info", role: "api" });

@@ -1,10 +1,11 @@
-// The service's log: JSON lines on stdout. Only the origin of a URL is written, also within an
-// error, because an RPC's path or query and a database's user contain secrets.
+// The service's log: JSON lines on stdout. Of each URL, even in an error, only the origin is
+// written, because the path or query of an RPC URL and the user part of a database URL can contain
+// secrets.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Ends before a character that neither a URL nor a JSON string with a URL contains. */
+/** Matches a URL, up to a character that neither a URL nor a JSON string with a URL contains. */
 const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
 
 /** Returns `text` with each URL shortened to scheme, host, and port. */
@@ -14,7 +15,7 @@ export const originsOnly = (text: string): string =>
     return `${scheme}${authority.slice(authority.lastIndexOf("@") + 1)}`;
   });
 
-/** @param destination stdout if it is absent */
+/** @param destination by default stdout */
 export function openLog(
   options: { level: string; role: string; worker?: number },
   destination?: DestinationStream,
@@ -24,12 +25,12 @@ export function openLog(
   return destination ? pino(settings, destination) : pino(settings);
 }
 
-/** The time for which a process that ends waits until its log is read. */
+/** The maximum time for which an exiting process waits until its log is read. */
 const unreadMsMax = 1_000;
 
 /**
- * Ends the process after its log is written. Otherwise pino writes the rest when the process exits,
- * and tries that forever if the reader is gone.
+ * Exits the process after its log is written. Without this, pino writes the rest when the process
+ * exits, and tries forever if the reader has exited.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

@@ -1,4 +1,4 @@
-// Tests the whole program: refusals to start, responses, and the end of the process.
+// Tests the whole program: failed starts, responses, and exits.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -16,7 +16,10 @@ import { openStore } from "./roles/open-store.ts";
 import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
 
-/** For variants of a case that `npm test` also runs: each starts a process or two. */
+/**
+ * Options for variants, which `npm test` skips because it runs the main case. Each variant starts a
+ * process or two.
+ */
 const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 
 const directory = mkdtempSync(join(tmpdir(), "main-"));
@@ -73,18 +76,18 @@ async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
 
 describe("a failed start prints one sentence with the setting, and exits with 1", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
-    ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
+    ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     [
       "a database that does not answer",
       { DATABASE_URL: "postgres://u:secret@127.0.0.1:9/d" },
       /^DATABASE_URL: cannot connect to PostgreSQL: .*ECONNREFUSED/,
     ],
     [
-      "a data directory that cannot be",
+      "a data directory that cannot be created",
       { DATA_DIR: "/dev/null/x" },
       /^DATA_DIR \/dev\/null\/x is not writable/,
     ],
-    ["chains that are not there", { CHAINS_FILE: "/nowhere.json" }, /^CHAINS_FILE \/nowhere\.json/],
+    ["a missing chains file", { CHAINS_FILE: "/nowhere.json" }, /^CHAINS_FILE \/nowhere\.json/],
     ["a host of another machine", { HOST: "192.0.2.1" }, /^HOST 192\.0\.2\.1 is not an address of/],
   ];
   for (const [title, settings, sentence] of refused) {
@@ -98,7 +101,7 @@ describe("a failed start prints one sentence with the setting, and exits with 1"
     });
   }
 
-  test("a port that is in use", async () => {
+  test("a port that is already in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -111,7 +114,7 @@ describe("a failed start prints one sentence with the setting, and exits with 1"
 
 describe("a database of another factory", () => {
   const parts = { factory: factoryAddress };
-  /** A folder with one record of each factory. */
+  /** Creates a folder with a database that contains one record of each factory. */
   async function folderOf(name: string, factories: Hex[]): Promise<string> {
     const folder = join(directory, name);
     const store = await openStore({ dataDirectory: folder });
@@ -125,7 +128,7 @@ describe("a database of another factory", () => {
   }
   const other: Hex = `0x${"47".repeat(20)}`;
 
-  test("is rejected with one sentence, and not changed", async () => {
+  test("is rejected with one sentence, and remains unchanged", async () => {
     const folder = await folderOf("other-factory", [other, other]);
     const { code, stderr } = await run("main", [], { DATA_DIR: folder });
     assert.equal(code, 1);
@@ -136,7 +139,7 @@ describe("a database of another factory", () => {
     );
   });
 
-  test("is accepted if one record is corrupt and another is valid", async () => {
+  test("is accepted if one record is corrupt and another record is valid", async () => {
     const store = await openStore({
       dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
     });
@@ -178,7 +181,7 @@ describe("a second server on the same SQLite folder", () => {
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("fails while the first one runs, which continues and allows commands", async () => {
+  test("fails while the first server runs, which continues and allows commands", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -186,7 +189,7 @@ describe("a second server on the same SQLite folder", () => {
     await refused();
   });
 
-  test("starts after the first one ended, also after kill -9", async () => {
+  test("starts after the first server has exited, even after kill -9", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });
@@ -218,7 +221,7 @@ describe("operators' commands", () => {
     }
   });
 
-  test("exits with 1 without a database, which only account create creates", async () => {
+  test("exits with 1 if there is no database, which only account create creates", async () => {
     const DATA_DIR = join(directory, "elsewhere");
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
@@ -267,7 +270,9 @@ describe("SIGTERM", () => {
     ({ apiKey } = await admin("account", "create", "--email", "drain@example.com"));
   });
 
-  /** A create whose head the server has, and possibly the first half of the body. */
+  /**
+   * A create request. The server has received the headers, and possibly the first half of the body.
+   */
   async function begin({ port }: Running) {
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.on("error", () => {});
@@ -285,7 +290,7 @@ describe("SIGTERM", () => {
       () => false,
     );
 
-  test("completes requests in progress, accepts no new ones, and exits with 0", async () => {
+  test("completes requests in progress, accepts no new requests, and exits with 0", async () => {
     const server = await start();
     const unused = connect(server.port, "127.0.0.1");
     const socket = await begin(server);
@@ -315,7 +320,7 @@ describe("SIGTERM", () => {
 
   test("a second signal within a second, as from npm, does not interrupt the drain", async () => {
     const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
-    // As soon as it listens.
+    // The signal is sent as soon as the server listens.
     const ended = once(server.process, "close");
     server.process.kill("SIGINT");
     server.process.kill("SIGINT");

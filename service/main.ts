@@ -1,5 +1,6 @@
-// The program: reads its configuration, then starts the roles it asks for, or several workers. It
-// loads their code after that, so that an invalid setting is reported immediately.
+// The program. It reads its configuration, and then starts the configured roles or several workers.
+// The code of roles and workers is loaded after the configuration was read, so that an invalid
+// setting is reported immediately.
 
 import cluster from "node:cluster";
 import { parseArgs } from "node:util";
@@ -9,7 +10,7 @@ import { sentenceOf } from "./sentence.ts";
 
 try {
   const config = readConfig({ ...process.env, ...flagsOf(process.argv.slice(2)) });
-  // The log of one of several workers has its number.
+  // If there are several workers, each worker's log contains the worker's number.
   const worker = cluster.worker && { worker: cluster.worker.id };
   const log = openLog({ level: config.logLevel, role: config.role, ...worker });
   const run = async () => {
@@ -28,7 +29,10 @@ try {
   process.exit(1);
 }
 
-/** `--from-mirror URL`, once or more: an executor of the records that mirrors have. */
+/**
+ * Reads `--from-mirror URL`, which can be repeated. It starts an executor for the records of
+ * mirrors.
+ */
 function flagsOf(args: string[]): NodeJS.ProcessEnv {
   const options = { "from-mirror": { type: "string", multiple: true } } as const;
   const mirrors = parseArgs({ args, options }).values["from-mirror"];

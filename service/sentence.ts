@@ -1,4 +1,4 @@
-// Converts an error at startup to one sentence that says what the operator can change.
+// Converts an error at startup to a sentence that says what the operator can change.
 
 import type { Config } from "./config.ts";
 
@@ -42,9 +42,14 @@ export function sentenceOf(
 const isSqliteOpen = (code: string | undefined) =>
   code === "SQLITE_CANTOPEN" || code === "SQLITE_READONLY" || code === "SQLITE_NOTADB";
 
-/** A refused connection, or a five-character SQLSTATE. */
+/**
+ * Returns whether the error is PostgreSQL's: a refused connection, or a five-character SQLSTATE.
+ */
 const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");
 
-/** Node wraps the errors of a host's addresses in an error without a message. */
+/**
+ * Returns the error's message. If a host has several addresses, Node wraps their errors in an error
+ * without a message.
+ */
 const firstMessage = (error: SystemError) => error.message || (error.errors?.[0]?.message ?? "");

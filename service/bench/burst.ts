@@ -1,6 +1,7 @@
-// Measures the time of 2,000 payments in one block, next to 100,000 open addresses: run with
-// bench/burst.ts PAYMENTS OPEN ROUNDS LATENCY_MS. Blocks are mined at fixed intervals and have 60
-// million gas; the node, the database and the executor share the machine's processors. Medians.
+// Measures the time until 2,000 payments of one block are executed, next to 100,000 open addresses.
+// Run it with bench/burst.ts PAYMENTS OPEN ROUNDS LATENCY_MS. Blocks have 60 million gas and are
+// mined at fixed intervals. The node, the database, and the executor share the machine's
+// processors. Prints medians.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +16,7 @@ import { startPostgres } from "../testing/postgres.ts";
 const asked = process.argv.slice(2).map(Number);
 const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = asked;
 
-/** Tests poll more often than a service. */
+/** The service's own interval, because tests poll more often. */
 const tuning = { pollMs: defaultTuning.pollMs };
 
 function tell(what: string, bursts: readonly Burst[]): void {

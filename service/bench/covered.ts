@@ -1,5 +1,6 @@
-// Imported into the process that files.ts measures. Starts V8's precise coverage, and answers each
-// message of the parent with the source files whose functions ran since the last one.
+// This file is imported into the process that files.ts measures. It starts V8's precise coverage.
+// It answers each message of the parent with the source files whose functions ran since the last
+// message.
 
 import { Session } from "node:inspector/promises";
 import { isMainThread } from "node:worker_threads";
@@ -13,13 +14,15 @@ if (isMainThread) {
   process.channel?.unref();
 }
 
-/** Source files of service/ and address/ in which a function ran since the last call. */
+/**
+ * Returns the source files of service/ and address/ in which a function ran since the last call.
+ */
 export async function takeFiles(): Promise<string[]> {
   const { result } = await session.post("Profiler.takePreciseCoverage");
   return (
     result
       .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/)/.test(url))
-      // Dependencies have folders of these names too, such as utils/address of viem.
+      // Dependencies also have folders with these names, such as utils/address in viem.
       .filter(({ url }) => !url.includes("/node_modules/"))
       .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
       .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))

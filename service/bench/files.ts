@@ -1,7 +1,7 @@
-// node bench/files.ts: prints how many source files of service/ and the library execute code for
-// one operation, in the thread that answers. A file counts if V8's precise coverage saw one of its
-// functions run. The server is warm: each operation ran once before it is counted.
-// The service runs as its own process with covered.ts imported; a webhook is delivered here.
+// node bench/files.ts prints how many source files of service/ and the library execute code for one
+// operation, in the thread that answers. A file counts if one of its functions ran, according to
+// V8's precise coverage. Each operation runs once before it is measured. The service runs in its
+// own process, which imports covered.ts. The webhook is received here.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -43,7 +43,7 @@ type Service = {
   covered(work: () => Promise<unknown>): Promise<string[]>;
 };
 
-/** Runs the service against `rpcUrl` while `use` does. */
+/** Runs the service with the node `rpcUrl` until `use` ends. */
 async function withService(
   role: "api" | "all",
   rpcUrl: string,

@@ -1,12 +1,12 @@
-// Measures creates and lookups per second over HTTP: this service, bare node:http as the upper
-// bound, and a server written by hand. Servers and load are separate processes. Rounds are
-// interleaved and medians are reported, so that other load on the machine affects all alike. Then
-// the same on PostgreSQL, whose own processes share the machine and are not included in the
-// server's processor time.
+// Measures creates and look-ups per second over HTTP. Compares this service with bare node:http,
+// which is the upper bound, and with a server written by hand. The servers and the load generator
+// are separate processes. Rounds are interleaved and medians are reported, so that other load on
+// the machine affects all servers equally. Then measures the same on PostgreSQL. Its processes
+// share the machine, and their processor time is not included in the server's.
 //
-// A V8 process can settle on faster or slower code than the next, so everything is measured in
-// three sets of processes. The floors, as fractions of bare node:http, apply to the median set.
-// They are guards, not goals, and a bench below one ends with an error.
+// One V8 process can compile to faster code than the next, so everything is measured in three sets
+// of processes. The floors, as fractions of bare node:http, apply to the median set. Floors are
+// guards and not goals. If a result is below its floor, the bench ends with an error.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -36,7 +36,7 @@ const creating = "POST /v1/address/create";
 const lookingUp = "GET /v1/address/{address}";
 const bareName = "bare node:http";
 const byHandName = "by hand";
-/** As fractions of the rate of bare node:http. */
+/** The minimum rates, as fractions of bare node:http's rate. */
 const floors = new Map([
   ["this service", 0.2],
   ["this service, random", 0.4],
@@ -107,7 +107,10 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
   return shown;
 }
 
-/** The system keeps writing for a while after creates, so no lookups run then. */
+/**
+ * After creates, the operating system continues to write for a while, so no look-ups run at that
+ * time.
+ */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
     for (let round = 0; round <= rounds; round++) {
@@ -152,7 +155,7 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
 
 /** If the machine has other work, processor time is more reliable than elapsed time. */
 async function measure({ server, job }: Variant): Promise<Measured> {
-  // During the turns of the others, the caches of this one have become cold.
+  // While other servers were measured, this server's caches have become cold.
   load.send({ ...job(server), ms: warmMs });
   await once(load, "message");
   const before = await processorMicros(server);
@@ -188,7 +191,7 @@ function lookup(among: string[]) {
   return ({ port }: Server): Job => ({ port, connections, ms: roundMs, requests, firstSalt: 0 });
 }
 
-/** Ratios are within one set, and the median set is reported. */
+/** Prints the median set. Ratios compare servers of the same set. */
 function report(database: string, shown: Shown[]): void {
   for (const asked of [creating, lookingUp]) {
     console.log(`\n${asked}, ${database}, ${connections} connections: medians of ${sets} sets of

@@ -1,4 +1,4 @@
-// The intents that are sent to all servers: approve and pay, each with its number as the salt.
+// The intents that are sent to all servers. Each approves and pays, and has its number as its salt.
 
 import type { Hex, Intent } from "executable-address";
 

@@ -1,8 +1,8 @@
-// node bench/lists.ts: pages of an account's addresses and events, for accounts of 10⁴, 10⁵, and
-// 10⁶ rows in one database, on SQLite and PostgreSQL. Milliseconds, medians of interleaved rounds.
-// Each query reads a limited number of rows, so the size of an account should make no difference.
-// ANALYZE=1 gives SQLite statistics, which the service never does: two of its lists then read all
-// rows.
+// node bench/lists.ts measures pages of an account's addresses and events, for accounts with 10⁴,
+// 10⁵, and 10⁶ rows in one database, on SQLite and PostgreSQL. Prints medians of interleaved rounds
+// in milliseconds. Each query reads a limited number of rows, so the size of an account should not
+// matter. With ANALYZE=1, SQLite has statistics, and two lists then read all rows. The service
+// never gives SQLite statistics.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,9 +22,11 @@ const began = 1_790_000_000_000;
 /** PostgreSQL infers the type of a parameter from its context: a 32-bit integer. */
 const start = sql`cast(${began} as bigint)`;
 
-/** An account of `size` addresses, one per millisecond, each with a reference and an event. */
+/**
+ * Adds an account with `size` addresses, one per millisecond, each with a reference and an event.
+ */
 async function fill(db: Kysely<Tables>, dialect: Dialect, account: string, size: number) {
-  // The store allows a statement some seconds.
+  // The store limits the time of a statement to some seconds, so rows are inserted in steps.
   for (let from = 1; from <= size; from += 20_000) {
     await add(db, dialect, account, { from, until: Math.min(size, from + 19_999) });
   }
@@ -101,7 +103,7 @@ const questions: Record<string, Question> = {
 
 async function measure(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   for (const size of sizes) await fill(db, dialect, `acc_${size}`, size);
-  // PostgreSQL counts its rows automatically; SQLite plans without statistics, as in the service.
+  // PostgreSQL collects statistics automatically. SQLite has no statistics, as in the service.
   if (dialect === "postgres" || process.env.ANALYZE) await sql`analyze`.execute(db);
   for (const [name, ask] of Object.entries(questions)) {
     const times = sizes.map((): number[] => []);

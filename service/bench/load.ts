@@ -1,5 +1,5 @@
-// The load generator, a separate process: a number of connections, each with one request in
-// progress, over plain sockets, so that it uses as little of the machine as possible.
+// The load generator, which runs in a separate process. It opens a number of connections, each with
+// one request in progress. It uses plain sockets, so that it needs little processor time itself.
 
 import { connect, type Socket } from "node:net";
 
@@ -7,7 +7,10 @@ export type Job = {
   port: number;
   connections: number;
   ms: number;
-  /** Requests, sent in turn. A salt's 64 digits at `saltAt`, where there is one, are counted up. */
+  /**
+   * The requests, which are sent in turn. If a request has `saltAt`, the salt of 64 digits at this
+   * position is incremented.
+   */
   requests: { text: string; saltAt?: number }[];
   /** The first salt. */
   firstSalt: number;

@@ -1,5 +1,5 @@
-// The upper bound: only node:http. It parses the body of a create, and returns prepared responses
-// of the same length as ours.
+// A server with only node:http, which is the upper bound. It parses the body of a create, and
+// returns prepared responses with the same length as this service's.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,6 +23,6 @@ const server = createServer((request, response) => {
 server.listen(0, "127.0.0.1", () => {
   process.send!({ port: (server.address() as AddressInfo).port, keys: ["none"] });
 });
-// Read before and after each round: the cost of the rounds for this process.
+// The parent reads the processor time before and after each round.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

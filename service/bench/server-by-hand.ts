@@ -1,5 +1,6 @@
-// A simple server with the same promises: Fastify with a schema, viem for the addresses,
-// better-sqlite3 with one insert per request, and verified reads. It has one key and no limits.
+// A simple server that gives the same guarantees. It uses Fastify with a schema, viem for the
+// addresses, better-sqlite3 with one insert per request, and verified reads. It has one key and no
+// limits.
 
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -119,6 +120,6 @@ const fill = database.transaction(() => {
 fill();
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys: [key] });
-// Read before and after each round: the cost of the rounds for this process.
+// The parent reads the processor time before and after each round.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

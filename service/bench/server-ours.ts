@@ -1,7 +1,7 @@
-// Runs this service as in production, with credentials, limits, and metrics: on SQLite, or on
-// PostgreSQL if a URL is given. It can run without one of its optimizations, to measure the gain:
-// "wasm" uses keccak in JavaScript, "reader" and "writer" read lookups and commit creates in the
-// answering thread.
+// Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
+// PostgreSQL if a URL is given. An argument turns off one optimization, to measure its gain. "wasm"
+// uses keccak in JavaScript. "reader" reads look-ups in the answering thread, and "writer" commits
+// creates in that thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,9 @@ import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
 
-/** A number of accounts with which none reaches its limit of 50 requests per second. */
+/**
+ * The number of accounts. With this number, no account reaches its limit of 50 requests per second.
+ */
 const accountsCount = 600;
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "bench-ours-"));
@@ -79,8 +81,8 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Commits the creates of a turn immediately, as the writing thread does. It must not wait for the
- * lock, because the holder may wait for this thread.
+ * Commits the creates of a turn immediately, as the writing thread does. The commit must not wait
+ * for the lock, because the holder of the lock may wait for this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });
@@ -138,6 +140,6 @@ const app = buildApp({
 });
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys, addresses });
-// Read before and after each round: the cost of the rounds for this process.
+// The parent reads the processor time before and after each round.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

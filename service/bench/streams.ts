@@ -1,6 +1,6 @@
-// Measures the cost of open event streams: the server's memory for each, and the time from a block
-// until the last stream has received it. The server runs in this process; the clients are raw
-// sockets of another process, so that their memory is not counted. `node service/bench/streams.ts
+// Measures the cost of open event streams: the server's memory for each stream, and the time from a
+// block until the last stream has received it. The server runs in this process. The clients are raw
+// sockets in another process, so that their memory is not included. `node service/bench/streams.ts
 // [streams]`
 
 import { spawn } from "node:child_process";
@@ -24,14 +24,14 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // One network can have three quarters of an address's streams, and all clients here are on one
-    // network.
+    // One network can have at most three quarters of an address's streams, and all clients here are
+    // on the same network.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Warms up code that is loaded once.
+  // Opens a stream first, so that code that is loaded once is not measured.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 
@@ -71,7 +71,7 @@ async function measure(count: number) {
   await world.stop();
 }
 
-/** After a full collection, so that only live memory is counted. */
+/** Returns the memory in use after a full garbage collection. */
 function memory() {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -81,8 +81,8 @@ function memory() {
 }
 
 /**
- * Streams from another process: `received` resolves after that number of further messages has
- * arrived in total.
+ * Opens streams from another process. `received` resolves after the given number of further
+ * messages has arrived on all streams together.
  */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];

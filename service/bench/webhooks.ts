@@ -1,6 +1,6 @@
-// Measures how much one dead endpoint among a thousand delays the others: run with
-// bench/webhooks.ts 1000 3. Interleaved rounds with all endpoints alive and with one that never
-// answers; medians.
+// Measures how much one dead endpoint among a thousand delays the other endpoints. Run it with
+// bench/webhooks.ts 1000 3. Prints medians of interleaved rounds: in some rounds all endpoints are
+// alive, and in others one endpoint never answers.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -52,7 +52,7 @@ const payment = (n: number, amount: string): KeptPayment => ({
   ...{ isSmall: false, isLookalike: false, claim: 0 },
 });
 
-/** Returns the types of the events, while payments without logs are not reported yet. */
+/** Returns the types of the events. Payments without logs are not reported yet. */
 function said(...statuses: AddressStatus[]): string[] {
   return newsOf(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
     ({ type }) => type.replace("address.", ""),
@@ -88,14 +88,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(said(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("returns each state once, and skips states that were not observed", () => {
+  test("returns each observed state once, and no state that was not observed", () => {
     assert.deepEqual(said(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(said(executed), ["executed"]);
     assert.deepEqual(said(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(said(recovered), ["recovered"]);
   });
 
-  test("returns surplus for leftover and late money, not again as it shrinks", () => {
+  test("returns surplus for leftover and late money, and not again if the surplus shrinks", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(said(over), ["executed", "surplus"]);
     assert.deepEqual(said(executed, late), ["executed", "surplus"]);
@@ -107,7 +107,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(said(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
-  test("does not report a log whose amount was already reported as a growth", () => {
+  test("does not report a log if its amount was already reported as a growth", () => {
     const all = paidBy([]);
     const amountsOf = (...seen: Parameters<typeof newsOf>) =>
       newsOf(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
@@ -121,7 +121,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("reports a log of the same amount if it is another payment or token", () => {
+  test("reports a log of the same amount if it is of another payment or token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

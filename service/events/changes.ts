@@ -1,5 +1,6 @@
-// Compares two statuses of an address, and writes the events between them. The body of an event has
-// the same bytes in an account's list and in its webhooks. Pure.
+// Compares two statuses of an address, and writes the events that lead from one to the other. The
+// body of an event has the same bytes in an account's list and in its webhooks. All functions are
+// pure.
 
 import type { Hex } from "executable-address";
 import {
@@ -22,8 +23,8 @@ import {
 } from "./paid.ts";
 
 /**
- * The last reported status of an address, with the values that are needed to find new and undone
- * events.
+ * The last reported status of an address, with the values that are needed to find new events and
+ * undone changes.
  */
 export type KnownStatus = {
   state: AddressState;
@@ -33,12 +34,12 @@ export type KnownStatus = {
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /** The amounts of the token that are counted in the account's sums. */
+  /** The amounts of the token that are already included in the account's sums. */
   moved: Moved;
   payments: ReportedPayments;
 };
 
-/** The status before the first report. */
+/** The known status before anything was reported. */
 export const nothingKnown: KnownStatus = {
   state: "unfunded",
   execution: null,
@@ -105,7 +106,7 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** Late payments can cause these events, so the payments are reported first. */
+/** Late payments can cause these events, so these events follow the payments. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
 /** Returns whether a reorganization undid a reported change. */
@@ -118,7 +119,7 @@ function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 
-/** Returns whether an execution left a surplus, or a late payment created one. */
+/** Returns whether an execution or a late payment created a new surplus. */
 function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: boolean): boolean {
   const { state, execution, recoverable } = status;
   if (state !== "executed" && state !== "recovered") return false;
@@ -132,10 +133,16 @@ function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: bo
 
 /** The maximum size of a body. */
 export const eventBytesMax = 20_000;
-/** An old vault can have thousands of recoveries. The number of omitted ones is reported. */
+/**
+ * The maximum number of recoveries in an event. An old vault can have thousands of recoveries. The
+ * number of omitted recoveries is reported.
+ */
 const recoveriesMax = 30;
 
-/** Incremented if a field is removed or changes its meaning, but not for new fields and types. */
+/**
+ * The version of the event format. It is incremented if a field is removed or changes its meaning,
+ * but not for new fields and types.
+ */
 export const eventVersion = 1;
 
 type EventParts = {

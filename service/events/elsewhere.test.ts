@@ -5,14 +5,14 @@ import { elsewhereOf, type MovedElsewhere } from "./elsewhere.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const hash = (n: number): Hex => `0x${`${n}`.repeat(64)}`;
-/** A movement in block `n`, with a hash of its own. */
+/** Returns a movement in block `n`, with a unique hash. */
 const moved = (n: number, amount: string, chainId = 10): MovedElsewhere => ({
   ...{ chainId, token, amount, blockNumber: n, transactionHash: hash(n) },
 });
 const balance = (blockNumber: number, amount: string, of: Hex = token) => ({
   ...{ chainId: 10, token: of, amount, blockNumber },
 });
-/** The entries as "chain amount state hash's digit". */
+/** Returns the entries as "chain amount state hash's digit". */
 const shown = (
   paid: MovedElsewhere[],
   balances: ReturnType<typeof balance>[] = [],
@@ -24,17 +24,17 @@ const shown = (
   );
 
 describe("money on other chains", () => {
-  test("is empty if nothing was paid there", () => {
+  test("is empty if nothing was paid on other chains", () => {
     assert.deepEqual(shown([]), []);
     assert.deepEqual(shown([], [balance(9, "0")]), []);
   });
 
-  test("is summed per chain and token until the executor has read the balance", () => {
+  test("is the sum of the transfers per chain and token until a balance is read", () => {
     const found = shown([moved(1, "5"), moved(2, "7"), moved(3, "9", 137)]);
     assert.deepEqual(found, ["10 12 held 2", "137 9 held 3"]);
   });
 
-  test("is returned in the amounts that the factory measured, and the rest stays", () => {
+  test("is returned in the amounts that the factory measured, and the rest is held", () => {
     const back = { ...moved(3, "5"), token: token.toLowerCase() as Hex };
     assert.deepEqual(shown([moved(1, "5")], [balance(2, "5")], [back]), ["10 5 returned 3"]);
     assert.deepEqual(shown([moved(1, "5"), moved(4, "1")], [balance(2, "5")], [back]), [
@@ -43,13 +43,13 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("can be returned in a higher amount than was seen to arrive", () => {
+  test("can be returned in a higher amount than the known transfers", () => {
     assert.deepEqual(shown([moved(1, "5")], [balance(4, "0")], [moved(3, "500")]), [
       "10 500 returned 3",
     ]);
   });
 
-  test("was returned by somebody else if it is gone, also after later dust", () => {
+  test("counts as returned by somebody else if it is gone, even after later dust", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];
@@ -65,7 +65,7 @@ describe("money on other chains", () => {
     assert.deepEqual(shown([], [balance(40, "9", zeroAddress)]), ["10 9 held null"]);
   });
 
-  test("names the greatest transfer since the last return, not the newest", () => {
+  test("shows the greatest transfer since the last return, and not the newest", () => {
     const paid = [moved(1, "70"), moved(3, "25"), moved(4, "1")];
     assert.deepEqual(shown(paid, [balance(5, "26")], [moved(2, "70")]), [
       "10 70 returned 2",

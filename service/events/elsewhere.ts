@@ -1,10 +1,10 @@
-// Money at an address on other chains than its intent's. The loop of each chain sees it there, and
-// the executor reads the balances and returns them. A status reads both from the database, so it
-// costs no call.
+// Finds money at an address on other chains than the intent's chain. The loop of each chain sees
+// the transfers, and the executor reads the balances and returns the money. A status reads both
+// transfers and balances from the database, and makes no call to a node.
 //
-// Anybody can send dust to an address, so nothing that a status says depends only on the number of
-// transfers or on the newest one. The amount that is there is the balance that the executor read,
-// and the transfers since then.
+// Anybody can send dust to an address, so no part of a status depends only on the number of
+// transfers or on the newest transfer. The current amount is the sum of the balance that the
+// executor last read and the transfers since then.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
@@ -19,21 +19,21 @@ export type AddressOf = { address: Hex; chainId: number };
 /** An amount at an address on another chain. `token` EIP-55, `amount` in base units. */
 type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/** A transfer to the address there, or a recovery from it. */
+/** A transfer to the address on another chain, or a recovery from it. */
 export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
 
-/** The transfers that arrived, and the balances at the blocks in which they were last read. */
+/** The transfers that arrived, and the last read balances with their blocks. */
 export type FoundElsewhere = {
   paid: readonly MovedElsewhere[];
   balances: readonly AmountElsewhere[];
 };
 
-/** Balances that the executor read at a block, by token in lower case. */
+/** Balances that the executor read at a block, by the token's lowercase address. */
 export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
- * Saves balances at `blockNumber` on another chain than the intents', unless newer ones are saved.
- * A token has no row if it never arrived and its balance is zero.
+ * Saves balances at `blockNumber` on another chain than the intents', unless newer balances are
+ * saved. Saves no row for a token that never arrived and whose balance is zero.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -83,7 +83,7 @@ export async function keepBalances(
   }
 }
 
-/** Deletes balances in replaced blocks above `number`. @returns the addresses that had them */
+/** Deletes balances that were read in replaced blocks above `number`. @returns their addresses */
 export async function forgetBalancesAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -99,8 +99,8 @@ export async function forgetBalancesAbove(
 }
 
 /**
- * Finds the transfers to an address on other chains, oldest first on each chain, and the balances
- * there. Calls of one turn share two queries.
+ * Returns a function that finds the transfers to an address on other chains, oldest first on each
+ * chain, and the balances on these chains. Calls in the same turn share two queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,
@@ -160,9 +160,10 @@ export function elsewhereFinder(
 
 /**
  * Returns the amounts at the address, the recoveries by our executor, and the amounts that somebody
- * else returned: they arrived, are gone, and were not returned by us.
+ * else returned. An amount was returned by somebody else if it arrived, is no longer at the
+ * address, and was not returned by our executor.
  *
- * @param returned in the order of their blocks
+ * @param returned the recoveries in the order of their blocks
  */
 export function elsewhereOf(
   { paid, balances }: FoundElsewhere,
@@ -204,7 +205,10 @@ export function elsewhereOf(
   return found.toSorted((a, b) => a.chainId - b.chainId);
 }
 
-/** The balance that was last read, and the movements since; without one, all movements. */
+/**
+ * Returns the current amount: the last read balance and the movements since then, or all movements
+ * if no balance was read.
+ */
 function heldOf(
   read: AmountElsewhere | undefined,
   transfers: readonly MovedElsewhere[],
@@ -216,7 +220,9 @@ function heldOf(
   return held > 0n ? held : 0n;
 }
 
-/** The newest of the greatest transfers, so that dust cannot take its place. */
+/**
+ * Returns the greatest transfer (the newest, if several are equal), so that dust cannot replace it.
+ */
 function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
   const greatest = transfers.reduce<MovedElsewhere | undefined>(
     (most, each) => (most && BigInt(most.amount) > BigInt(each.amount) ? most : each),

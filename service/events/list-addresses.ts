@@ -1,7 +1,7 @@
-// Lists the addresses of an account by filters. A list walks one index in the order of the list, a
-// window of rows at a time: one statement reads the keys of the window, a second one reads the rows
+// Lists an account's addresses by filters. Walks one index in the order of the list, one window of
+// rows at a time. One statement reads the keys of the window, and a second statement reads the rows
 // that meet the filters. On SQLite, statements wait for each other, and a single statement over a
-// million rows would delay all others for seconds.
+// million rows would delay all other statements for seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
@@ -26,11 +26,11 @@ type AddressFilter = {
   /** 20 bytes. */
   token?: Buffer | undefined;
   chainId?: number | undefined;
-  /** Both inclusive, 20 bytes each. */
+  /** The first and last address, both inclusive, 20 bytes each. */
   addresses?: { from: Buffer; to: Buffer } | undefined;
-  /** Set by an API key. */
+  /** The reference that an API key set. */
   reference?: string | undefined;
-  /** Claimed by a client ID. */
+  /** The reference that a client ID claimed. */
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
   /** A part of either kind of reference, in any letter case. */
@@ -44,17 +44,20 @@ type AddressFilter = {
 
 export type AddressQuery = AddressFilter & {
   accountId: string;
-  /** The order is by creation or, if a filter has a time of settlement, by settlement. */
+  /**
+   * Rows are ordered by the time of creation or, if a filter has a time of settlement, by
+   * settlement.
+   */
   order: "newest" | "oldest";
-  /** The list begins after this row. */
+  /** The page begins after this row. */
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Runs the read of each window. The list ends if it returns undefined. */
+  /** Runs the read of each window. If the result is undefined, the list ends. */
   turn?: ReadQueue;
 };
 
-/** A row's position in the list. `address` 20 bytes. */
+/** A row's position in the list. `address` has 20 bytes. */
 export type Cursor = { atMs: number; address: Buffer };
 
 export type ListedAddress = Named & {
@@ -75,26 +78,28 @@ export type ListedAddress = Named & {
   settledAtMs: number | null;
 };
 
-/** The maximum number of rows in a window. Each row can be on different pages of the database. */
+/** The maximum number of rows in a window. Each row can be on a different page of the database. */
 const windowRowsMax = 250;
 
 /**
- * With the oldest first, younger rows are omitted. A row gets its time before it is committed, so
- * it could otherwise appear behind a cursor and be skipped.
+ * If the oldest rows come first, rows younger than this are omitted. A row gets its time before it
+ * is committed. Without this delay, it could appear before a cursor that has already passed, and be
+ * skipped.
  */
 const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
- * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. With
- * the oldest first there is always a cursor, because later rows are added at the end.
+ * Returns a page of up to `limit` addresses, and the cursor of the next page if there is a next
+ * page. If the oldest rows come first there is always a cursor, because new rows are added at the
+ * end.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
   const found: Found[] = [];
   let cursor = query.cursor;
-  // Windows start as small as the page, and grow while few rows meet the filters.
+  // The first window has the size of the page. Windows grow while few rows meet the filters.
   for (let rows = limit + 1; ; rows = Math.min(4 * rows, windowRowsMax)) {
     const window = await turn(() => readWindow(db, { ...query, cursor }, rows));
     found.push(...(window?.found ?? []));
@@ -138,7 +143,7 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The cursor is part of the bounds too: SQLite enters a view's index by a single range.
+  // The bounds include the cursor's time, because SQLite enters a view's index by a single range.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -152,7 +157,7 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
 }
 
-/** The rows to walk, by the most selective index, and the time that orders them. */
+/** The rows to walk, by the most selective index, and the time by which the rows are ordered. */
 type Walk = {
   from: Sql;
   time: "created_at" | "settled_at";
@@ -177,7 +182,8 @@ function chooseWalk(query: AddressQuery): Walk {
   if (addresses?.from.equals(addresses.to)) {
     return byCreation(sql`${owners} a where ${own} and a.address = ${addresses.from}`);
   }
-  // An address that never received money has no watch, so these two states walk all addresses.
+  // An address that never received money has no watch, so for these two states all addresses are
+  // walked.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return byCreation(sql`watches a where ${own} and a.state = ${state}`);
   }
@@ -225,16 +231,19 @@ async function readItems(
   return new Map(rows.map((row) => [Buffer.from(row.address).toString("hex"), toItem(row)]));
 }
 
-/** An address without money is not observed again, so the clock decides whether it has expired. */
+/**
+ * Writes the state. An address without money is not observed again, so the clock decides whether
+ * the address has expired.
+ */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Writes all filters in SQL. The walk of {@link chooseWalk} has already applied some filters.
+ * Writes all filters in SQL, including filters that the walk of {@link chooseWalk} already applies.
  *
- * If a row without a reference could not meet a filter, PostgreSQL could start from the references,
- * and would read all references of the account for each window. `coalesce` prevents that.
+ * If rows without a reference could not meet a filter, PostgreSQL might start from the references
+ * and read all references of the account for each window. `coalesce` prevents that.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;
@@ -260,7 +269,9 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
   ];
 }
 
-/** Writes the LIKE pattern of a text that contains `part`, in which no character is a wildcard. */
+/**
+ * Writes a LIKE pattern that matches text containing `part`. No character of `part` is a wildcard.
+ */
 const writePattern = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 
 function toItem(row: Row): ListedAddress {

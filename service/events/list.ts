@@ -11,20 +11,20 @@ export const eventsKeptMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;
-  /** The last position that was read; 0 for the oldest event. */
+  /** The last position that was read; 0 to begin with the oldest event. */
   after: number;
   limit: number;
-  /** All types if empty. */
+  /** If empty, all types are listed. */
   types?: readonly EventType[] | undefined;
-  /** Runs the read of each window of events. The search ends if it returns undefined. */
+  /** Runs the read of each window of events. If the result is undefined, the search ends. */
   turn?: ReadQueue;
 };
 
 type Found = { position: number; body: string }[];
 
 /**
- * Oldest first. `body` is exactly the text of webhooks. It includes all events of these `types` up
- * to the last row, or up to `until` if fewer than `limit` were found.
+ * Lists events, oldest first. `body` is exactly the text of webhooks. The result includes all
+ * events of these `types` up to the last row, or up to `until` if fewer than `limit` were found.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -40,7 +40,7 @@ export async function listEvents(
   }
 }
 
-/** `last`: the position at which the window ends, if more can follow. */
+/** Reads one window. `last`: the position at which the window ends, if more events can follow. */
 async function readWindow(
   db: Kysely<Tables>,
   { accountId, after, limit, types = [] }: EventQuery,
@@ -84,8 +84,8 @@ export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
 /**
- * One event, or the events of a time range in Unix milliseconds; `from` is inclusive, `until`
- * exclusive.
+ * Selects one event, or the events of a time range in Unix milliseconds. `fromMs` is inclusive, and
+ * `untilMs` is exclusive.
  */
 export type WhichEvents = { eventId: string } | { fromMs: number; untilMs: number };
 

@@ -1,7 +1,7 @@
 // Marks addresses for observation. The executor's ledger marks an address in the transaction that
-// saves its payment or settlement. After a reorganization, addresses that were observed on a
-// replaced block are marked too. An address is due once the block is as deep as its account, or
-// else the chain, requires.
+// saves the address's payment or settlement. After a reorganization, addresses that were observed
+// on a replaced block are marked too. An address is due once the block has the required number of
+// confirmations. The account sets this number, or else the chain.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -10,15 +10,16 @@ import { findShared, firstOwners, laterOwners } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The maximum number of accounts that are notified about one address in addition to the first.
- * Older accounts have priority. Anybody can create an address again, and each account adds a row.
+ * The maximum number of accounts that are notified about one address in addition to the first. It
+ * is limited because anybody can create an address again, and each account adds a row. Accounts
+ * that created the address earlier have priority.
  */
 const laterOwnersMax = 31;
 
 /**
- * Marks `addresses` for each account that created them. They are due when `blockNumber` is as deep
- * as the account asks for. Addresses of other chains' intents are skipped, because their status is
- * of another chain.
+ * Marks `addresses` for each account that created them. An address is due when `blockNumber` has
+ * the confirmations that the account requires. Addresses whose intent is for another chain are
+ * skipped, because their status is read from that chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -36,7 +37,7 @@ export async function markWatches(
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
-/** Makes all watches due that were observed above `block`, after a reorganization. */
+/** After a reorganization, makes all watches due that were observed above `block`. */
 export async function markObservedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -47,7 +48,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // A step returns only its last row, because a million rows would be copied otherwise.
+    // A step returns only its last row. Otherwise a million rows would be copied.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -57,7 +58,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // A statement that skipped rows that are marked already would scan them all.
+    // The search does not skip rows that are already marked, because it would then scan all of
+    // them.
     if (last.unmarked) {
       await db
         .updateTable("watches")
@@ -70,7 +72,7 @@ export async function markObservedAbove(
   }
 }
 
-/** @param owners rows of account, address, creation and token, in SQL */
+/** @param owners SQL that selects the account, address, creation time, and token */
 async function insert(
   db: Kysely<Tables>,
   chainId: number,
@@ -96,7 +98,11 @@ async function insert(
 /** Confirmations before an event, if neither the account nor the chain sets them. */
 const confirmationsDefault = 12;
 
-/** Sets the depth of an account's events of a chain. @param confirmations null: the chain's */
+/**
+ * Sets the confirmations of an account's events on a chain.
+ *
+ * @param confirmations null for the chain's default
+ */
 export async function setConfirmations(
   db: Kysely<Tables>,
   accountId: string,
@@ -133,7 +139,7 @@ export async function listConfirmations(
   return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
 }
 
-/** Writes the depth of an account's events of a chain in SQL. */
+/** Returns SQL for the confirmations of an account's events on a chain. */
 export const selectConfirmations = (
   account: RawBuilder<unknown>,
   chainId: number,

@@ -1,6 +1,6 @@
 // Stores look-alikes of listed tokens that an address received. There is one row for each address,
-// chain, and token, regardless of the number of transfers. A row only causes a read of the balance,
-// so it remains after the money has left.
+// chain, and token, regardless of the number of transfers. A row remains after the money has left,
+// because its only effect is that the balance is read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -10,8 +10,8 @@ import type { Payment } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * A token that an address received on `chainId`, EIP-55. `transactionHash` and `payer` are of the
- * newest transfer; null if a reorganization undid it.
+ * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer`
+ * belong to the newest transfer, and are null if a reorganization undid it.
  */
 export type Misdirected = {
   chainId: number;
@@ -20,7 +20,7 @@ export type Misdirected = {
   payer: Hex | null;
 };
 
-/** Saves the tokens of `payments`, each with its newest transfer. Repeating it changes nothing. */
+/** Saves the tokens of `payments`, each with its newest transfer. The call is idempotent. */
 export async function keepMisdirected(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -55,7 +55,7 @@ export async function keepMisdirected(
   }
 }
 
-/** A reorganization replaced the blocks above `number`, so their transfers are deleted. */
+/** Removes transfers in blocks above `number`, which a reorganization replaced. The rows remain. */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -69,7 +69,7 @@ export async function forgetTransfersAbove(
     .execute();
 }
 
-/** Returns the misdirected tokens of `addresses` on a chain, all in lower case. */
+/** Returns the misdirected tokens of `addresses` on a chain. All hex is lowercase. */
 export async function findTokensOf(
   db: Kysely<Tables>,
   chainId: number,
@@ -95,7 +95,10 @@ export async function findTokensOf(
   return found;
 }
 
-/** Finds the misdirected tokens of an address on all chains. Calls of one turn share a query. */
+/**
+ * Returns a function that finds an address's misdirected tokens on all chains. Calls in the same
+ * turn share a query.
+ */
 export function misdirectedFinder(
   db: Kysely<Tables>,
   keccak: Keccak,

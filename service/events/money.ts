@@ -1,8 +1,8 @@
-// An account's money by day and token: requested, paid, executed, and returned. Payments and
-// executions are added in the transaction that stores an observation. Requested amounts are counted
-// when the dashboard reads them, starting where the last count ended, so creates write no
-// additional row. The account's pace, from creation to payment and to execution, is computed from
-// its events.
+// Computes an account's requested, paid, executed, and returned amounts by day and token. Payments
+// and executions are added to the sums in the transaction that stores an observation. Requested
+// amounts are added when the dashboard reads the sums, starting with the first address that is not
+// included yet, so creates write no additional row. The account's times from creation to payment
+// and to execution are computed from its events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -11,13 +11,13 @@ import { statementRows } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
-/** The totals of one address, in base units of its token: decimal. */
+/** The totals of one address as decimal numbers, in base units of its token. */
 export type Moved = { paid: string; executed: string; returned: string };
 export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
 /**
- * The sum of the balance, the amount that the calls used, and the returned amount is the amount
- * paid.
+ * Computes the totals of one address. The paid amount is the sum of the balance, the amount that
+ * the calls used, and the returned amount.
  */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => isSame(each.token, token);
@@ -32,7 +32,10 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** A day's sums of a token in base units, and the numbers of addresses with such movements. */
+/**
+ * The sums of a day and token, in base units. Each has a count of the addresses with such a
+ * movement.
+ */
 const amounts = ["asked", "paid", "executed", "returned"] as const;
 const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
@@ -51,7 +54,9 @@ const none = {
   ...{ askedCount: 0n, paidCount: 0n, executedCount: 0n, returnedCount: 0n },
 };
 
-/** Computes what an observation adds to its day; undefined if nothing moved. */
+/**
+ * Computes the amounts that an observation adds to the sums of its day; undefined if nothing moved.
+ */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
   const day = dayOf(status.block.timestamp);
@@ -73,7 +78,7 @@ const keyOf = ({ accountId, day, chainId, token }: Sum) =>
     token.toString("hex"),
   ].join();
 
-/** Adds them in the order of their keys, so that two servers cannot deadlock. */
+/** Adds to the stored sums, in the order of their keys, so that two servers cannot deadlock. */
 export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Promise<void> {
   const byKey = new Map<string, Sum>();
   for (const sum of sums) {
@@ -90,7 +95,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ asked: "0", paid: "0", executed: "0", returned: "0" },
     ...{ asked_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // Changes nothing, but locks the row until the sum is written.
+  // This statement changes nothing, but it locks the row until the sum is written.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -116,13 +121,14 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** Steps of `statementRows.short` addresses. */
+/** The maximum number of steps, each of `statementRows.short` addresses. */
 const stepsMax = 80;
 
 /**
- * Counts requested amounts since the last call, up to 8,000 addresses and not the last 15 s.
+ * Adds the requested amounts of up to 8,000 addresses that were created since the last call, but
+ * not in the last 15 s.
  *
- * @returns whether there is more to count
+ * @returns whether there are more addresses
  */
 export async function countAsked(
   db: Kysely<Tables>,
@@ -155,7 +161,7 @@ export async function countAsked(
   return true;
 }
 
-/** Reads the position at which the last count ended, and locks it. */
+/** Reads and locks the position of the last included address. */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
     .insertInto("money_places")
@@ -171,7 +177,7 @@ async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cu
 }
 
 type MoneyDay = {
-  /** From 1970-01-01, UTC. */
+  /** The number of days since 1970-01-01, UTC. */
   day: number;
   chainId: number;
   /** 20 bytes. */
@@ -179,7 +185,7 @@ type MoneyDay = {
 } & Record<Count, number> &
   Record<Amount, string>;
 
-/** The days from `fromDay` on with any movement or request, oldest first. */
+/** Returns the days from `fromDay` on with any movement or request, oldest first. */
 export async function listMoney(
   db: Kysely<Tables>,
   accountId: string,
@@ -224,8 +230,8 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
 const pacedEvents = 1_000;
 
 /**
- * Returns the median milliseconds from creation to payment and from payment to execution, or null
- * if none of the newest 1,000 events shows one.
+ * Returns the median times from creation to payment and from payment to execution, in milliseconds.
+ * A time is null if it cannot be computed from the newest 1,000 events.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
   // A limit shows PostgreSQL's planner how few rows are joined; a range of positions does not.

@@ -1,4 +1,5 @@
-// Events from a real chain, on both databases: marks in a transaction, observations, a reorg.
+// Tests events from a real chain on both databases: marks in a transaction, observations, and
+// reorganizations.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -73,7 +74,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         enqueued.push(...events.map(({ id }) => id));
       },
     });
-    /** Keeps anchors up to the head, as the loop of the chain does. */
+    /** Saves anchors up to the head, as the chain's loop does. */
     const follow = async () => {
       const { db } = store;
       for (;;) {
@@ -118,7 +119,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         .select(["log_index", "amount"])
         .where("address", "=", fromHex(address))
         .execute();
-    /** Marks the addresses and saves the payments in logs, like the chain's loop. */
+    /** Marks the addresses and saves the payments in logs, as the chain's loop does. */
     const swept = async (addresses: Hex[], from = 0) => {
       const logs = await world.client.getLogs({
         event: parseAbiItem("event Transfer(address indexed, address indexed, uint256)"),
@@ -152,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ...[paid, executed, returned],
         ...[row.paidCount, row.executedCount, row.returnedCount],
       ]);
-    /** Proves events like a receiver with its own node. */
+    /** Proves events as a receiver does with its own node. */
     const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
       const options = { rpcs: [world.rpcUrl], confirmations: 0 };
       const facts = events.map((event) => proveEvent(event, record, options));
@@ -190,7 +191,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("reports funded, executed, surplus, and recovered in order with evidence", async () => {
+    test("reports funded, executed, surplus, and recovered in order, with evidence", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
@@ -241,7 +242,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("finds an execution by somebody else later, without a mark", async () => {
+    test("later finds an execution by somebody else, without a mark", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -255,7 +256,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("reports to each account that created the address, at its depth", async () => {
+    test("reports to each account that created the address, at the account's depth", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -314,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports nothing if the node shows another block than the loop read", async () => {
+    test("reports nothing if the node shows another block than the loop has read", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -358,7 +359,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("makes all 450 watches observed above the remaining block due, and no other", async () => {
+    test("makes due exactly the 450 watches that were observed above the last block", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -412,7 +413,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, await said(account)), ["outdated", "recovered"]);
     });
 
-    test("limits the size of a body regardless of the number of returns", async () => {
+    test("limits the size of a body, regardless of the number of returns", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -465,7 +466,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await kept(record.address)).length, paymentsMax + 1);
       });
 
-      test("a false log with the index of a payment does not hide the payment", async () => {
+      test("reports a payment even if a false log has the same index", async () => {
         const record = await world.newRecord({ amount: "1000" });
         const account = await create(record);
         await world.pay(record.address, 1000n);
@@ -492,7 +493,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
             ["1000", place.logIndex],
           ],
         );
-        // A receiver proves the real amount, whichever event it reads.
+        // A receiver proves the real amount with either of the events.
         for (const event of (await events(account)).slice(0, 2)) {
           const options = { rpcs: [world.rpcUrl], confirmations: 0 };
           const found = await proveEvent(event, record, options);
@@ -504,7 +505,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         }
       });
 
-      test("dust and other tokens hide no greater payment", async () => {
+      test("reports a greater payment despite dust and payments in other tokens", async () => {
         const record = await world.newRecord({ amount: "1000000000" });
         const account = await create(record);
         await world.pay(record.address, 1n);
@@ -514,7 +515,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           amounts.map((amount, at) => ({ ...dust!, token, amount, logIndex: from + at }));
         const real = [
           ...some(300, ["25000000"], other),
-          // A stranger would need two of this size to hide it.
+          // To hide the payment, a stranger would need two payments of this size.
           ...some(400, ["1100000", "25000000"]),
         ];
         const ones = Array.from({ length: 100 }, () => "1");
@@ -532,7 +533,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(told.filter((amount) => amount === "25000000").length, 2);
       });
 
-      test("reports at most 16 events without a payer for 20 rounds of coin", async () => {
+      test("reports at most 16 events without a payer for 20 payments of coin", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await world.pay(record.address, 100n);
@@ -550,7 +551,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
       });
 
-      test("reports partial, other_token, asked, and surplus, each with its payer", async () => {
+      test("reports partial, other_token, asked, and surplus, each with the payer", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         const other = await world.newToken();
@@ -584,7 +585,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
       });
 
-      test("reports wrong_token for a look-alike, which pays for nothing", async () => {
+      test("reports wrong_token for a look-alike, which adds nothing to the amount", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -604,7 +605,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ]);
       });
 
-      test("a flood of a look-alike hides no payment and no other token", async () => {
+      test("reports payments and other tokens despite a flood of a look-alike", async () => {
         const [record, other] = [await world.newRecord(), await world.newRecord()];
         const [account, others] = [await create(record), await create(other)];
         await world.pay(record.address, 100n);
@@ -688,7 +689,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await factsOf(record, reported), ["held"]);
       });
 
-      test("reports reverted if a payment left the chain, and again in its new block", async () => {
+      test("reports reverted for an undone payment, and the payment in its new block", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await world.mine(1);
@@ -711,7 +712,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("deletes events after 30 days, and continues the positions", async () => {
+    test("deletes events after 30 days, and does not reuse their positions", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

@@ -1,11 +1,11 @@
-// The observer of a chain: it reads the status of each due address at the depth that its account
-// has chosen, and saves changes as events. Its passes run in the turns of the chain's loop. Several
-// processes can run it at the same time: if two observe the same change, only the first observation
-// is saved.
+// The observer of a chain. It reads the status of each due address at the depth that the account
+// has chosen, and saves changes as events. The observer's passes run in the turns of the chain's
+// loop. Several processes can run an observer simultaneously: if two observe the same change, only
+// the first observation is saved.
 //
-// It reads no block above the newest anchor of the chain's loop. The loop notices if a
-// reorganization replaces an anchor, and makes addresses due that were observed above the newest
-// remaining one.
+// The observer reads no block above the newest anchor of the chain's loop. If a reorganization
+// replaces an anchor, the loop detects that, and makes all addresses due that were observed above
+// the newest remaining anchor.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -53,7 +53,7 @@ type ChainParts = {
 type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
   ChainParts & { store: Pick<Store, "db">; log: Logger };
 
-/** Starts the observer. `stop` resolves when the passes under way have ended. */
+/** Starts the observer. `stop` resolves when the running passes have ended. */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
   const ends = parts.chains.known.map((chain) =>
     parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
@@ -121,7 +121,10 @@ export function openObservedChain(
   };
 }
 
-/** Saves the depth that mark.ts uses for accounts that have not chosen one. */
+/**
+ * Saves the chain's default confirmations, which mark.ts uses for accounts that have not chosen a
+ * number.
+ */
 async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")
@@ -138,7 +141,7 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
-  /** Called for a watch that could not be read, or whose record is corrupt. */
+  /** Called if a watch cannot be read or its record is corrupt. */
   onFault: (address: string, error: unknown) => void;
 };
 
@@ -149,12 +152,16 @@ export type ObservedChain = Pick<StatusReader, "readAt"> & {
   blockAt(number: number): Promise<BlockReference | undefined>;
 };
 
-/** Addresses read in one pass: two batches of the status reader. */
+/** The maximum number of addresses per pass: two batches of the status reader. */
 const watchesMax = 300;
 const readingMsMin = 15_000;
 const readingMsMax = dayMs;
 
-/** Runs one pass. @throws if the chain or the store does not answer; everything stays due */
+/**
+ * Runs one pass.
+ *
+ * @throws if the chain or the store does not answer; all addresses then remain due
+ */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
   const { db } = parts.store;
   const { chainId } = chain;
@@ -221,7 +228,7 @@ async function readDue(
 
 type Observed = { watch: Watch; status: AddressStatus; paid: Paid };
 
-/** Adds the payments of each address, and requests block times to find the late ones. */
+/** Adds the payments of each address, and requests block times to find late payments. */
 async function withPayments(
   { store, keccak }: ObserveParts,
   chain: ObservedChain,
@@ -272,9 +279,9 @@ function decodeSubject(
 }
 
 /**
- * Returns when to read an address again, or null. Payments mark a watch, but other changes are only
- * found by another read: anybody can execute a funded address or empty a closed one, and
- * open addresses expire.
+ * Returns when to read an address again, or null. A payment marks the watch, but other changes are
+ * found only by another read. For example, anybody can execute a funded address or empty a closed
+ * address, and open addresses expire.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

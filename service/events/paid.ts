@@ -1,5 +1,5 @@
-// Decides which payments to an address are reported, and how each relates to the requested amount.
-// Pure.
+// Decides which payments to an address are reported, and how each payment relates to the requested
+// amount. All functions are pure.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
@@ -9,18 +9,20 @@ import { type KeptPayment, paymentsMax } from "./payments.ts";
 
 /** The payments to an address that are known at the time of a status. */
 export type Paid = {
-  /** In the order of the chain; some may be above the status's block. */
+  /** The payments in the order of the chain. Some may be above the status's block. */
   payments: readonly KeptPayment[];
-  /** Whether the blocks below the last payment have been read again since then. */
+  /**
+   * Whether the blocks up to the last payment have been read again after that payment was found.
+   */
   isSwept: boolean;
-  /** Blocks with payments that are after the expiry. */
+  /** The blocks after the expiry that contain payments. */
   lateBlocks: ReadonlySet<number>;
 };
 
-/** The reported payments, by {@link keyOf}, and reported amounts that no log explains. */
+/** The reported payments by {@link keyOf}, and the reported amounts that no log explains. */
 export type ReportedPayments = {
   told: string[];
-  /** Base units of the requested token, and wei, that arrived without a log. */
+  /** The amounts that arrived without a log: base units of the requested token, and wei. */
   unexplained: { token: string; coin: string };
   /** The number of events for such amounts. */
   growths: number;
@@ -32,10 +34,13 @@ export const nothingReported: ReportedPayments = {
   growths: 0,
 };
 
-/** Anybody can send coin repeatedly, and each growth causes an event. */
+/** The maximum number of such events, because anybody can send coin repeatedly. */
 const growthsMax = 16;
 
-/** Short, because an address can have 64 keys: 48 bits of the block's hash, and the log index. */
+/**
+ * Returns the key of a payment: 48 bits of the block's hash, and the log index. Keys are short,
+ * because an address can have 64 keys.
+ */
 const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
 
@@ -54,12 +59,12 @@ export function unreported(
   return payments.filter((payment) => !before.has(keyOf(payment)));
 }
 
-/** Returns whether tokens arrived without a log, but the log can still be found. */
+/** Returns whether tokens arrived whose log was not found yet but can still be found. */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
 
 /**
- * Returns the payments to report, in order, and the reported payments including them.
+ * Returns the payments to report, in order, and the reported payments after that.
  *
  * @param isOver whether the address was closed when it was last reported
  */
@@ -98,10 +103,10 @@ export function newPayments(
 
 /**
  * Finds logs whose amount was already reported as a growth of the balance. Such a log explains the
- * reported amount and has no event of its own, because a receiver that adds amounts would count it
- * twice.
+ * reported amount. It gets no event of its own, because a receiver that adds amounts would count
+ * the amount twice.
  *
- * @returns the keys of such logs, and the reported base units without a known log
+ * @returns the keys of such logs, and the reported base units that still have no known log
  */
 function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) {
   const now = unexplainedOf(status, paid).token;
@@ -138,8 +143,9 @@ const isAfter = (payment: KeptPayment, place: EventReference) =>
     : payment.blockNumber > place.blockNumber;
 
 /**
- * Returns events for money without a log: native coin, which a status shows once the address is
- * closed, and tokens paid before the address was created here. Payer and transaction are unknown.
+ * Returns events for money without a log. This is native coin, which a status shows once the
+ * address is closed, and tokens that were paid before the address was created here. The payer and
+ * the transaction are unknown.
  */
 function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
   const now = unexplainedOf(status, paid);
@@ -164,7 +170,7 @@ function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, 
   return { news, told: { unexplained, growths: before.growths + news.length } };
 }
 
-/** Returns the wei, and the base units of the token that arrived without a log. */
+/** Returns the amounts that arrived without a log: wei, and base units of the token. */
 function unexplainedOf(status: AddressStatus, paid: Paid) {
   const explained = seenOf(status, paid)
     .filter(({ token }) => isSame(token, status.token))
@@ -179,11 +185,11 @@ function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 }
 
-/** Maximum number of payments in an event. */
+/** The maximum number of payments in an event. */
 const listedMax = 8;
 
 /**
- * Returns the payments behind an execution or a recovery. Small ones are omitted first.
+ * Returns the payments that led to an execution or a recovery. Small payments are omitted first.
  */
 export function listPayments(
   type: EventType,

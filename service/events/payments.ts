@@ -1,10 +1,11 @@
 // Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anybody
 // can pay an address any number of times, so only the first `paymentsMax` payments of each class
-// have a row, and with it an event. Look-alikes are a class, and so are small payments (another
-// token, or below a hundredth of the amount). A payment on another chain than the intent's counts
-// as small there. After that, a payment still has a row if fewer than two stored ones of its token
-// are of its size (in bits) or greater. To hide a payment, a stranger therefore has to send as much
-// of the same token, and the rows of a token are at most twice the bits of the greatest amount.
+// have a row, and only payments with a row have an event. One class is look-alikes. Another class
+// is small payments: in another token, below a hundredth of the amount, or on another chain than
+// the intent's. After that, a payment still gets a row if fewer than two stored payments of its
+// token have the same or a greater size in bits. To hide a payment, a stranger therefore has to
+// send as much of the same token. A token has at most twice as many rows as the greatest amount has
+// bits.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -13,25 +14,26 @@ import type { Payment } from "../follow/parts.ts";
 import { findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** Maximum number of rows of an address, for each class of payments. */
+/** The maximum number of rows of an address for each class of payments. */
 export const paymentsMax = 32;
 const smallPart = 100n;
 const ofSizeMax = 2;
 
 /**
- * A stored payment. Hashes are lowercase, `payer` and `token` EIP-55. `claim` is 0, or a number if
- * endpoints showed several transfers at the same index. At most one of these is real.
+ * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
+ * showed several transfers at the same index, `claim` numbers the transfers from 0. At most one of
+ * these transfers is real.
  */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
-/** `log_index` of a row is the log's index, and this times the claim. */
+/** A row's `log_index` is the log's index plus the claim multiplied by this factor. */
 const claimFactor = 2 ** 32;
 
 /**
  * Stores payments to addresses on this chain, up to the limit of each address. It is idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments in look-alikes that their address does not ask for
+ * @returns the payments in look-alikes that the intent of their address does not request
  */
 export async function keepPayments(
   transaction: Transaction<Tables>,
@@ -56,7 +58,7 @@ export async function keepPayments(
     add(counts, `${toHex(row.address)} ${classOf(row)}`);
     addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
   }
-  // An operator can list a token as a look-alike while open addresses ask for it.
+  // An operator can list a token as a look-alike while open addresses request it.
   const isAskedFor = ({ address, token }: Payment) => asked.get(address)?.token === token;
   const misdirected = payments.filter((each) => each.isLookalike && !isAskedFor(each));
   const rows = payments.flatMap((payment) => {
@@ -86,7 +88,7 @@ export async function keepPayments(
 
 type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike">;
 
-/** The place and the content of a log, in text. */
+/** Returns the place and the content of a log as text. */
 function contentOf(row: Row) {
   const { address, token, payer, transaction_hash, amount } = row;
   return {
@@ -105,7 +107,11 @@ function add(counts: Map<string, number>, key: string): number {
   return count;
 }
 
-/** Notes an amount. @returns the number of noted amounts of its size or greater, including it */
+/**
+ * Records an amount.
+ *
+ * @returns the number of recorded amounts of the same or a greater size, including this amount
+ */
 function addSize(sizes: Map<string, number[]>, key: string, amount: string): number {
   const bits = BigInt(amount).toString(2).length;
   const all = sizes.get(key) ?? [];

@@ -1,5 +1,5 @@
-// The observed states of addresses that received money, their events, and the sums of each day.
-// Times are Unix milliseconds; blocks are numbers of the row's chain.
+// The tables of the observed states of addresses that received money, of their events, and of the
+// sums of each day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
 
 import { sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -8,10 +8,10 @@ import { referenceStatements } from "../store/tables.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * One for each account and address that received money. `state` to `settled_at` are the last
-     * reported status; `sequence` counts the events. It is observed again from block `due_block`
-     * on, or at `look_at`; a row without both waits for money. `marked_block` is the last payment's
-     * block.
+     * One row for each account and address that received money. The columns from `state` to
+     * `settled_at` contain the last reported status, and `sequence` counts the events. The address
+     * is observed again from block `due_block` on, or at the time `look_at`. If both are null, the
+     * row waits for money. `marked_block` is the last payment's block.
      */
     watches: {
       account_id: string;
@@ -23,7 +23,10 @@ declare module "../store/tables.ts" {
       due_block: number | null;
       look_at: number | null;
       looks: number;
-      /** Raised by each observation, so that only one of two simultaneous ones is saved. */
+      /**
+       * Incremented by each observation, so that only one of two simultaneous observations is
+       * saved.
+       */
       version: number;
       sequence: number;
       state: string;
@@ -36,8 +39,8 @@ declare module "../store/tables.ts" {
       known: string | null;
     };
     /**
-     * Payments to addresses in transfer logs of listed tokens and their look-alikes, that have
-     * their own event (payments.ts). `amount` is decimal, in base units.
+     * The payments that have their own event (payments.ts), from transfer logs of listed tokens and
+     * their look-alikes. `amount` is decimal, in base units.
      */
     payments: {
       chain_id: number;
@@ -53,8 +56,9 @@ declare module "../store/tables.ts" {
       is_lookalike: number;
     };
     /**
-     * Tokens that an address received on a chain and that its intent does not ask for. The block
-     * and the transaction are of the newest transfer; the block is 0 if a reorganization undid it.
+     * Tokens that an address received on a chain although its intent does not request them. The
+     * block and the transaction belong to the newest transfer. The block is 0 if a reorganization
+     * undid that transfer.
      */
     misdirected: {
       address: Bytes;
@@ -65,8 +69,8 @@ declare module "../store/tables.ts" {
       payer: Bytes | null;
     };
     /**
-     * Balances of addresses on other chains than their intents', as the executor last read them.
-     * `amount` is decimal, in base units; the zero address is the native coin.
+     * The balances that the executor last read of addresses on other chains than their intents'.
+     * `amount` is decimal, in base units. The zero address means the native coin.
      */
     balances: {
       address: Bytes;
@@ -75,13 +79,16 @@ declare module "../store/tables.ts" {
       amount: string;
       block_number: number;
     };
-    /** The default of each chain, from the file of chains. */
+    /** The default confirmations of each chain, from the chains file. */
     event_chains: { chain_id: number; confirmations: number };
     /** The confirmations that an account chose. */
     event_confirmations: { account_id: string; chain_id: number; confirmations: number };
-    /** `position` of the account's newest event. */
+    /** The `position` of each account's newest event. */
     event_positions: { account_id: string; position: number };
-    /** `id` is `evt_` and 32 hex digits, `body` is the delivered JSON. Kept for 30 days. */
+    /**
+     * The events of the last 30 days. `id` is `evt_` and 32 hex digits. `body` is the delivered
+     * JSON.
+     */
     events: {
       account_id: string;
       position: number;
@@ -93,16 +100,18 @@ declare module "../store/tables.ts" {
       body: string;
     };
     /**
-     * Sums of the requested, paid, executed, and returned amounts of each account. `day` counts
-     * from 1970-01-01, UTC. Amounts are decimal, in base units, of any length, because the
-     * databases cannot add 256 bits. A reorganization can make a sum negative.
+     * Each account's sums of requested, paid, executed, and returned amounts. `day` is the number
+     * of days since 1970-01-01, UTC. Amounts are decimal text of any length, in base units, because
+     * the databases cannot add 256-bit numbers. A reorganization can make a sum negative.
      */
     money_days: {
       account_id: string;
       day: number;
       chain_id: number;
       token: Bytes;
-      /** Numbers of addresses that were created, paid, executed, and that returned money. */
+      /**
+       * The numbers of addresses that were created, were paid, were executed, and returned money.
+       */
       asked_count: number;
       paid_count: number;
       executed_count: number;
@@ -112,7 +121,7 @@ declare module "../store/tables.ts" {
       executed: string;
       returned: string;
     };
-    /** The last of an account's addresses that is included in the requested sums. */
+    /** The last address of each account that is included in the requested sums. */
     money_places: { account_id: string; created_at: number; address: Bytes };
   }
 }
@@ -177,14 +186,14 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** Balances on other chains, as the executor read them. */
+/** The balances that the executor read on other chains. */
 export function balanceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table balances (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, amount text not null, block_number bigint not null,
         primary key (address, chain_id, token))`,
-    // A reorganization takes back the balances above a block.
+    // A reorganization undoes the balances above a block.
     sql`create index balances_block on balances (chain_id, block_number)`,
   ];
 }

@@ -22,13 +22,13 @@ import { selectConfirmations } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 
-/** An account's address whose status has to be read. `terms` are not verified. */
+/** An address of an account whose status must be read. `terms` are not verified. */
 export type Watch = {
   accountId: string;
   address: Buffer;
   terms: Buffer;
   named: Named;
-  /** The depth that the account asks for. */
+  /** The confirmations that the account requires. */
   confirmations: number;
   /** The block of the newest payment. */
   markedBlock: number;
@@ -48,7 +48,7 @@ export type NewEvent = {
   sequence: number;
 };
 
-/** Called in the transaction that saves the events, so that each saved event is delivered. */
+/** Called in the transaction that saves the events, so that every saved event is delivered. */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
 /** Returns whether a watch is due by the clock, or waits for a block. */
@@ -78,7 +78,7 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 
 /**
  * Returns up to `limit` watches that are due, the longest overdue first. Accounts take turns, so
- * that one account's many watches do not delay another's.
+ * that an account with many watches does not delay other accounts' watches.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -144,7 +144,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
   }));
 }
 
-/** `readAgainAtMs`: when to read again without a payment; null: never. */
+/** `readAgainAtMs`: the time to read the address again even without a payment, or null. */
 type Observation = {
   watch: Watch;
   status: AddressStatus;
@@ -152,7 +152,7 @@ type Observation = {
   readAgainAtMs: number | null;
 };
 
-/** `anchor`: nothing is saved if a reorganization replaced this block. */
+/** `anchor`: if a reorganization replaced this block, nothing is saved. */
 type Saving = {
   chainId: number;
   anchor: Anchor;
@@ -170,7 +170,7 @@ export function saveObservations(
   observations: readonly Observation[],
   saving: Saving,
 ): Promise<NewEvent[]> {
-  // In the order of accounts, so that two observers cannot deadlock.
+  // Saves in the order of accounts, so that two observers cannot deadlock.
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
   return inGroups(inOrder, statementRows.costly, (some) => saveSome(db, some, saving));
 }
@@ -270,7 +270,7 @@ async function updateWatch(
   return Boolean(numUpdatedRows);
 }
 
-/** Increments the position under a row's lock, so that positions are committed in order. */
+/** Increments the position while its row is locked, so that positions are committed in order. */
 async function nextPosition(
   transaction: Transaction<Tables>,
   accountId: string,
@@ -305,14 +305,15 @@ export async function postponeWatches(
   }
 }
 
-/** All records up to `seq` are closed. `isEnd`: there are no others. */
+/** All records up to `seq` are closed. `isEnd`: there are no records after `seq`. */
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Reads the records after `seq` while they are closed: of another chain, expired, or settled. A
- * chain has an open address if the walk does not reach the end.
+ * Reads the records after `seq`, and stops at the first open one. A record is closed if its intent
+ * is for another chain, or if it is expired or settled. If the walk does not reach the end, the
+ * chain has an open address.
  *
- * @param expiredSeconds records that expire later are open, by the chain's clock
+ * @param expiredSeconds records with a later expiry are open; seconds of the chain's clock
  */
 export async function passClosed(
   db: Kysely<Tables>,

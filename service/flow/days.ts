@@ -1,4 +1,4 @@
-// Hours and days of UTC, counted from the epoch, for sums and limits; and times as text.
+// Converts times. Sums and limits use UTC hours and days, counted from the Unix epoch.
 
 export const daySeconds = 86_400;
 export const hourMs = 3_600_000;
@@ -12,10 +12,10 @@ export function dayOf(seconds: number): number {
   return Math.floor(seconds / daySeconds);
 }
 
-/** Returns when the day after that of `seconds` begins, in Unix seconds. */
+/** Returns the Unix time, in seconds, at which the UTC day of `seconds` ends. */
 export function midnightAfter(seconds: number): number {
   return (dayOf(seconds) + 1) * daySeconds;
 }
 
-/** Returns a day as text, such as `2026-11-22`. */
+/** Formats a day number as a date, such as `2026-11-22`. */
 export const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);

@@ -1,17 +1,18 @@
-// Splits long lists into groups, so that other work runs between them, and orders the items of
+// Splits long lists into groups, so that other work can run between the groups. Orders the items of
 // several owners fairly.
 
 /**
- * The maximum number of rows in one statement or one short commit, because other statements wait
- * for it: on SQLite all except creates and look-ups, on PostgreSQL those that need the same rows.
- * Limits with other reasons are next to their only use.
+ * The maximum number of rows in one statement or one short commit. It is limited because other
+ * statements wait: on SQLite all statements except creates and look-ups, and on PostgreSQL
+ * statements that need the same rows. Limits that have other reasons are defined where they are
+ * used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
   short: 100,
-  /** Rows that are in several indexes, take several statements, or represent several rows each. */
+  /** Rows that are in several indexes, take several statements, or stand for several rows each. */
   costly: 50,
-  /** Rows of an index that a search scans when it returns few of them. */
+  /** Rows of an index that a search scans to return only a few rows. */
   walked: 1_000,
   /**
    * Rows with terms, of up to 24,576 bytes each. On PostgreSQL, reading 300 watches in groups of 25
@@ -21,7 +22,7 @@ export const statementRows = {
   withTerms: 50,
 } as const;
 
-/** Splits `items` into groups of at most `size`, in their order. */
+/** Splits `items` into groups of at most `size` items, in order. */
 export function* groupsOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
@@ -38,11 +39,11 @@ export async function inGroups<Item, Found>(
 }
 
 /**
- * Returns the first item of each owner, then the second of each, and so on, so that an owner of
- * many items does not delay the first item of another.
+ * Returns the first item of each owner, then the second item of each owner, and so on. An owner of
+ * many items thus does not delay another owner's first item.
  *
  * @param ownerOf returns the owner of an item
- * @param among compares items of the same round; by default they keep the order of `items`
+ * @param among compares items of the same round; by default these keep the order of `items`
  */
 export function roundRobin<Item>(
   items: readonly Item[],
@@ -58,7 +59,7 @@ export function roundRobin<Item>(
   return turns.toSorted((a, b) => a.turn - b.turn || among(a.item, b.item)).map(({ item }) => item);
 }
 
-/** Rows that one call of {@link prune} deletes. */
+/** The maximum number of rows that one call of {@link prune} deletes. */
 const rowsMax = 10_000;
 
 export type OldRows = {

@@ -18,7 +18,7 @@ test("logs each kind once a minute, with the number of skipped events", () => {
   ]);
 });
 
-test("counts all kinds beyond a hundred as one", () => {
+test("treats all kinds beyond a hundred as one kind", () => {
   let lines = 0;
   const log = limitLogs(() => 0);
   for (let i = 0; i < 10_000; i++) log(`kind ${i}`, () => lines++);

@@ -1,7 +1,7 @@
-// Limits log lines that an outage would repeat for each request.
+// Limits the log lines that an outage would otherwise cause with each request.
 
 const everyMs = 60_000;
-/** The number of kinds that have their own limit. Further kinds share one. */
+/** The number of kinds that have their own limit. All further kinds share one limit. */
 const kindsMax = 100;
 
 /** Returns `text` without numbers and hex, so that repetitions of a message are equal. */
@@ -9,8 +9,8 @@ export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**
- * Returns a function that calls `log` at most once a minute for each kind of event, with the number
- * of events that were skipped since its last call.
+ * Returns a function that calls `log` at most once a minute for each kind of event. `log` receives
+ * the number of events that were skipped since its last call.
  *
  * @param nowMs never goes back
  */

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { together, togetherBy } from "./together.ts";
 
 describe("together", () => {
-  test("an Error in an item's place fails only that item", async () => {
+  test("an Error as the answer of an item fails only that item", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
       { sizeMax: 10 },
@@ -15,7 +15,7 @@ describe("together", () => {
     );
   });
 
-  test("a group that rejects fails each of its items, and no other group", async () => {
+  test("a group that rejects fails all its items, and no other group", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");
@@ -44,7 +44,7 @@ describe("together", () => {
     assert.deepEqual(sizes, [4, 4, 2]);
   });
 
-  test("at most runningMax groups run; later items come after them", async () => {
+  test("at most runningMax groups run simultaneously, and later items wait", async () => {
     for (const runningMax of [1, 3]) {
       let running = 0;
       let most = 0;
@@ -81,7 +81,7 @@ describe("together", () => {
 });
 
 describe("togetherBy", () => {
-  test("runs each key separately, and a group that rejects fails only its own items", async () => {
+  test("runs a group for each key, and a rejection fails only the items of one key", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,

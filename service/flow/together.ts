@@ -1,6 +1,6 @@
-// Shares work between requests: requests that arrive in the same turn of the event loop form a
-// group, so that many share one commit, one round trip, or one message, and requests for the same
-// thing share one answer. Every such group of the service is made here.
+// Shares work between requests. Requests that arrive in the same turn of the event loop form a
+// group, and a group shares one commit, one round trip, or one message. Requests for the same
+// result share one answer. All such groups of the service are made here.
 
 import { LRUCache } from "lru-cache";
 
@@ -20,18 +20,18 @@ type TogetherOptions = {
   /** The maximum number of items in a group. */
   sizeMax: number;
   /**
-   * The number of groups that run simultaneously, 1 by default. With 1, items that arrive while a
-   * group runs form the next group, so a group always starts after each of its items was added.
+   * The number of groups that run simultaneously; 1 by default. Items that arrive while the maximum
+   * number of groups run form the next group.
    */
   runningMax?: number;
 };
 
 /**
- * Collects items until the event loop has read the sockets' data, or until there are `sizeMax`,
- * then runs them as one group. There is no timer, so a single item does not wait.
+ * Collects items until the event loop has read the sockets' data, or until there are `sizeMax`
+ * items. Then runs the items as one group. No timer is used, so a single item does not wait.
  *
- * @param run answers in the order of its items. An Error in an item's place fails only that item; a
- *   rejection fails every item of the group
+ * @param run returns the answers in the order of its items. An Error as an answer fails only that
+ *   item. A rejection fails every item of the group
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,
@@ -86,9 +86,9 @@ export function together<Item, Answer>(
 }
 
 /**
- * Groups the items of one turn by `keyOf`, with one group per key, all at the same time.
+ * Groups the items of one turn by `keyOf`. The groups of all keys run simultaneously.
  *
- * @param run answers in the order of its items; a rejection fails only the items of that key
+ * @param run returns the answers in the order of its items; a rejection fails only that key's items
  */
 export function togetherBy<Item, Answer>(
   keyOf: (item: Item) => string,
@@ -108,8 +108,8 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
- * @returns a function that returns the earlier result of `ask` for `key`; failed results are
- *   requested again
+ * @returns a function that returns the earlier result of `ask` for `key`, if it did not fail, and
+ *   otherwise calls `ask`
  */
 export function recalled<Found>(max: number) {
   const answers = new LRUCache<string, Promise<Found>>({ max });

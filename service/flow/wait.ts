@@ -1,6 +1,6 @@
-// Functions with which work waits: for a place, until a time limit, or before a retry.
+// Functions that let work wait for a free slot, until a timeout, or before a retry.
 
-/** Returns a function that runs at most `max` tasks at a time, in the order of the calls. */
+/** Returns a function that runs at most `max` tasks simultaneously, in the order of the calls. */
 export function openGate(max: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -17,15 +17,15 @@ export function openGate(max: number) {
   };
 }
 
-/** Runs a read when its turn comes. Returns undefined if its client has left. */
+/** Runs a read when its turn comes. Returns undefined if the client has disconnected. */
 export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
 
 export const withoutQueue: ReadQueue = (read) => read();
 
 /**
- * Returns the result of `promise` if it settles within `ms`.
+ * Returns the result of `promise` if it settles within `ms`, and otherwise throws.
  *
- * @param late makes the error that is thrown otherwise; `promise` itself continues
+ * @param late returns the error to throw; the work of `promise` continues
  */
 export function within<Done>(ms: number, promise: Promise<Done>, late: () => Error): Promise<Done> {
   let timer: NodeJS.Timeout | undefined;
@@ -36,8 +36,8 @@ export function within<Done>(ms: number, promise: Promise<Done>, late: () => Err
 }
 
 /**
- * Returns how long to wait after attempt number `attempt`, from 1. The wait doubles with each
- * attempt, from `first` to `longest`, all in one unit.
+ * Returns the wait after attempt number `attempt`, which starts at 1. The wait doubles with each
+ * attempt, from `first` up to `longest`. All times have the same unit.
  */
 export const backoff = (attempt: number, first: number, longest: number): number =>
   Math.min(longest, first * 2 ** Math.min(attempt - 1, 30));

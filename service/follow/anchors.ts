@@ -1,6 +1,6 @@
-// The anchors of a chain: the newest 256 blocks up to which it was read, with their hashes. After a
-// reorganization, reading continues a little below the newest anchor that is still in the chain,
-// and facts from blocks above it are undone first.
+// Stores the anchors of a chain: the newest 256 blocks up to which the chain was read, with their
+// hashes. After a reorganization, facts from blocks above the newest anchor that is still in the
+// chain are undone. Reading then continues a little below that anchor.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -11,7 +11,7 @@ import type { Anchor, FollowMemory, Turn } from "./parts.ts";
 
 const anchorsKept = 256;
 
-/** The newest anchor, or the newest below `before`. */
+/** Returns the newest anchor, or the newest anchor below `before`. */
 export async function findAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -28,7 +28,7 @@ export async function findAnchor(
   return row && { number: row.number, hash: row.hash as Hex };
 }
 
-/** The call is idempotent; another hash for the same number replaces the first. */
+/** Saves an anchor. The call is idempotent. Another hash for the same number replaces the first. */
 export async function keepAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -56,8 +56,8 @@ export async function keepAnchor(
 }
 
 /**
- * Returns whether the anchor is still kept. Until the end of the transaction no reorganization can
- * remove it: the row is written, which locks it on both databases.
+ * Returns whether the anchor is still stored. The row is also written, which locks it on both
+ * databases, so the anchor cannot be removed until the end of the transaction.
  */
 export async function lockAnchor(
   transaction: Transaction<Tables>,
@@ -86,11 +86,14 @@ export async function forgetAnchorsAbove(
     .execute();
 }
 
-/** No payment is older than the oldest record; the margin allows for clocks that differ. */
+/**
+ * Reading starts this much before the oldest record. No payment to search for is older than the
+ * oldest record, but clocks can differ.
+ */
 const startMarginSeconds = 3600;
 /**
  * If the chain no longer contains any anchor, reading starts this number of blocks below the oldest
- * one.
+ * anchor.
  */
 const deepReorgBlocks = 256;
 
@@ -98,14 +101,15 @@ const deepReorgBlocks = 256;
 export type Position = {
   /** The next block to read. */
   next: number;
-  /** The number of the newest anchor; the block before `next` if there is none. */
+  /** The number of the newest anchor, or of the block before `next` if there is no anchor. */
   cursor: number;
 };
 
 /**
- * Finds where to read, after it undid facts from replaced blocks.
+ * Undoes facts from replaced blocks, and finds the position at which to read.
  *
- * @returns also by how many blocks the newest anchor was above the head; negative if it was below
+ * @returns the position, and the number of blocks by which the newest anchor was above the head
+ *   (negative if it was below)
  */
 export async function findPosition(
   turn: Turn,
@@ -138,7 +142,7 @@ export async function findPosition(
   return { next, cursor, aheadBlocks };
 }
 
-/** Blocks above `number` may have been replaced. */
+/** Undoes the facts from blocks above `number`, which may have been replaced. */
 async function goBackTo({ store, memory, report }: Turn, number: number): Promise<void> {
   await store.undoAbove(number);
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
@@ -148,7 +152,7 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 
 const linksMax = 64;
 
-/** Stores the parent of the head, and deletes blocks that are not its ancestors. */
+/** Stores the head's parent, and deletes stored blocks that are not ancestors of the head. */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
   if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
@@ -159,8 +163,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether two blocks contradict each other. These blocks are not stored, so a false answer
- * can only discard information.
+ * Returns whether two blocks contradict each other. The blocks that are read here are not stored,
+ * so a false answer of an endpoint can only discard information.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;
@@ -181,7 +185,8 @@ export async function stands({ view, memory }: Turn, { number, hash }: Anchor): 
 }
 
 /**
- * Finds the start if there is no anchor: the head, or, if there are records, before the oldest one.
+ * Finds the start if there is no anchor. It is before the oldest record, or the head if there are
+ * no records.
  */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();

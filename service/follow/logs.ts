@@ -1,17 +1,18 @@
-// Requests the transfers of listed tokens in some blocks from one endpoint: in the form that costs
-// fewer bytes, in the other form if that is refused, and in other ways for a single block.
+// Requests the transfers of listed tokens in a range of blocks from one endpoint. Of two forms of
+// the query, uses the form that costs fewer bytes, and the other if the endpoint refuses that form.
+// A single block can also be read in other ways.
 //
-// One form requests all transfers of the listed tokens, the other only those to the store's
-// addresses. A busy chain has hundreds of transfers of a listed token in each block, so a query by
-// recipients costs less for few addresses, and a query by tokens for many. Both forms find the same
-// payments. Records are never deleted, and the list of recipients is read after the head is known,
-// so it contains each address whose balance was checked in an earlier turn. A record that is
-// created while logs are read is checked later, at a head that is not below the blocks that were
-// read.
+// One form requests all transfers of the listed tokens. The other form requests only the transfers
+// to the store's addresses. A busy chain has hundreds of transfers of a listed token in each block,
+// so a query by recipients costs less for few addresses, and a query by tokens costs less for many
+// addresses. Both forms find the same payments. The list of recipients is read after the head is
+// known, and records are never deleted, so the list contains each address whose balance was checked
+// in an earlier turn. If a record is created while logs are read, its balance is checked later, at
+// a head that is not below the blocks that were read.
 //
-// The same query requests look-alikes of the listed tokens. If an endpoint refuses the query and
-// answers it without them, they are omitted for a while, so that a flood of a look-alike's
-// transfers does not delay payments.
+// The same query requests look-alikes of the listed tokens. If an endpoint refuses the query but
+// answers it without look-alikes, the look-alikes are omitted for a while, so that a flood of a
+// look-alike's transfers does not delay payments.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
@@ -38,10 +39,11 @@ import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 
 /**
- * `end`: the last block of the range. `isHeavy`: the endpoint showed one block in several calls,
- * because the usual query was too large for it. `refused`: the endpoint answers, but not this
- * query; `isSlow` if that took it long, `isLimited` if it wants fewer calls, `statedBlocks` if it
- * says how many blocks it allows. `absent`: it does not answer, or does not have the blocks.
+ * `end`: the last block of the range. `isHeavy`: the endpoint returned one block in several calls,
+ * because the usual query was too large. `refused`: the endpoint answers other calls, but not this
+ * query. `isSlow`: the refusal took long. `isLimited`: the endpoint requires fewer calls.
+ * `statedBlocks`: the number of blocks that the endpoint says it allows. `absent`: the endpoint
+ * does not answer, or does not have the blocks.
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
@@ -61,8 +63,8 @@ const unanswered = "answers, but not this, or not in time";
 
 /**
  * Reads the transfers of a range, including look-alikes. If the endpoint refuses a query of all
- * tokens, the look-alikes get a query of their own. If the endpoint refuses that too, later turns
- * omit them for a while.
+ * tokens, requests the look-alikes in a separate query. If the endpoint refuses that query too,
+ * later turns omit look-alikes for a while.
  */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
   const { memory } = turn;
@@ -81,7 +83,7 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
   return listed;
 }
 
-/** Returns the tokens to ask the endpoint for in this turn. */
+/** Returns the tokens to request from the endpoint in this turn. */
 function chooseTokens({ record }: Asker, turn: Pick<Turn, "chain" | "memory">): readonly Hex[] {
   const { wanted, lookalikes } = tokensOf(turn);
   const isResting = turn.memory.turn < record.logs.lookalikesFromTurn;
@@ -89,8 +91,8 @@ function chooseTokens({ record }: Asker, turn: Pick<Turn, "chain" | "memory">): 
 }
 
 /**
- * Returns the listed tokens with the tokens of open addresses, and the look-alikes that no open
- * address asks for.
+ * Returns the listed tokens together with the tokens of open addresses, and separately the
+ * look-alikes that no open address requests.
  */
 function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
   const { tokens } = memory.delisted;
@@ -101,8 +103,8 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
 }
 
 /**
- * If an endpoint refuses one form of the query and accepts the other, the refused form is not used
- * again.
+ * Requests tokens in the form with fewer bytes, or in the other form. If an endpoint refuses one
+ * form and accepts the other, the refused form is not used again.
  */
 async function askTokens(
   asker: Asker,
@@ -129,10 +131,10 @@ async function askTokens(
 }
 
 /**
- * The transfers of a range in one form. The hash of its last block must be the same before and
- * after, because an endpoint that lags returns an empty list for blocks that it does not have. At
- * the head, the hash is not requested: the endpoint has just shown it, and later turns read it
- * again.
+ * Requests the transfers of a range in one form. The hash of the range's last block must be the
+ * same before and after, because an endpoint that is behind returns an empty list for blocks that
+ * it does not have. At the head, the hash is not requested, because the endpoint has just shown the
+ * head, and later turns read the block again.
  */
 function askIn(
   form: Form,
@@ -172,9 +174,9 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 }
 
 /**
- * Returns the transfers since `anchor` that each endpoint of a quorum shows, by one call each, and
- * asks the first whether the anchor is still in the chain.
- * @returns undefined if it is not, or if an endpoint does not answer or refuses the range
+ * Returns the transfers since `anchor` that each endpoint of a quorum shows, with one call per
+ * endpoint. Asks the first endpoint whether the anchor is still in the chain. @returns undefined if
+ * the anchor is not in the chain, or if an endpoint does not answer or refuses the range
  */
 export async function transfersSince(
   { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
@@ -202,7 +204,7 @@ export async function transfersSince(
   }
 }
 
-/** Reads one block, by each token and then by its receipts. */
+/** Reads one block: first with one query per token and then, if refused, by its receipts. */
 async function askBlock(
   asker: Asker,
   turn: Turn,
@@ -227,7 +229,9 @@ async function askBlock(
   return refusal;
 }
 
-/** A block that cannot be read, or that the endpoint does not have, counts as absent. */
+/**
+ * Runs a query. A block that cannot be read or that the endpoint does not have counts as absent.
+ */
 async function ask(
   asker: Asker,
   calls: Call[],
@@ -266,8 +270,8 @@ function logsIn(result: unknown): unknown[] {
 
 /**
  * Returns the payments among `logs`, and the number of transfers. Logs of another shape are not
- * payments, nor are transfers of a look-alike that would not be returned, unless an open address
- * asks for it.
+ * payments. A transfer of a look-alike that is too small to be returned is not a payment, unless an
+ * open address requests the token.
  */
 function transfersIn(
   logs: unknown,
@@ -303,19 +307,20 @@ function transfersIn(
   return { count, transfers };
 }
 
-/** The recipients to request; undefined requests the transfers of listed tokens to anyone. */
+/** The recipients to request, or undefined to request transfers to any recipient. */
 type Form = readonly Hex[] | undefined;
 
-/** Bytes of a recipient in a request, and of a log in a response. */
+/** The bytes of a recipient in a request, and of a log in a response. */
 const bytes = { recipient: 69, log: 630 };
-/** The assumed number of logs of a range that an endpoint refused: a usual limit of providers. */
+/** The number of logs that a refused range is assumed to have. It is a usual limit of providers. */
 const refusedLogs = 10_000;
 /**
- * While recipients are requested, the known density of logs fades, so that it is measured again.
+ * While transfers are requested by recipients, the known number of logs per block decreases by this
+ * factor, so that it is measured again later.
  */
 const kept = 0.995;
 
-/** Reads the addresses, up to one more than can be requested. */
+/** Reads the addresses of the store, up to one more than can be requested. */
 export async function noteRecipients({ store, tuning, memory }: ListOf): Promise<void> {
   const { recipients } = memory;
   const room = tuning.recipientsMax + 1 - recipients.list.length;
@@ -326,12 +331,15 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
   }
 }
 
-/** The tokens that are no longer listed and still requested, because a query has a limit. */
+/**
+ * The maximum number of tokens that are requested although they are no longer listed, because the
+ * size of a query is limited.
+ */
 const delistedMax = 32;
 
 /**
  * Finds the tokens of open addresses that the operator no longer lists, or lists as look-alikes.
- * The first turn reads all records before it reads a block, and later turns the new ones.
+ * The first turn reads all records before it reads a block. Later turns read the new records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;
@@ -352,7 +360,7 @@ type ListOf = {
   memory: FollowMemory;
 };
 
-/** The forms of request for an endpoint, the one with fewer bytes first. */
+/** Returns the forms of a query for an endpoint. The form with fewer bytes comes first. */
 function formsFor(
   { memory, tuning }: Omit<ListOf, "store">,
   { logs }: Pick<EndpointRecord, "logs">,
@@ -365,7 +373,9 @@ function formsFor(
   return list.length * bytes.recipient < answered ? [list, undefined] : [undefined, list];
 }
 
-/** @param logs that an endpoint returned for the form; undefined if it refused */
+/**
+ * @param logs the number of logs that an endpoint returned for the form; undefined if it refused
+ */
 function noteLogs(memory: FollowMemory, form: Form, range: Range, logs: number | undefined) {
   if (form) memory.logsPerBlock *= kept;
   else memory.logsPerBlock = (logs ?? refusedLogs) / blocksOf(range);

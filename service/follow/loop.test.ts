@@ -6,7 +6,7 @@ import { openChainLoop } from "./loop.ts";
 
 const pollMs = 1_000;
 
-/** Starts a loop of a chain whose node never responds, so every head comes from `note`. */
+/** Starts the loop of a chain whose node never responds, so that every head comes from `note`. */
 function openLoop() {
   let requests = 0;
   const heads = openHeads(() => {
@@ -39,7 +39,7 @@ beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
 describe("the loop of a chain", () => {
-  test("runs a subscriber immediately, at each poll, at other blocks, and on request", async () => {
+  test("runs a subscriber immediately, at polls, at new blocks, and on request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     let runs = 0;
     const end = loop.subscribe(async () => {
@@ -66,7 +66,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("never runs a subscriber twice simultaneously, but runs it later", async () => {
+  test("never runs a subscriber twice simultaneously, but runs it again afterwards", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -100,7 +100,7 @@ describe("the loop of a chain", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("ends a subscription after its run, and is idle without subscribers", async () => {
+  test("ends a subscription after its current run, and is idle without subscribers", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -119,7 +119,7 @@ describe("the loop of a chain", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("returns a head that a pass recorded, without a request, for two polls", async () => {
+  test("returns a head that a pass recorded without a request, for two polls", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

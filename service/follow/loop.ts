@@ -1,11 +1,12 @@
 // The loop of one chain in one process: everything that depends on the chain's newest block runs in
-// its turns. A turn starts when another block was seen, when the executor has saved the payments up
-// to it, and otherwise at every poll, because some work becomes due by the clock and a chain may
-// produce no blocks.
+// its turns. A turn starts when a new block is seen, and again when the executor has saved the
+// payments up to that block. A turn also starts at every poll, because some work becomes due by the
+// clock, and a chain may produce no blocks.
 //
-// In a process with an executor, its passes record the heads that they read, so this loop requests
-// none. It requests heads only if the passes were silent for two polls: during a long pass, without
-// the lease, or while the chain sleeps. Without an executor it requests every head itself.
+// In a process with an executor, the executor's passes record the heads that they read, and this
+// loop requests no heads. It requests heads only if the passes were silent for two polls: during a
+// long pass, without the lease, or while the chain sleeps. In a process without an executor, the
+// loop requests every head itself.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -13,23 +14,23 @@ import type { Heads } from "../chain/rpc/heads.ts";
 
 export type ChainLoop = {
   /**
-   * Runs `run` now and in each turn, but never twice simultaneously: if a turn starts while it
-   * runs, it runs again afterwards. `run` must not reject.
+   * Runs `run` now and in each turn, but never twice simultaneously. If a turn starts while `run`
+   * is in progress, `run` is called again afterwards. `run` must not reject.
    *
-   * @returns ends the subscription, and resolves after the pending run has ended
+   * @returns a function that ends the subscription, and resolves after the current run has ended
    */
   subscribe(run: () => Promise<void>): () => Promise<void>;
-  /** Starts a turn now: payments up to a newer anchor have been saved. */
+  /** Starts a turn now, because payments up to a newer anchor have been saved. */
   startTurn(): void;
   /**
-   * Returns the newest block, which is requested only if the next one is expected by now.
+   * Returns the newest block. Requests it only if the next block is expected by now.
    *
    * @throws {ChainUnavailable}
    */
   readHead(): Promise<BlockReference>;
 };
 
-/** @param pollMs the longest time between two turns */
+/** @param pollMs the maximum time between two turns */
 export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   const starts = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
@@ -64,7 +65,7 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   };
 }
 
-/** Runs one subscriber, one run after the other. */
+/** Runs one subscriber. Its runs never overlap. */
 function openRuns(run: () => Promise<void>) {
   let isDue = false;
   let isEnded = false;

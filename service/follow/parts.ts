@@ -1,5 +1,5 @@
-// The types of a turn of a chain's loop: the store of payments and anchors, the settings, and what
-// the loop remembers between turns. The memory can be lost at any moment.
+// The types of a turn of a chain's loop: the store of payments and anchors, the settings, and the
+// loop's memory between turns. The memory can be lost at any time.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
@@ -8,13 +8,13 @@ import type { AskedTokens } from "../store/find-records.ts";
 /** A block by number and hash. */
 export type Anchor = { number: number; hash: Hex };
 
-/** Blocks, both inclusive. `to` is infinite for a range up to the newest block. */
+/** A range of blocks, both ends inclusive. `to` is infinite for a range up to the newest block. */
 export type Range = { from: number; to: number };
 
 /** A payment to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
-/** The transfer in a token's log. `amount` is decimal, in base units. Hex is lowercase. */
+/** A payment in a token's log. `amount` is decimal, in base units. All hex is lowercase. */
 export type Payment = Touched & {
   blockHash: Hex;
   transactionHash: Hex;
@@ -37,8 +37,8 @@ export type FollowTuning = {
   /** The maximum number of calls for ranges per turn. */
   rangesPerPass: number;
   /**
-   * The number of blocks below the cursor that each turn reads again, because an endpoint's index
-   * can lag.
+   * The number of blocks below the cursor that each turn reads again, because an endpoint may have
+   * indexed their logs late.
    */
   resweepBlocks: number;
   /**
@@ -49,31 +49,35 @@ export type FollowTuning = {
 };
 
 /**
- * Where payments and anchors are saved. A call fails if another process has the lease of the chain.
- * The tables are complete after each commit of a call.
+ * The store of payments and anchors. A call fails if another process has the lease of the chain.
+ * After each commit of a call, the tables are consistent.
  */
 type FollowStore = {
-  /** Returns the addresses in `addresses` that have a record. */
+  /** Returns which of `addresses` have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
-  /** Returns up to `limit` records after `seq`; 0 is before all. */
+  /** Returns up to `limit` records after `seq`. 0 is before the first record. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
-   * Returns the tokens, lowercase, that open records of the chain after `seq` ask for, and the last
-   * `seq` that it read. `isEnd`: there are no others.
+   * Returns the tokens, in lowercase, that the chain's open records after `seq` request, and the
+   * last `seq` that was read. `isEnd`: there are no further records.
    */
   findAskedTokens(seq: number): Promise<AskedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
-  /** Returns the newest anchor, or the newest one below `before`. */
+  /** Returns the newest anchor, or the newest anchor below `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
    * Saves payments, and the anchor in the same commit as the last payment.
-   * @param isGap too few endpoints show the blocks up to the anchor, so all records are read
+   * @param isGap whether too few endpoints show the blocks up to the anchor, so that all records
+   *   must be read
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
   /** Makes addresses due whose payments are saved later. */
   wake(addresses: readonly Hex[]): Promise<void>;
-  /** Takes back everything that is based on blocks above `number`, and deletes their anchors. */
+  /**
+   * Undoes everything that depends on blocks above `number`, and deletes the anchors of these
+   * blocks.
+   */
   undoAbove(number: number): Promise<void>;
 };
 
@@ -81,11 +85,11 @@ type FollowStore = {
 export type Turn = {
   chain: {
     chainId: number;
-    /** Lower case. */
+    /** The listed tokens, in lowercase. */
     tokens: readonly Hex[];
-    /** Look-alikes, lower case, with the base units below which a transfer is ignored. */
+    /** Look-alikes in lowercase, each with the base units below which a transfer is ignored. */
     lookalikes: ReadonlyMap<Hex, bigint>;
-    /** Blocks on top of a payment before it counts. */
+    /** The number of blocks that must follow a payment before it counts. */
     paymentConfirmations: number;
   };
   view: View;
@@ -98,25 +102,29 @@ export type Turn = {
 export type FollowMemory = {
   /** The number of the turn. */
   turn: number;
-  /** The head up to which all blocks are read. */
+  /** The hash of the head up to which all blocks were read. */
   readHead: Hex | undefined;
-  /** The newest block that was read before the history below it. */
+  /** The newest block that was read although the history below it was not read yet. */
   tip: number;
-  /** The block that no endpoint shows, and the number of turns that requested it. */
+  /** A block whose logs no endpoint returns, and the number of turns in which it was requested. */
   refused: { number: number; turns: number } | undefined;
-  /** The newest block that needed a query of its own. It is not read again. */
+  /** The newest block that needed a separate query. Such a block is not read again. */
   heavyBlock: number;
-  /** By endpoint: the block up to which it has shown all logs since the cursor. */
+  /**
+   * The block up to which each endpoint has returned all logs since the cursor, by endpoint name.
+   */
   shown: Map<string, Anchor>;
-  /** Hashes of the head and of blocks below it, from the parent hashes of consecutive heads. */
+  /** The hashes of the head and of blocks below it, from the parent hashes of consecutive heads. */
   links: Map<number, Hex>;
-  /** By block hash: the logs of saved payments, because blocks are read again. */
+  /** The logs of saved payments by block hash. They are stored because blocks are read again. */
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
-  /** The addresses of the records up to `seq`, or only the first ones if there are too many. */
+  /**
+   * The addresses of the records up to `seq`, or only the first addresses if there are too many.
+   */
   recipients: { seq: number; list: Hex[] };
   /**
-   * The tokens that open addresses among the records up to `seq` ask for and that the operator no
-   * longer lists. Their transfers are requested like those of listed tokens.
+   * The tokens that open addresses among the records up to `seq` request but the operator no longer
+   * lists. Their transfers are requested in the same way as transfers of listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */

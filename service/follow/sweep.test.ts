@@ -1,4 +1,4 @@
-// Tests the loop of a chain with endpoints that refuse logs or answer wrongly.
+// Tests a chain's loop with endpoints that refuse logs or return wrong answers.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { sweep } from "./sweep.ts";
 
 const token: Hex = `0x${"70".repeat(20)}`;
 const lookalike: Hex = `0x${"71".repeat(20)}`;
-/** Transfers of fewer than 50 units of the look-alike are ignored. */
+/** A look-alike. Transfers of less than 50 units are ignored. */
 const lookalikes = new Map([[lookalike, 50n]]);
 const wordOf = (amount: bigint): Hex => `0x${amount.toString(16).padStart(64, "0")}`;
 const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
@@ -141,7 +141,7 @@ describe("sweep", () => {
     };
   };
 
-  test("asks for the blocks that a refusal states, and does not exceed them 16 times", async () => {
+  test("requests as many blocks as a refusal allows, and no more for 16 ranges", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -150,7 +150,7 @@ describe("sweep", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("asks an endpoint last whose limit is below the range", async () => {
+  test("asks an endpoint last if its limit is below the range", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
@@ -164,7 +164,7 @@ describe("sweep", () => {
     ]);
   });
 
-  test("reads the newest blocks first, and wakes the addresses that they pay", async () => {
+  test("reads the newest blocks first, and makes the paid addresses due", async () => {
     const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
@@ -188,7 +188,7 @@ describe("sweep", () => {
     assert.deepEqual(asked, [[11, 99]]);
   });
 
-  test("reads nothing more in a turn if a rate limit refuses the newest blocks", async () => {
+  test("reads nothing else in a turn if a rate limit refuses the newest blocks", async () => {
     let queries = 0;
     const turn = turnOf([
       ({ method, params }) => {
@@ -218,7 +218,7 @@ describe("the range of an endpoint's log queries", () => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("returns to the longest accepted range, and stays there for 16, 32 … 256 ranges", () => {
+  test("returns to the longest accepted range, and does not grow for 16, 32, … 256 ranges", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];
@@ -233,7 +233,7 @@ describe("the range of an endpoint's log queries", () => {
     assert.deepEqual(waits, [1, 17, 33, 65, 129, 257, 257]);
   });
 
-  test("does not grow by ranges that are shorter than its limit", () => {
+  test("does not grow after ranges that are shorter than the limit", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     for (let i = 0; i < 100; i++) recordLogsShown(record, 1, 5000);
@@ -248,7 +248,7 @@ describe("the range of an endpoint's log queries", () => {
     assert.equal(record.logs.rangeBlocks, 5000);
   });
 
-  test("is halved if a range is refused that was accepted before", () => {
+  test("is halved if a range is refused that was accepted earlier", () => {
     const record = opened();
     shown(record, 1);
     shrinkLogRange(record, 2000);
@@ -275,7 +275,7 @@ describe("sweep with look-alikes of the listed token", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("requests all look-alikes in one query, and keeps transfers worth returning", async () => {
+  test("requests all look-alikes in one query, and saves transfers worth returning", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const turn = turnOf(
@@ -300,7 +300,7 @@ describe("sweep with look-alikes of the listed token", () => {
     ]);
   });
 
-  test("reads the payments in the same turn if a flood of a look-alike is refused", async () => {
+  test("reads payments in the same turn if a flood of a look-alike is refused", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const flooded = ({ method, params }: Call): Answer => {
@@ -339,7 +339,10 @@ describe("sweep with look-alikes whose logs exceed one query", () => {
     ...{ blockNumber: toQuantity(50), blockHash: hashOf(50), transactionHash: hashOf(7) },
   };
   const tooMany = { code: -32005, message: "query returned more than 10000 results" };
-  /** An endpoint that refuses the queries that `isRefused`, and shows the look-alike in others. */
+  /**
+   * An endpoint that refuses queries for which `isRefused` returns true, and returns the
+   * look-alike's transfers for other queries.
+   */
   const endpoint =
     (isRefused: (tokens: string[], blocks: number) => boolean) =>
     ({ method, params }: Call): Answer => {
@@ -365,13 +368,13 @@ describe("sweep with look-alikes whose logs exceed one query", () => {
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("finds a look-alike at the other endpoint if the first refuses the query", async () => {
+  test("finds a look-alike at the second endpoint if the first refuses the query", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });
 });
 
-test("one of three endpoints with false block hashes does not stop the history", async () => {
+test("reads the history even if one of three endpoints shows false block hashes", async () => {
   const honest = ({ method, params }: Call): Answer =>
     method === "eth_getLogs" ? { result: [] } : blockAt(Number(params[0]));
   const liar = (call: Call): Answer =>

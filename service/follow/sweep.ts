@@ -1,16 +1,18 @@
 // Finds payments. A turn reads the Transfer logs of listed tokens since the cursor, and marks the
-// addresses of the store that received them. A log only makes an address due: its balance decides
-// what happens, so a false log costs one read. A missing log would cost a payment, so the cursor
-// moves over a block only after two endpoints have shown its logs, if there are two.
+// addresses of the store that received them. A log only makes an address due, and the address's
+// balance decides what happens. So a false log causes only an unnecessary read. But a missing log
+// would hide a payment. So if there are at least two endpoints, the cursor moves over a block only
+// after two endpoints have returned its logs.
 //
-// No limit of a provider stops it. A range that an endpoint refuses is requested in smaller parts,
-// and each part is saved. A block that no endpoint shows in any way becomes a gap: the cursor moves
-// over it, and the balances of all records are read. The same applies to blocks that only one
-// endpoint shows while the others refuse.
+// No limit of a provider stops the reading. If an endpoint refuses a range, the range is requested
+// in smaller parts, and each part is saved. If no endpoint returns the logs of a block in any way,
+// the block becomes a gap: the cursor moves over the block, and the balances of all records are
+// read. The same applies to a block that only one endpoint shows while the others refuse.
 //
-// While one query does not reach from the cursor to the head, the newest blocks are read first, so
-// that a new payment does not wait for the history below it. Their logs only make addresses due:
-// the cursor does not move, and the blocks are read again when the history reaches them.
+// If one query does not reach from the cursor to the head, the newest blocks are read first, so
+// that a new payment does not wait until the history below is read. The logs of these blocks only
+// make addresses due. The cursor does not move, and the blocks are read again when the history
+// reaches them.
 
 import type { Hex } from "executable-address";
 import {
@@ -25,21 +27,33 @@ import { findPosition, noteLinks, type Position, stands } from "./anchors.ts";
 import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 
-/** An anchor that only one endpoint showed is saved only this far behind the head. */
+/**
+ * An anchor that only one endpoint showed is saved only if it is at least this number of blocks
+ * below the head.
+ */
 const uncorroboratedBlocksMax = 256;
-/** Up to this many blocks above the cursor are read from a single endpoint in each turn. */
+/**
+ * If at most this number of blocks is above the cursor, each turn reads them from a single
+ * endpoint.
+ */
 const tipBlocksMax = 32;
-/** A head further below the cursor is not a lag: the chain was reset, or the cursor was false. */
+/**
+ * If the head is further below the cursor than this, the endpoint is not just behind: the chain was
+ * reset, or the cursor was false.
+ */
 const lagBlocksMax = 64;
-/** Queries for the newest blocks in one turn, before the history below them is read. */
+/**
+ * The maximum number of queries for the newest blocks in one turn, before the history below is
+ * read.
+ */
 const tipRangesMax = 3;
-/** Turns in which no endpoint shows a block before it becomes a gap. */
+/** After this number of turns in which no endpoint shows a block, the block becomes a gap. */
 const refusalsMax = 3;
 
 /**
  * Reads up to the newest block that is deep enough.
  *
- * @returns the last block that was read, and whether the head lags behind the blocks read before
+ * @returns the last block that was read, and whether the head is below blocks that were read before
  */
 export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = turn;
@@ -54,10 +68,11 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
-    // At the tip, the endpoint that has shown least is asked, so that two soon show each block.
+    // Near the head, only the endpoint that has shown the fewest blocks is asked, so that soon two
+    // endpoints have shown each block.
     count: target - cursor <= tipBlocksMax ? 1 : view.quorum,
-    // A head below the cursor comes from an endpoint that lags or was rolled back. Anchors above it
-    // may be replaced, and a newer anchor would hide that.
+    // If the head is below the cursor, an endpoint is behind or the chain was rolled back. Anchors
+    // above this head may be replaced later, and a newer anchor would hide that.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
@@ -68,12 +83,12 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   return { upTo: position.next - 1, isOld: aheadBlocks > 0 && aheadBlocks <= lagBlocksMax };
 }
 
-/** `count`: how many endpoints have to show a range. */
+/** `count`: the number of endpoints that must show a range. */
 type Steps = { target: number; count: number; savesAnchors: boolean };
 
 /**
- * Reads the next range, saves its payments, and moves the position. If the range is refused, its
- * size is reduced for the next call.
+ * Reads the next range, saves its payments, and moves the position. If the range is refused, the
+ * next call requests a smaller range.
  *
  * @returns whether the turn can continue
  */
@@ -110,10 +125,10 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
 }
 
 /**
- * Reads the newest blocks if one query does not reach them from the cursor: those since the last
- * turn, and a few below them whose logs an endpoint may have indexed late.
+ * Reads the newest blocks if one query does not reach from the cursor to the head. These are the
+ * blocks since the last turn, and a few blocks below, whose logs an endpoint may have indexed late.
  *
- * @returns whether the turn can continue: false if an endpoint is slow or wants fewer calls
+ * @returns whether the turn can continue: false if an endpoint is slow or requires fewer calls
  */
 async function readTip(turn: Turn, cursor: number, target: number): Promise<boolean> {
   const { memory, store, tuning, view } = turn;
@@ -143,7 +158,9 @@ type Shown = Extract<LogsAnswer, { kind: "shown" }> & { asker: Asker };
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { asker: Asker };
 type RangeAnswer = LogsAnswer & { asker: Asker };
 
-/** The answers for a range. `refusal` is the reason for which it has to be read again, if any. */
+/**
+ * The answers for a range. `refusal` is defined if the range must be read again in smaller parts.
+ */
 type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
@@ -168,8 +185,8 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Range
 }
 
 /**
- * Asks endpoints one after the other until `count` have shown the range with the same last block,
- * and records the results.
+ * Asks endpoints one after another until `count` endpoints have shown the range with the same last
+ * block. Records the results.
  */
 async function requestRange(turn: Turn, range: Range, count: number): Promise<RangeAnswer[]> {
   const { memory, tuning } = turn;
@@ -186,14 +203,17 @@ async function requestRange(turn: Turn, range: Range, count: number): Promise<Ra
   return acceptAgreed(answers, count);
 }
 
-/** Returns the hash of the last block that `count` endpoints show alike, if there is one. */
+/** Returns the hash of the last block, if `count` endpoints show the same hash. */
 function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const byHash = Map.groupBy(shown, ({ end }) => end.hash);
   return [...byHash].find(([, same]) => same.length >= count)?.[0];
 }
 
-/** If `count` endpoints show one chain, those of another do not count: one liar stops nothing. */
+/**
+ * If `count` endpoints show the same chain, ignores endpoints that show another chain, so one lying
+ * endpoint does not stop the reading.
+ */
 function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   const agreed = findAgreedHash(answers, count);
   if (!agreed) return answers;
@@ -215,9 +235,10 @@ function assertOneEnd(shown: readonly Shown[]): void {
 }
 
 /**
- * Returns whether a range that at least one endpoint showed has to be read again in smaller parts.
- * It does not if enough endpoints are left to confirm it later, or if the endpoints that refused it
- * also refuse single blocks, because each block would become a gap.
+ * Returns whether a range that at least one endpoint showed must be read again in smaller parts. It
+ * is not read again if enough other endpoints can confirm it later. It is not read again either if
+ * the endpoints that refused the range also refuse single blocks, because each block would become a
+ * gap.
  *
  * @param failed the number of endpoints that did not show the range
  */
@@ -235,8 +256,8 @@ async function mustReadSmaller(
 }
 
 /**
- * Returns whether each of `refused` also refuses a query for only the last block, so no smaller
- * range helps. If so, they are not asked for a while.
+ * Returns whether each of the `refused` endpoints also refuses a query for only the last block, so
+ * that a smaller range would not help. In this case, these endpoints are not asked for a while.
  */
 async function refuseSingleBlock(
   turn: Turn,
@@ -253,14 +274,14 @@ async function refuseSingleBlock(
 
 /**
  * Returns the endpoints to ask, in ascending order of the blocks that they have shown. Endpoints
- * that allow fewer blocks are last, because a range above their limit wastes a call.
+ * that allow fewer blocks than the range come last, because they would refuse the call.
  */
 function orderAskers(turn: Turn, blocks: number): Asker[] {
   const isNarrow = ({ record }: Asker) => Number(record.logs.rangeBlocks < blocks);
   return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
-/** Returns all endpoints except recently slow ones and ones that recently refused all logs. */
+/** Returns all endpoints except endpoints that recently were slow or refused all logs. */
 function findWilling(turn: Turn): Asker[] {
   const { memory, view } = turn;
   const all = view.askers(memory.turn);
@@ -275,7 +296,7 @@ const isSlow = ({ memory }: Turn, { record }: Asker): boolean =>
 const isRefusing = ({ memory }: Turn, { record }: Asker): boolean =>
   (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
 
-/** Returns the number of blocks that a quorum of the endpoints allows in one query. */
+/** Returns the number of blocks that a quorum of endpoints allows in one query. */
 function computeRangeBlocks(turn: Turn): number {
   const limits = findWilling(turn).map(({ record }) => record.logs.rangeBlocks);
   limits.sort((a, b) => b - a);
@@ -283,8 +304,8 @@ function computeRangeBlocks(turn: Turn): number {
 }
 
 /**
- * Shortens the range of every endpoint that did not show it: to the limit that its refusal states,
- * or by half.
+ * Shortens the range limit of every endpoint that did not show the range: to the limit in its
+ * refusal, or by half.
  */
 function shrinkRange(
   turn: Turn,
@@ -300,7 +321,10 @@ function shrinkRange(
   }
 }
 
-/** Returns which endpoints refuse all logs, if the others are fewer than a quorum. */
+/**
+ * Returns a text that names the endpoints that refuse all logs, if fewer than a quorum of endpoints
+ * remain.
+ */
 function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;
   const all = view.askers(0);
@@ -310,8 +334,8 @@ function explainNoQuorum(turn: Turn): string | undefined {
 }
 
 /**
- * Counts a refusal of the block, and returns whether it becomes a gap: after several turns, but
- * immediately if one endpoint shows it, or if the block below it is a gap.
+ * Counts a refusal of the block, and returns whether the block becomes a gap. It does so after
+ * several turns, or immediately if one endpoint shows it or if the block below is a gap.
  */
 function isGapDue({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -333,7 +357,10 @@ function noteShown({ memory }: Turn, name: string, { from }: Range, end: Anchor,
   if (from <= before + 1) memory.shown.set(name, end);
 }
 
-/** Returns the newest block up to which a quorum has shown all, if it is above the cursor. */
+/**
+ * Returns the newest block up to which a quorum has shown all logs, if that block is above the
+ * cursor.
+ */
 async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | undefined> {
   const { memory, view } = turn;
   const newestFirst = [...memory.shown].toSorted(([, a], [, b]) => b.number - a.number);
@@ -374,7 +401,10 @@ async function saveTransfers(
   for (const [address, blockNumber] of newest) report({ kind: "detected", address, blockNumber });
 }
 
-/** Includes the transfer: a false log with the index of another must not hide the other. */
+/**
+ * Returns the key of a payment. The key includes the transfer, because a false log with the index
+ * of a real log must not hide the real log.
+ */
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;
 

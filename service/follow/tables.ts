@@ -1,11 +1,11 @@
-// How far each chain was read.
+// The table of the blocks up to which each chain was read.
 
 import { sql } from "kysely";
 import type { TableStatement } from "../store/dialect.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {
-    /** Blocks up to which a chain was read, the newest 256. */
+    /** The newest 256 blocks up to which a chain was read. */
     anchors: { chain_id: number; number: number; hash: string };
   }
 }

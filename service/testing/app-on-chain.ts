@@ -1,4 +1,4 @@
-// The service on a separate chain, for tests of status and events.
+// Runs the service with a separate chain, for tests of status and events.
 
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
@@ -10,7 +10,10 @@ import { openChainLoop } from "../follow/loop.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { startWorld, type World } from "./chain/world.ts";
 
-/** A chain, the service that lists it, and GET of a path under /v1/address/. */
+/**
+ * Starts a chain and a service that lists it, and returns a function that requests a path under
+ * /v1/address/.
+ */
 export async function serveWorld() {
   const world = await startWorld();
   const server = await startApp({ chains: chainsAt(world) });
@@ -26,7 +29,7 @@ export async function serveWorld() {
   };
 }
 
-/** Lists the world's chain, with the endpoint `rpcUrl`, which need not be the world's. */
+/** Lists the world's chain with the endpoint `rpcUrl`, by default the world's own. */
 export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOwn): Chains {
   const { chainId } = chain;
   const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
@@ -42,7 +45,7 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   };
 }
 
-/** Opens the world's chain for the observer, always at its newest block. */
+/** Returns the world's chain for the observer, which always reads it at the newest block. */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;
   const reader = openStatusReader(world.chain);
@@ -51,7 +54,7 @@ export function observedChainOf(world: World): ObservedChain {
   return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
-/** Saves a record like a create. */
+/** Saves a record as a create does. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

@@ -1,4 +1,4 @@
-// The whole HTTP service with its own store, for tests: real requests, and no mocks.
+// Runs the whole HTTP service with its own store for tests, with real requests and no mocks.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +24,7 @@ import { openStore } from "../roles/open-store.ts";
 import { keccak } from "../store/record.ts";
 
 export const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
-/** Listed as a look-alike of {@link token}. */
+/** A token that is listed as a look-alike of {@link token}. */
 export const lookalike: Hex = "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174";
 const known = parseChains(
   [
@@ -54,10 +54,10 @@ const known = parseChains(
   "the test",
 );
 
-/** Between two turns of a chain's loop. */
+/** The milliseconds between two turns of a chain's loop. */
 const pollMs = 20;
 
-/** Chain 1 is listed; chain 10 is known and not listed. */
+/** The chains of the tests. Chain 1 is listed. Chain 10 is known but not listed. */
 export const testChains: Chains = {
   known,
   listed: () => known.slice(0, 1),
@@ -90,7 +90,7 @@ export async function exchange(port: number, bytes: string): Promise<string> {
   return answer;
 }
 
-/** A valid, unique intent. Expires in an hour. */
+/** Returns a valid, unique intent that expires in an hour. */
 export function newIntent() {
   return {
     token,
@@ -118,7 +118,7 @@ export type TestApp = {
   close(): Promise<void>;
 };
 
-/** Listens on loopback. @returns the port */
+/** Starts to listen on loopback. @returns the port */
 export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   await app.listen({ host: "127.0.0.1", port: 0 });
   return (app.server.address() as AddressInfo).port;

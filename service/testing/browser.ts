@@ -1,4 +1,4 @@
-// A browser of the dashboard for tests: it stores cookies and sends its origin.
+// A simulated browser that uses the dashboard in tests. It stores cookies and sends its origin.
 
 import type { TestApp } from "./app.ts";
 
@@ -10,8 +10,8 @@ let browsers = 0;
 
 /**
  * Opens a browser with its own IP address, so that it does not share limits with others.
- * @param more headers of every request, such as an `origin` other than the service's
- * @param remoteAddress set if a test needs several browsers in one network
+ * @param more additional headers of every request, such as an `origin` other than the service's
+ * @param remoteAddress the browser's address, if a test needs several browsers in one network
  */
 export function openBrowser(
   service: TestApp,

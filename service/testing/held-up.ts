@@ -3,8 +3,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Returns the time for which a process's main thread was ready to run while other processes used
- * the processors.
+ * Returns the time for which a process's main thread was ready to run but waited for a processor.
  */
 export function heldUpMs(pid: number): number {
   if (process.platform !== "linux") return 0;

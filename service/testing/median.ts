@@ -1,7 +1,9 @@
-/** Returns the median, the upper one of an even number of values, or 0 if there are none. */
+/** Returns the median, or the higher of two middle values, or 0 if there are no values. */
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** Returns the value below which `share` (0 to 1) of the values are, or 0 if there are none. */
+/**
+ * Returns the value below which `share` (0 to 1) of the values are, or 0 if there are no values.
+ */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[
     Math.min(values.length - 1, Math.floor(values.length * share))

@@ -27,7 +27,10 @@ export const overLimit = { admitted: false, remaining: 0, resetMs: 2000, retryMs
 type Request = InjectOptions & { url?: string };
 const methods = ["get", "post", "delete"] as const;
 
-/** Requests of `service` whose responses are checked, and the statuses that were seen. */
+/**
+ * Returns functions that send requests to `service` and check the responses. Records the statuses
+ * that were seen.
+ */
 export function checkAnswers(service: TestApp) {
   const seen = new Set<string>();
   const subject = { address: strange };
@@ -45,7 +48,10 @@ export function checkAnswers(service: TestApp) {
     return response;
   }
 
-  /** Sends requests until one is 429. A slow machine needs more, because the limit refills. */
+  /**
+   * Sends requests until a response is 429. On a slow machine this takes more requests, because the
+   * limit refills.
+   */
   async function expectLimit(path: string, request: Request & { method: "POST" }) {
     for (let time = 0; time < 50; time++) {
       const many = Array.from({ length: 100 }, () => service.app.inject(request));

@@ -1,4 +1,5 @@
-// Checks responses against spec/openapi.json: status, headers, and body, without extra fields.
+// Checks the status, headers, and body of responses against spec/openapi.json. Extra fields are
+// errors.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -32,10 +33,13 @@ export type Answered = {
 const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "utf8");
 export const document: Document = JSON.parse(text);
 
-/** The document allows new fields for clients, but responses in tests must not have others. */
+/**
+ * The document without additional fields. The original document allows clients to receive new
+ * fields, but responses in tests must contain only documented fields.
+ */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
-/** RFC 3339, the meaning of `date-time` in the document. */
+/** The format `date-time` of the document means RFC 3339. */
 const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/ };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats }).addSchema(closed, "api");
 
@@ -63,7 +67,7 @@ export function judgeStatus(value: unknown): void {
   assert.ok(isRight, `${ajv.errorsText()} in ${JSON.stringify(value)}`);
 }
 
-/** @param body of a webhook request */
+/** @param body the body of a webhook request */
 export function judgeEvent(type: string, body: unknown): void {
   const at = `/webhooks/${type}/post/requestBody/content/application~1json/schema`;
   const isRight = ajv.validate({ $ref: `api#${at}` }, body);
@@ -100,7 +104,7 @@ function judgeBy(answered: Answered, described: Answer | Reference, pointer: str
   assert.ok(isRight, `${at}: ${ajv.errorsText()} in ${answered.body}`);
 }
 
-/** Braces appear in templates of paths, and not in URIs. */
+/** Escapes braces, which are used in path templates but are not valid in URIs. */
 const escaped = (pointer: string) => pointer.replaceAll("{", "%7B").replaceAll("}", "%7D");
 
 function resolve<Found>({ $ref }: Reference): Found {
@@ -130,7 +134,7 @@ export function documentedCodes(): Set<string> {
 
 type Narrowed = { allOf?: { properties?: { error: { properties: { code: Schema } } } }[] };
 
-/** Returns the error codes of a response, whose schema narrows the schema of all errors. */
+/** Returns the error codes of a response. Its schema narrows the general schema of errors. */
 export function codesOf({ content }: Answer): unknown[] {
   const { allOf = [] } = (content?.["application/json"]?.schema ?? {}) as Narrowed;
   const { const: one, enum: some } = allOf[1]?.properties?.error.properties.code ?? {};

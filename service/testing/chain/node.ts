@@ -1,5 +1,5 @@
-// A node in front of a real one that answers some calls differently: it refuses, forgets, lies, or
-// lets something happen to the chain between two calls.
+// A node in front of a real node that answers some calls differently. It refuses calls, lacks data,
+// lies, or changes the chain between two calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -65,7 +65,7 @@ export const narrow =
     return ask(method, params);
   };
 
-/** Has only the state of the newest block, like a node that is not an archive. */
+/** Has only the newest block's state, like a node that is not an archive. */
 export const forgetful =
   (next: Manner): Manner =>
   async (method, params, ask) => {

@@ -11,7 +11,10 @@ import { type Artifact, readArtifact, runForge } from "../../../contracts/build.
 
 const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
-/** The first process compiles to this folder for all test files with the same sources. */
+/**
+ * The folder for the compiled contracts. The first process compiles for all test files with the
+ * same sources.
+ */
 const out = `out/odd-${digestOfSources()}`;
 
 /** Deploys the contract `name` of contracts/test, from `file`.sol. */
@@ -32,7 +35,8 @@ function artifact(name: string, file: string): Artifact {
 }
 
 /**
- * Writes the result atomically, because test files run simultaneously and all use the first result.
+ * Compiles the contracts. Writes the result atomically, because test files run simultaneously and
+ * all use the first result.
  */
 function build(): void {
   const own = `${out}-${process.pid}`;

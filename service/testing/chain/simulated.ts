@@ -21,7 +21,9 @@ export type SimulatedWorld = Awaited<ReturnType<typeof startSimulated>>;
 
 export async function startSimulated() {
   const world = await startWorld();
-  /** Shop of the contracts' tests, which accepts payments and can fail in several ways. */
+  /**
+   * The contract Shop of the contracts' tests, which accepts payments and can fail in several ways.
+   */
   const target = await deployOdd(world, "Shop");
   const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
   /** Returns the world's chain at the node `url`. */
@@ -40,7 +42,9 @@ export async function startSimulated() {
       await world.pay(record.address, 100n, record.intent.token);
       return record;
     },
-    /** Runs `use` with a node in front of the world's, which answers by `manner`. */
+    /**
+     * Runs `use` with a node in front of the world's node. The node in front answers by `manner`.
+     */
     async through(manner: Manner, use: (url: string, calls: string[]) => Promise<void>) {
       const node = await startNode(world.rpcUrl, manner);
       try {

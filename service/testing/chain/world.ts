@@ -31,7 +31,7 @@ const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** @param chainId of the chain, and of its intents */
+/** @param chainId the ID of the chain, and of the chain in intents */
 export async function startWorld(chainId: number = anvilChain.id, hardfork?: "prague" | "osaka") {
   const node = await startLocalNode({ chainId, ...(hardfork && { hardfork }) });
   return { ...(await settle(node.rpcUrl, chainId)), stop: node.stop };
@@ -110,7 +110,10 @@ const clientOf = (rpcUrl: string, chainId: number) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Makes intents that pay 100 units to the shop and expire after an hour of the chain's clock. */
+/**
+ * Returns a function that makes records whose intents pay 100 units to the shop, and expire after
+ * an hour of the chain's clock.
+ */
 function recordMaker(client: ChainClient, token: Hex) {
   let salts = 0n;
   return async (change: Partial<Intent> = {}): Promise<AddressRecord> => {
@@ -134,23 +137,22 @@ function recordMaker(client: ChainClient, token: Hex) {
 
 /** Makes and undoes blocks. */
 const minerOf = (client: ChainClient) => ({
-  /** Mines one block of exactly this second. */
+  /** Mines one block with exactly this timestamp. */
   async mineAt(timestamp: number) {
     await client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
     await client.mine({ blocks: 1 });
   },
   mine: (blocks: number) => client.mine({ blocks }),
-  /** Replaces the newest block with a block of a later time, which therefore differs. */
+  /**
+   * Replaces the newest block with a block that has a later timestamp, and therefore another hash.
+   */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
     await client.request({ method: "anvil_rollback" as never, params: [1] as never });
     await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
     await client.mine({ blocks: 1 });
   },
-  /**
-   * Replaces the last `depth` blocks with the same number of empty ones, which all exist
-   * afterwards.
-   */
+  /** Replaces the last `depth` blocks with the same number of empty blocks. */
   async reorg(depth: number) {
     const head = await client.getBlockNumber();
     await client.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
@@ -160,7 +162,7 @@ const minerOf = (client: ChainClient) => ({
 
 const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
 
-/** Calldata of `recover`. */
+/** Returns calldata of `recover`. */
 export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
   const [intent] = decodeAbiParameters(intentInput, record.terms);
   return encodeFunctionData({

@@ -31,9 +31,9 @@ export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
 
 export type Wish = {
   amount?: bigint;
-  /** Paid to its executor in addition to `amount`. */
+  /** The tip for the executor, in addition to `amount`. */
   tip?: bigint;
-  /** The call spends more than the balance, so it always reverts. */
+  /** If true, the call spends more than the balance, so it always reverts. */
   reverts?: boolean;
   secondsLeft?: number;
   chainId?: number;
@@ -70,7 +70,8 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // Otherwise a node that mines more slowly would have to mine more and more blocks.
+      // Skips a block while the node still mines. Otherwise the blocks to mine would accumulate on
+      // a slow node.
       let isMining = false;
       ticking = setInterval(async () => {
         if (isMining || !isDue()) return;
@@ -105,7 +106,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** The chain's entry, as in CHAINS_FILE. */
+    /** Returns the chain's entry, as in CHAINS_FILE. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -118,7 +119,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
   };
 }
 
-/** Final as soon as it is mined. */
+/** With these settings, a transaction is final as soon as it is mined. */
 const atOnce = { confirmations: 0, finality: "blocks" };
 
 const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
@@ -138,7 +139,7 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Calls that pay their executor this amount of the first token. */
+/** Returns calls that pay this amount of the first token to the executor. */
 export const tipCalls = (amount: bigint) => {
   const { address } = periphery.tip;
   const [approve, tip] = [
@@ -169,7 +170,7 @@ function asker(rpcUrl: string) {
   };
 }
 
-/** Its last call sends `amount` to the shop; its recovery address is unique. */
+/** Makes a record whose last call sends `amount` to the shop. Its recovery address is unique. */
 function recordOf(wish: Wish, index: number, now: number): AddressRecord {
   const amount = wish.amount ?? 1_000n + BigInt(index);
   const asked = wish.reverts ? amount * 2n : amount;
@@ -232,9 +233,9 @@ export const testConfig = {
 export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
- * Reads at one block the outcome of each address, from the factory's events and the token's
- * balances, and checks the totals: every unit that entered a vault left by its calls or to its
- * recovery, or is still there.
+ * Reads the outcome of each address at one block, from the factory's events and the token's
+ * balances. Checks the totals: every unit that entered a vault was moved by the vault's calls or to
+ * its recovery, or is still in the vault.
  * @throws if units are missing, or a vault was executed more than once
  */
 export async function fatesOf(
@@ -244,7 +245,7 @@ export async function fatesOf(
   for (let attempt = 0; ; attempt++) {
     const { fates, broken } = await readFates(world, records);
     if (!broken) return fates;
-    // anvil counts a block a moment before it shows the block's logs.
+    // anvil reports a new block number a moment before it returns the block's logs.
     if (attempt === 5) throw new Error(broken);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -264,7 +265,7 @@ async function readFates(
   const transferred = { address: token, abi: demoToken.abi, eventName: "Transfer" } as const;
   const heldBy = (owners: readonly Hex[]) =>
     Promise.all(owners.map((owner) => balanceOf(owner, token, toBlock)));
-  // Requested together, everything is one request.
+  // The client sends these calls in one batch.
   const [executions, transfers, recoveries, holdings] = await Promise.all([
     client.getContractEvents({ ...executed, ...range }),
     client.getContractEvents({ ...transferred, ...range }),
@@ -288,7 +289,9 @@ async function readFates(
   return { fates, broken };
 }
 
-/** Polls until `isDone`; throws with `what` if only a fault can explain the wait. */
+/**
+ * Polls until `isDone` returns true. Throws with `what` after a time that only a fault can explain.
+ */
 export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
   const deadline = performance.now() + seconds * 1000;
   while (!(await isDone())) {

@@ -1,5 +1,5 @@
-// Many payments in one block next to many open addresses, and the cost of executing them: blocks,
-// transactions, and calls to the provider.
+// Makes many payments in one block next to many open addresses, and measures the cost of the
+// executions in blocks, transactions, and calls to the provider.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
@@ -30,7 +30,7 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Otherwise, executed addresses of an earlier burst are read again a minute later.
+  // Without this, executed addresses of an earlier burst would be read again a minute later.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -67,7 +67,9 @@ const save = (store: Store, { address, terms }: AddressRecord, account: number) 
     createdAtMs: Date.now(),
   });
 
-/** Pays all in one block with a higher gas limit; later blocks have their usual limit. */
+/**
+ * Pays all records in one block with a higher gas limit. Later blocks have their usual gas limit.
+ */
 async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonly AddressRecord[]) {
   const { gasLimit } = await client.getBlock();
   await client.setBlockGasLimit({ gasLimit: BigInt(records.length) * 200_000n });
@@ -86,8 +88,8 @@ export type Burst = {
   blocks: number;
   transactions: number;
   /**
-   * JSON-RPC calls by method, until everything is settled and the remaining balances are read.
-   * Each call of a batch counts.
+   * The number of JSON-RPC calls by method, until everything is settled and the remaining balances
+   * are read. Counts each call of a batch.
    */
   calls: Map<string, number>;
   /** CPU time of this process, and elapsed time. */
@@ -98,7 +100,7 @@ export type Burst = {
 };
 
 type BurstOptions = {
-  /** Mines blocks at this interval. If absent, mines one after each pass. */
+  /** The interval between blocks. If absent, one block is mined after each pass. */
   blockMs?: number;
   /** Delay of each request, in milliseconds. */
   latencyMs?: number;
@@ -106,10 +108,16 @@ type BurstOptions = {
   tuning?: Partial<Tuning>;
 };
 
-/** With a block after each pass, the executor's clock is slower, so that nothing times out. */
+/**
+ * If a block is mined after each pass, the executor's clock is slower by this factor, so that
+ * nothing times out.
+ */
 const slowness = 20;
 
-/** Pays `records` in one block while an executor follows the chain, and waits for the last. */
+/**
+ * Pays `records` in one block while an executor follows the chain, and waits for the last
+ * execution.
+ */
 export async function burst(
   world: AnvilWorld,
   store: Store,

@@ -1,5 +1,5 @@
-// An executor process that kills itself with SIGKILL at the step on its command line:
-// node dying.ts STORE CHAINS_FILE STEP, where STORE is the argument of openStore as JSON.
+// An executor process that kills itself with SIGKILL at a given step: node dying.ts STORE
+// CHAINS_FILE STEP. STORE is the argument of openStore as JSON.
 
 import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/pass.ts";

@@ -1,5 +1,5 @@
-// An executor in the test's own process, with the store and the endpoints of the test, and the
-// chain and the store that most tests of faults use.
+// Runs an executor in the test's own process, with the test's store and endpoints. Also prepares
+// the chain and the store that most tests of faults use.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -31,10 +31,12 @@ const isLong = process.env.TESTS === "long";
 /** The number of repetitions in `npm test` and in `npm run test:long`. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);
 
-/** For variants and controls of a case that `npm test` also runs. */
+/**
+ * Options for a test of a variant or control, which `npm test` skips because it runs the main case.
+ */
 export const onlyLong = { skip: !isLong && "npm run test:long" };
 
-/** The key of the tests, and a second one with the same balance. */
+/** The key of the tests, and a second key with the same balance. */
 export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey }),
   openSigner({ executorKey: anvilKeys[3] }),
@@ -64,7 +66,7 @@ export function partsFor(
   };
 }
 
-/** @param adapt changes the parts of the core */
+/** @param adapt returns the parts of the core with changes */
 export function startCore(
   store: Store,
   chains: Chain[],
@@ -88,7 +90,10 @@ export function startCore(
   };
 }
 
-/** PostgreSQL with TEST_DATABASE=postgres, which npm run test:long sets for a second run. */
+/**
+ * Places the store in PostgreSQL if TEST_DATABASE=postgres, which `npm run test:long` sets for a
+ * second run.
+ */
 async function placeStore(dataDirectory: string): Promise<Parameters<typeof openStore>[0]> {
   if (process.env.TEST_DATABASE !== "postgres") return { dataDirectory };
   const postgres = await startPostgres();
@@ -100,7 +105,8 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
  * Starts a chain, and opens a store in a new directory. Both are removed after the file's tests.
  * @param options.startSeconds the initial time of the chain's clock, as in {@link startWorld}
  * @param options.tickMs the interval between blocks; if absent, only the test mines blocks
- * @param options.blockSeconds how much each block advances the chain's clock relative to the host's
+ * @param options.blockSeconds the seconds by which each block advances the chain's clock relative
+ *   to the host's
  */
 export async function prepare(
   options: { startSeconds?: number; tickMs?: number; blockSeconds?: number } = {},
@@ -128,7 +134,7 @@ export async function isAtRest(store: Store): Promise<boolean> {
   return pending.length === 0;
 }
 
-/** The sum of a column of the report, in wei. */
+/** Returns the sum of a column of the report, in wei. */
 export async function sumOfReport(store: Store, column: string): Promise<bigint> {
   const [head, ...lines] = formatCsv(await readReport(store.db))
     .trimEnd()
@@ -137,7 +143,7 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
   return lines.reduce((sum, line) => sum + BigInt(line.split(",")[at]!), 0n);
 }
 
-/** Asserts that the report contains the gas of the keys' transactions on the chain. */
+/** Asserts that the report contains exactly the gas of the keys' transactions on the chain. */
 export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
   const sent = await sentOn(world);
   const paid = sent.reduce((sum, { receipt }) => sum + paidIn(receipt), 0n);
@@ -146,8 +152,8 @@ export async function assertReportIsExact(world: AnvilWorld, store: Store): Prom
 }
 
 /**
- * Asserts that the report has the gas of the receipts and the tips of their logs for each account
- * and day, to the wei. Each transaction must be for one account.
+ * Asserts that the report contains exactly, for each account and day, the gas of the receipts and
+ * the tips in their logs. Each transaction must belong to one account.
  */
 export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
   const wanted = new Map<string, { gas: bigint; tips: bigint }>();
@@ -190,7 +196,9 @@ async function sentOn({ client }: AnvilWorld) {
 
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
-/** Sums the transfers from the addresses to the sender, at the price of the tests. */
+/**
+ * Returns the value of the transfers from the addresses to the sender, at the price of the tests.
+ */
 function tipsIn(
   { logs, from }: TransactionReceipt,
   payers: ReadonlyMap<Hex, string>,

@@ -1,5 +1,5 @@
-// Shared by the tests of signers: a transaction to sign, a keystore, and a server on loopback that
-// answers like web3signer.
+// Parts that the tests of signers share: a transaction to sign, a keystore, and a server on
+// loopback that answers like web3signer.
 
 import assert from "node:assert/strict";
 import { type Hex, hexToBigInt } from "viem";
@@ -63,7 +63,7 @@ export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
 });
 
 /**
- * Runs `use` with a remote signer for {@link own}, whose server answers by `answer`.
+ * Runs `use` with a remote signer for {@link own}. The signer's server answers by `answer`.
  *
  * @param timeoutMs long enough for a busy machine, unless the timeout is tested
  */

@@ -1,5 +1,5 @@
-// A chain with the ID of Base Sepolia on this machine, with only a token, and endpoints that a test
-// can observe and change; for tests of launches.
+// Starts a chain for tests of launches. It runs on this machine, has the chain ID of Base Sepolia,
+// and contains only a token. A test can observe and change its endpoints.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,17 +16,22 @@ import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { readConfig } from "../../config.ts";
 
-/** Sees each call before the node does, and can answer instead. @param index of the endpoint */
+/**
+ * Receives each call before the node, and can answer instead of the node.
+ *
+ * @param index the index of the endpoint
+ */
 export type Watch = (call: Call, forward: () => Promise<Answer>, index: number) => Promise<Answer>;
 
 const chainId = 84_532;
-/** At this base fee a block changes it by less than one wei, so costs are constant. */
+/** A base fee that a block changes by less than one wei, so costs are constant. */
 const baseFee = "7";
 
 export type BareChain = Awaited<ReturnType<typeof startBareChain>>;
 
 /**
- * The demo token needs Cancun. Before it, another contract is used that only answers `decimals()`.
+ * The demo token needs Cancun. On an earlier fork, this contract is used instead, which only
+ * answers `decimals()`.
  */
 const sixDecimals: Hex = "0x0000000000000000000000000000000000610006";
 const returnsSix: Hex = "0x600660005260206000f3";
@@ -37,13 +42,16 @@ const bare = [
 ];
 
 type Shape = {
-  /** "shanghai" is before Cancun. */
+  /** The fork of the chain. "shanghai" precedes Cancun. */
   hardfork?: "prague" | "shanghai" | undefined;
-  /** The node of each endpoint: the chain's own, or a second one that executes its blocks again. */
+  /**
+   * The node of each endpoint: the chain's own node, or a second node that executes the same
+   * blocks.
+   */
   nodes?: readonly ("own" | "second")[];
 };
 
-/** A token, and none of our contracts. */
+/** Starts a chain with a token but without our contracts. */
 export async function startBareChain({ hardfork = "prague", nodes = ["own", "own"] }: Shape = {}) {
   const isBeforeCancun = hardfork === "shanghai";
   const isAlone = !nodes.includes("second");
@@ -121,12 +129,15 @@ export async function startBareChain({ hardfork = "prague", nodes = ["own", "own
   };
 }
 
-/** At each request, a node executes new blocks, does nothing, or mines empty blocks instead. */
+/**
+ * The behavior of the second node at each request: it executes new blocks, does nothing, or mines
+ * empty blocks instead.
+ */
 type Following = "follows" | "stands still" | "forks";
 
 /**
- * A node that executes the blocks of another one again, so that the two have the same hashes but
- * nothing in common.
+ * Starts a node that executes another node's blocks again. Both nodes have the same block hashes,
+ * but share no data.
  */
 async function startFollower(leaderUrl: string, args: string[]) {
   const node = await startAnvil({ args: [...args, "--no-mining"] });

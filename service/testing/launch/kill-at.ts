@@ -1,6 +1,6 @@
-// Loaded with --import into a launch: kills the process at the point that KILL_AT names, such as
-// "before insert into records" or "after rename with saved". A statement counts in
-// every thread.
+// This file is loaded into a launch with --import. It kills the process at the point that KILL_AT
+// names, such as "before insert into records" or "after rename with saved". Statements in every
+// thread are considered.
 
 import fs from "node:fs";
 import promises from "node:fs/promises";
@@ -10,7 +10,10 @@ import Database from "better-sqlite3";
 
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
-/** Ends the process if `done` is the wanted operation. Nothing runs after SIGKILL. */
+/**
+ * Kills the process if `done` is the requested operation. After SIGKILL, no code of the process
+ * runs.
+ */
 function killAt(moment: "before" | "after", done: string): void {
   if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");
 }

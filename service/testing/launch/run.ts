@@ -24,12 +24,15 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
     { ...options, isDryRun: false, isResume: false, ...change },
     { config: chain.config, say, pollMs: 20 },
   );
-  // A test that waits for a line finds the error at its own `await done`.
+  // This prevents an unhandled rejection. A test gets the error from its own `await done`.
   done.catch(() => {});
   return {
     done,
     lines,
-    /** Resolves when a line matches, and rejects with all lines if the launch ends before. */
+    /**
+     * Resolves when a line matches. Rejects with all lines if the launch ends before a line
+     * matches.
+     */
     async says(pattern: RegExp): Promise<string> {
       const ended = done.then(
         () => "ended",

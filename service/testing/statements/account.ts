@@ -1,12 +1,12 @@
-// A database in which one account has very many rows of every kind, which the database generates.
-// Rows with successive times are far apart in their tables, as between the rows of other accounts,
-// so that each costs a page.
+// Fills a database in which one account has very many rows of every kind. The database generates
+// the rows. Rows with successive times are far apart in their tables, as if rows of other accounts
+// were between them, so that each row is on another page.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
-/** `many` has `size` rows, `later` created the same addresses later, `large` has large rows. */
+/** `many` has `size` rows. `later` created the same addresses later. `large` has large rows. */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
 export const endpointId = "whe_many";
@@ -14,12 +14,12 @@ export const sender = `0x${"e0".repeat(20)}` as const;
 /** The time of the first row in Unix milliseconds; each next row is a second later. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
-/** Accounts that used a credential in each hour of 92 days. */
+/** The number of accounts that used a credential in each hour of 92 days. */
 const usersCount = 10;
 const hours = 24 * 92;
-/** Rows of `large`. */
+/** The number of rows of `large`. */
 export const largeCount = 200;
-/** Rows per statement, which must end within some seconds. */
+/** The number of rows per statement. A statement must end within some seconds. */
 const stepRows = 20_000;
 
 /** Returns the 20-byte address of the row with this number, from 0. */
@@ -35,7 +35,7 @@ type Sql = RawBuilder<unknown>;
 /** A statement inserts the rows with the numbers `i` from `numbers`. */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
-/** Returns a unique time per row, scattered over the whole span. */
+/** Returns SQL for a unique time per row. The times are scattered over the whole span. */
 const atOf = ({ span }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(span)}) * 1000)`;
 const int = (value: number) => sql.raw(String(value));
 
@@ -54,7 +54,7 @@ function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
   );
 }
 
-/** Terms of `bytes` bytes with a token of zeros, on `chain`. */
+/** Returns SQL for terms of `bytes` bytes with a token of zeros, on `chain`. */
 function termsSql(rows: Rows, chain: number, bytes: number): Sql {
   const word = chain.toString(16).padStart(16, "0");
   const rest = sql.raw(String(bytes - 256));
@@ -136,7 +136,7 @@ function lasting(rows: Rows): Sql[] {
   ];
 }
 
-/** A few rows each, or one for each day, hour, token, or other account. */
+/** Writes tables with a few rows, or with one row for each day, hour, token, or other account. */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
   const user = (rows: Rows) => (rows.isPostgres ? sql`false` : sql`0`);
@@ -206,7 +206,7 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/** Finds the numbers of the rows of `many` whose addresses a statement has as parameters. */
+/** Finds the numbers of the rows of `many` whose addresses are parameters of a statement. */
 export function findNumbers(values: readonly unknown[]): number[] {
   const addresses = values.flatMap((value) => {
     if (value instanceof Uint8Array) return [Buffer.from(value)];
@@ -219,16 +219,16 @@ export function findNumbers(values: readonly unknown[]): number[] {
 }
 
 type FillOptions = {
-  /** Seconds over which the rows are scattered. */
+  /** The number of seconds over which the rows are scattered. */
   span?: number;
-  /** Numbers of further rows of `many`, beyond the first `size`. */
+  /** The numbers of further rows of `many`, beyond the first `size` rows. */
   also?: readonly number[];
 };
 
 /**
  * Fills a database with the rows of all accounts.
  *
- * @param size rows of `many` in each table
+ * @param size the number of rows of `many` in each table
  */
 export async function fill(
   { db, dialect }: Pick<Store, "db" | "dialect">,

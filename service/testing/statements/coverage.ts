@@ -1,4 +1,4 @@
-// Which functions with SQL were run, according to V8's own count.
+// Determines which functions with SQL were run, according to V8's coverage.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
@@ -9,15 +9,15 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Run by operators' commands in a separate process, before the server answers, or in the writing
- * threads instead of the answering thread.
+ * Functions that do not run in the answering thread: operators' commands in a separate process,
+ * code that runs before the server answers, and code of the writing threads.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,
   /(^|\/)admin\.ts$|^test(ing)?\//,
 ];
 
-/** Starts counting. */
+/** Starts V8's coverage. */
 export async function startCoverage() {
   const session = new Session();
   session.connect();

@@ -1,6 +1,7 @@
-// A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]` reports to its parent, which
-// keeps the store open, how long each operation occupies its thread. It does not use the test
-// runner, whose promise hooks take 5 to 20 ms of an operation with thousands of promises.
+// A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. It measures how long each
+// operation occupies its thread, and reports the times to its parent, which keeps the store open.
+// It does not use the test runner, because the runner's promise hooks take 5 to 20 ms of an
+// operation with thousands of promises.
 
 import { openStore } from "../../roles/open-store.ts";
 import { median } from "../median.ts";
@@ -8,14 +9,20 @@ import { openOperations } from "./operations.ts";
 import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
-/** Milliseconds of the longest turn in each round, and of the slowest statement. */
+/** The milliseconds of the longest turn of each round, and of the slowest statement. */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
-/** A search of a million rows takes half a minute, in thousands of turns. */
+/**
+ * An operation that takes longer than this is not repeated. A search of a million rows takes half a
+ * minute, in thousands of turns.
+ */
 const enoughMs = 10_000;
 const roundsMin = 3;
-/** These hash passwords, or close resources that others need. */
+/**
+ * Operations that run once, because they hash passwords or close resources that other operations
+ * need.
+ */
 const once = /^(sign-in: all of it|accounts: closed)$/;
 
 const [size = "", dataDirectory = "", databaseUrl] = process.argv.slice(2);

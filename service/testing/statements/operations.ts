@@ -1,5 +1,6 @@
-// All database operations of the running service, each in its worst case: filters without matches,
-// the largest pages, the largest accounts. statements.test.ts fails if one is missing.
+// All database operations of the running service, each in its worst case, such as filters without
+// matches, the largest pages, or the largest accounts. statements.test.ts fails if an operation is
+// missing.
 
 import type { Store } from "../../store/store.ts";
 import { began } from "./account.ts";

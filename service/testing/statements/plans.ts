@@ -1,15 +1,18 @@
-// Reads from a database's plan how it finds the rows of a statement.
+// Reads from a database's query plan how the database finds the rows of a statement.
 
 import { CompiledQuery } from "kysely";
 import type { Store } from "../../store/store.ts";
 
-/** Tables that always have few rows, regardless of how much the service is used. */
+/** Matches tables that always have few rows, regardless of how much the service is used. */
 const small =
   /^(secrets|webhook_keys|event_chains|executor_leases|executor_looks|executor_pauses|migrations)$/;
 
 type Plan = { text: string; readsAll: string[] };
 
-/** `readsAll`: the tables that the statement reads or sorts completely. */
+/**
+ * Returns the plan of a statement. `readsAll`: the tables that the statement reads or sorts
+ * completely.
+ */
 export async function plansOf(store: Store, text: string, values: unknown[]): Promise<Plan> {
   return store.dialect === "sqlite"
     ? planOfSqlite(store, text, values)
@@ -30,15 +33,18 @@ async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Pro
 }
 
 const sorts = /USE TEMP B-TREE FOR ORDER BY/;
-/** A search by only the account, chain, or endpoint, which can read all its rows. */
+/**
+ * A search by only the account, chain, or endpoint. It can read all rows of that account, chain, or
+ * endpoint.
+ */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
-/** Tables with few rows for each account, chain, or endpoint. */
+/** Matches tables with few rows for each account, chain, or endpoint. */
 const few = new RegExp(
   `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
     "webhook_endpoints|anchors|executor_(account_)?spending)$",
 );
 
-/** Results of earlier steps, which are bounded at their source. */
+/** Returns whether the name is the result of an earlier step, which is already bounded. */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|asked|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
 
@@ -77,7 +83,8 @@ const isBounded = (node: Node) =>
   (node["Index Cond"] ?? node["Recheck Cond"]) !== undefined;
 
 /**
- * Counts the rows that PostgreSQL reads from tables, including rows that a filter omits.
+ * Returns the number of rows that PostgreSQL reads from tables, including rows that a filter
+ * removes.
  * @param isFree allows full scans
  */
 export async function rowsReadBy(

@@ -1,6 +1,6 @@
-// Tests that every statement of the running service uses an index, reads few rows, and delays
-// nothing, on a database in which one account has very many rows. `npm run test:long` uses a
-// million rows and prints the times of each operation; `npm test` uses fewer.
+// Tests that every statement of the running service uses an index, reads few rows, and does not
+// delay other work, on a database in which one account has very many rows. `npm run test:long` uses
+// a million rows and prints the times of each operation. `npm test` uses fewer rows.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -27,7 +27,7 @@ const onlyLong = { skip: !isLong && "npm run test:long" };
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
-/** Rows of the small store, with which the durations of SQLite are compared. */
+/** The number of rows of the small store. Durations on SQLite are compared with this store. */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
@@ -75,7 +75,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "sqlite")
-      test("each statement takes no longer than with 1,000 rows", onlyLong, async () => {
+      test("no statement takes longer than with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
         // The small store has the same rows that the statements read by address.
@@ -83,7 +83,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
         const isLonger = async (text: string, values: unknown[]) => {
-          // A search may find a whole window of rows in the large store and none in the small one.
+          // A search may find a whole window of rows in the large store and no rows in the small
+          // store.
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
@@ -118,8 +119,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { longest, all } = await turnsOf(operations["list: a token none has"]!);
         parts.push(longest / all);
       }
-      // Other work of the machine only adds to the time of a turn, so the shortest turn is that of
-      // the search.
+      // Other work on the machine only makes a turn longer, so the shortest turn is closest to the
+      // search's own time.
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
@@ -133,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
       });
       console.table(turns);
-      // Other work of the machine affects the other runs.
+      // Other work on the machine can make the other runs longer.
       const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax);
       assert.deepEqual(long, []);
     });
@@ -141,7 +142,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 const readsOnly = /^\s*(select|with)\b/i;
-/** An operation that reads nothing. */
+/** An operation that reads no rows. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 

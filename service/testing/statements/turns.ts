@@ -3,8 +3,8 @@
 import { heldUpMs } from "../held-up.ts";
 
 /**
- * Returns the duration of `run` and its longest turn of the event loop in milliseconds, without the
- * time that the thread waited for a processor.
+ * Returns the duration of `run` and of its longest turn of the event loop, in milliseconds.
+ * Excludes the time for which the thread waited for a processor.
  */
 export async function turnsOf(
   run: () => Promise<unknown>,

@@ -1,17 +1,22 @@
-// Records every statement that this process sends to its databases, through the drivers' functions
-// and to SQLite's thread, including statements of libraries and prepared ones.
+// Records every statement that this process sends to its databases. It intercepts the drivers'
+// functions and the messages to SQLite's thread, so it includes statements of libraries and
+// prepared statements.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
-/** `text` once per place in the code, `values` of its last run, `ms` of each run. */
+/**
+ * A statement. There is one `text` per place in the code. `values` are from its last run, and `ms`
+ * contains the time of each run.
+ */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 
 /** Starts watching. Databases that are opened later are included. */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // Computed once per text, because long texts take milliseconds of the measured turns.
+  // The shape of each text is computed only once, because long texts take milliseconds, which would
+  // be measured.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);
@@ -29,7 +34,7 @@ export function watchStatements(): Map<string, Seen> {
 
 type Keep = (text: string, values: unknown[], ms: number) => void;
 
-/** Statements that differ only in the length of a list count as one. */
+/** Returns the same shape for statements that differ only in the length of a list. */
 const shapeOf = (text: string) =>
   text
     .replace(/\s+/g, " ")
@@ -58,7 +63,9 @@ function watchSqlite(keep: Keep): void {
   } as typeof prepare;
 }
 
-/** The time from the query to its result, for which the calling thread does not wait. */
+/**
+ * Measures the time from a query to its result. The calling thread does not wait during this time.
+ */
 function watchThreads(keep: Keep): void {
   const { postMessage } = Worker.prototype;
   const pendingOf = new WeakMap<Worker, (() => void)[]>();
@@ -80,7 +87,7 @@ function watchThreads(keep: Keep): void {
   } as typeof postMessage;
 }
 
-/** The time from the query to its result, for which no thread waits. */
+/** Measures the time from a query to its result. No thread waits during this time. */
 function watchPostgres(keep: Keep): void {
   const prototype = pg.Client.prototype as unknown as Record<string, unknown>;
   const query = prototype.query as (...args: unknown[]) => unknown;

@@ -1,5 +1,5 @@
-// A deliverer in a separate process, which tests kill:
-// node deliverer.ts STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
+// Runs a deliverer in a separate process, so that tests can kill it: node deliverer.ts STORE
+// [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
 
 import { pino } from "pino";
 import { openStore } from "../../roles/open-store.ts";

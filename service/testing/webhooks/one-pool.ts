@@ -1,11 +1,11 @@
-// The rule without lanes, as a control: one pool of places for the endpoints in the order of their
-// turns. Accounts have no share, and no response excludes an endpoint.
+// A rule without lanes, which tests use as a control. All endpoints share one pool of slots in the
+// order of their turns. Accounts have no share, and no response excludes an endpoint.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
 type Pool = Rule["places"][1];
 
-/** Gives places in the order of turns, regardless of the account. */
+/** Assigns slots in the order of turns, regardless of the account. */
 export const inTurn =
   (pool: Pool): Rule["share"] =>
   (due, _, { all, byId }, __, most) => {
@@ -22,7 +22,7 @@ const pool = { all: 128, endpoint: 4 };
 
 export const onePool: Rule = {
   places: { 0: pool, 1: pool, 2: pool },
-  // The lane of new endpoints, in which all endpoints stay.
+  // All endpoints remain in the lane of new endpoints.
   standingAfter: () => newStanding,
   mayHaveMore: () => true,
   mayChangeLane: () => false,

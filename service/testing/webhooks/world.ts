@@ -48,7 +48,7 @@ export async function newAccount({ db }: Store): Promise<string> {
 export const addHook = ({ db }: Store, accountId: string, url: string, types: string[] = []) =>
   addEndpoint(db, accountId, { url, types, targets: "any" }, { atMs: 1 });
 
-/** Saves an event and its deliveries in one transaction, like the observer. */
+/** Saves an event and its deliveries in one transaction, as the observer does. */
 export async function happen(
   { db }: Store,
   accountId: string,
@@ -81,7 +81,7 @@ export async function happen(
   return id;
 }
 
-/** Creates endpoints of other accounts, each with all events of its account waiting. */
+/** Creates endpoints of other accounts. All events of each account wait for its endpoint. */
 export async function pileUp(
   store: Store,
   { accounts, endpoints, events }: { accounts: number; endpoints: number; events: number },

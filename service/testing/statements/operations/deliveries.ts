@@ -1,4 +1,4 @@
-// Claims, finishes and replays deliveries of webhooks, and changes their endpoints.
+// Claims, completes, and replays webhook deliveries, and changes webhook endpoints.
 
 import { replay, sendTest } from "../../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";

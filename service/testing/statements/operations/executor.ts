@@ -1,4 +1,4 @@
-// Uses the ledger like an executor, and the store like the executor's desk.
+// Uses the ledger as an executor does, and the store as the executor's desk does.
 
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";

@@ -1,4 +1,4 @@
-// Marks and observes addresses like the loop that creates events.
+// Marks and observes addresses as the loop that creates events does.
 
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
@@ -79,7 +79,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
   };
 }
 
-/** One turn of the loop, whose chain does not respond. */
+/** Runs one turn of the loop of a chain that does not respond. */
 async function observerPass(store: Store): Promise<void> {
   const chain = {
     chainId: chains.many,

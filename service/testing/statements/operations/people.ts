@@ -65,7 +65,7 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
 type Db = World["store"]["db"];
 type SignIn = Awaited<ReturnType<typeof openAccounts>>["signIn"];
 
-/** All operations of one person, from the first password to the last session. */
+/** Runs all operations of one person, from the first password to the last session. */
 async function signInAndOut(signIn: SignIn, db: Db): Promise<void> {
   const login = {
     email: `${randomBytes(6).toString("hex")}@example.com`,

@@ -1,4 +1,4 @@
-// Sets references of addresses, searches for them, and exports all records.
+// Sets and searches references of addresses, and exports all records.
 
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
