@@ -46,7 +46,7 @@ const codePattern = /^[a-z0-9_]{1,64}$/;
 
 /** A likely mistake in an intent, and how to correct it. */
 export const finding = object({
-  /** The path in the intent, as in an issue: `["calls", 0, "target"]`. */
+  /** The path in the intent, in the same form as in an issue: `["calls", 0, "target"]`. */
   path,
   /** The kind of finding. spec/service.md, "Check", lists the codes, and new codes can be added. */
   code: matching<FindingCode>(codePattern),
@@ -84,7 +84,7 @@ export const check = object({
   simulation,
   /** Likely mistakes in the intent. Empty if the service found none. */
   findings: list(finding),
-  /** What others can change before the address is paid. */
+  /** The circumstances that others can change before the address is paid. */
   notes: list(note),
 });
 export type Check = TypeOf<typeof check>;

@@ -35,7 +35,7 @@ export const endpoint = object({
    * succeeded.
    */
   failingSince: orNull(time),
-  /** The time until which the old secret also signs, after a rotation; otherwise null. */
+  /** The time until which the old secret also signs deliveries. Null if no old secret is in use. */
   oldSecretUntil: orNull(time),
   createdAt: time,
 });
@@ -59,13 +59,16 @@ export const publicKey = object({
   until: orNull(time),
 });
 
-/** The number of confirmations that a chain's events need before they are reported. */
+/**
+ * The number of confirmations that a fact on a chain needs before the service reports it as an
+ * event.
+ */
 export const depth = object({
   chainId,
   name: text,
-  /** The default of the chain. */
+  /** The chain's default. */
   byDefault: count,
-  /** The setting of the account, or null if it uses the default. */
+  /** The account's setting. Null if the account uses the default. */
   chosen: orNull(count),
 });
 
@@ -120,7 +123,7 @@ export const delivery = object({
   type: text,
   state: among("waiting", "held", "delivered", "failed"),
   createdAt: time,
-  /** The time of the next attempt. */
+  /** The time of the next attempt, if there is one. */
   dueAt: orNull(time),
   attempts: list(attempt),
 });

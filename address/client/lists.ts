@@ -81,8 +81,8 @@ export const listedAddress = object({
   /** The last second, in Unix time, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
-   * The last observed state, at `block`. If no money was observed, it is `unfunded` or, after the
-   * expiration time, `expired`.
+   * The state that the service observed last, at `block`. If no money was observed, the state is
+   * `unfunded` or, after the expiration time, `expired`.
    */
   state,
   /** The block of the last observation, or null if no money was observed. */
@@ -131,9 +131,9 @@ export type EventQuery = {
 export const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
- * A payment to the address, as recorded in a log of the token. If there is no log (native coin, or
- * money that arrived before the address was created), `amount` is the growth of the balance up to
- * the block, and the payer, the transaction, and the log index are null.
+ * A payment to the address, as recorded in a log of the token. Native coin and money that arrived
+ * before the address was created have no log. Then `amount` is the growth of the balance up to the
+ * block, and the payer, the transaction, and the log index are null.
  */
 export const payment = object({
   transactionHash: orNull(hash),
@@ -142,7 +142,7 @@ export const payment = object({
   blockHash: hash,
   payer: orNull(address),
   token: address,
-  /** Base units. */
+  /** The amount in base units. */
   amount: uint256,
 });
 export type Payment = TypeOf<typeof payment>;
@@ -160,14 +160,14 @@ export const paymentNews = object({
   /** True if the payment arrived after the execution or the expiration time. */
   isLate: flag,
   /**
-   * True if later payments of this kind or size will have no event, unless they are among the
-   * greatest of their token. The status includes them in its sums.
+   * True if later payments of this kind or size have no events, unless they are among the largest
+   * payments in their token. The status includes later payments in its sums.
    */
   isLast: flag,
 });
 export type PaymentNews = TypeOf<typeof paymentNews>;
 
-/** The address of an event, and what happened to it. */
+/** The address that an event is about, and what happened to the address. */
 export const eventData = object({
   address,
   /** The reference that an API key set: the account's own name for the address. */
@@ -190,7 +190,7 @@ export const eventData = object({
    * @maxItems 8
    */
   payments: list(payment),
-  /** The number of payments that `payments` omits. */
+  /** The number of reported payments that `payments` omits. */
   paymentsOmitted: count,
   /** The status at `status.block`, with the newest 30 recoveries. */
   status: addressStatus,
@@ -198,7 +198,7 @@ export const eventData = object({
   recoveriesOmitted: count,
 });
 
-/** An event of the account. The body of a webhook has the same bytes. */
+/** An event of the account. The body of a webhook delivery has the same bytes as the event. */
 export const serviceEvent = object({
   /**
    * The ID of the event, which is also the `webhook-id` of its deliveries. An event can be

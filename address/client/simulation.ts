@@ -31,9 +31,9 @@ export const balanceChange = object({
   roles: list(role),
   /** The token contract. The zero address means the native coin. */
   token: address,
-  /** Null for the native coin and for tokens that the service does not list. */
+  /** The token's symbol. Null for the native coin and for tokens that the service does not list. */
   symbol: orNull(text),
-  /** Null for the native coin and for tokens that the service does not list. */
+  /** The token's decimals. Null for the native coin and for tokens that are not listed. */
   decimals: orNull(integer(0, 255)),
   /**
    * The change in base units, as a decimal string that starts with `-` if it is negative:
@@ -50,13 +50,13 @@ export type BalanceChange = TypeOf<typeof balanceChange>;
 export const simulation = object({
   address,
   chainId,
-  /** The simulation ran on top of this block. */
+  /** The simulation ran on this block's state. */
   block: blockReference,
   /** The address's state at `block`. */
   state,
   /**
-   * `impossible`: an address in this `state` can no longer be executed. `unknown`: the node could
-   * not run the simulation. `changes` is empty unless the outcome is `succeeds`.
+   * The result. `impossible`: an address in this `state` can no longer be executed. `unknown`: the
+   * node could not run the simulation. `changes` is empty unless the outcome is `succeeds`.
    */
   outcome: among("succeeds", "fails", "impossible", "unknown"),
   /**
@@ -67,8 +67,8 @@ export const simulation = object({
   /** The index in `calls` of the call that failed, if the failure identifies one. */
   failedCall: orNull(integer(0, 31)),
   /**
-   * True if the balance is less than `amount`, so the simulation assumed a balance of exactly
-   * `amount`.
+   * True if the balance is less than the requested amount. The simulation then assumes that the
+   * balance is exactly the amount that payers are asked for.
    */
   fundingAssumed: flag,
   /**

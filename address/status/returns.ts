@@ -36,7 +36,7 @@ export const mistakes = [
 ] as const;
 export type Mistake = (typeof mistakes)[number];
 
-/** How much comes back: all of the payment, or only the part that the calls do not use. */
+/** The part that is returned: the whole payment, or only the part that the calls do not use. */
 export const returnedParts = ["all", "excess"] as const;
 
 /** The moment from which a return is possible. */
@@ -63,21 +63,21 @@ const codePattern = /^[a-z0-9_]{1,64}$/;
 /** The return of a payment after one mistake. */
 export const moneyReturn = object({
   /**
-   * The mistake. spec/service.md, "Returns", describes each.
+   * The payer's mistake. spec/service.md, "Returns", describes each code.
    *
    * @values mistakes
    */
   mistake: matching<Mistake>(codePattern),
   /**
-   * `all` of the payment, or the `excess`: what the calls do not use, at least everything above
-   * `spent`.
+   * The part that is returned. `all`: the whole payment. `excess`: the amount that the calls do not
+   * use, which is at least everything above `spent`.
    *
    * @values returnedParts
    */
   returned: matching<(typeof returnedParts)[number]>(codePattern),
-  /** Who receives it: the intent's `recovery`, regardless of the sender of the payment. */
+  /** The receiver of the return: the intent's `recovery`, regardless of who sent the payment. */
   to: address,
-  /** The chain on which it comes back. Null: the chain on which it arrived. */
+  /** The chain of the return. Null if the payment is returned on the chain on which it arrived. */
   chainId: orNull(chainId),
   /**
    * The moment from which the return is possible. `after_unblocking` and `after_unpausing` depend
@@ -86,13 +86,16 @@ export const moneyReturn = object({
    * @values returnTimes
    */
   when: matching<(typeof returnTimes)[number]>(codePattern),
-  /** The return is never earlier: Unix seconds of the chain's clock. Null: no time is known. */
+  /**
+   * The earliest time of the return, in Unix seconds by the chain's clock. Null if it is unknown.
+   */
   notBefore: orNull(count),
   /**
-   * Who can trigger it: the service's `executor` automatically, `executor_if_listed` if the service
-   * lists the token and the chain, `executor_on_request` after the address's status was requested
-   * or the payment was reported (`/sent`);
-   * `anyone` by `recover`; and only the `recovery` address by `rescue`.
+   * Who can trigger the return. `executor`: the service's executor returns the money automatically.
+   * `executor_if_listed`: the executor does so if the service lists the token and the chain.
+   * `executor_on_request`: the executor does so after a request for the address's status or a
+   * report of the payment (`/sent`). `anyone`: anyone can call `recover`. `recovery`: only the
+   * `recovery` address, with `rescue`.
    */
   by: list(matching<(typeof returnTriggers)[number]>(codePattern)),
 });
@@ -100,33 +103,40 @@ export type MoneyReturn = TypeOf<typeof moneyReturn>;
 
 /** The rules by which the service's executor returns money on the chain of the intent. */
 export const returnPolicy = object({
-  /** It returns an excess this many blocks after the execution, or earlier if that is final. */
+  /**
+   * The executor returns an excess this many blocks after the execution, or after the execution is
+   * final if that is earlier.
+   */
   confirmations: count,
-  /** It acts on a payment this many blocks after the payment. */
+  /** The executor acts on a payment this many blocks after the payment. */
   paymentConfirmations: count,
   /**
-   * It leaves smaller amounts of the intent's token, in base units, and amounts that are worth less
-   * than their gas. Anyone can still return them.
+   * The smallest amount of the intent's token that the executor returns, in base units. The
+   * executor also does not return amounts that are worth less than the gas. Anyone can still return
+   * these amounts.
    */
   amountMin: uint256,
 });
 export type ReturnPolicy = TypeOf<typeof returnPolicy>;
 
-/** Where money goes that the address cannot use. */
+/** The returns of money that the address cannot use. */
 export const paymentReturns = object({
   address,
   chainId,
   token: address,
-  /** The calls need at least this amount, in base units of `token`. */
+  /** The requested amount in base units of `token`. The calls need at least this amount. */
   amount: uint256,
   /**
-   * The most that the calls can use, in base units of `token`: the sum of their transfers and
-   * approvals. Null if they have no limit.
+   * The largest amount that the calls can use, in base units of `token`: the sum of their transfers
+   * and approvals. Null if there is no limit.
    */
   spent: orNull(uint256),
-  /** Unix seconds of the chain's clock, inclusive: the last second of an execution. */
+  /** The last second, in Unix time by the chain's clock, in which the calls can be executed. */
   expirationTimestamp: count,
-  /** Null: the service has no executor for the chain, or it is paused. */
+  /**
+   * The executor's rules. Null if the service has no executor for the chain, or if the executor is
+   * paused.
+   */
   executor: orNull(returnPolicy),
   /** One row for each mistake. */
   returns: list(moneyReturn),

@@ -23,8 +23,9 @@ export const sentToken = object({
   /** The balance of the address in base units, at `block`. */
   amount: uint256,
   /**
-   * What the contract calls the token. Anyone can deploy a token with any name, so show it in
-   * quotes with the contract's address. Null if it is missing or contains hidden characters.
+   * The symbol that the contract claims. Anyone can deploy a token with any symbol, so show the
+   * symbol in quotes and with the contract's address. Null if the contract has none, or if it
+   * contains invisible characters.
    *
    * @maxLength 32
    */
@@ -32,18 +33,18 @@ export const sentToken = object({
   /** The decimals that the contract claims. Null if it claims none. */
   decimals: orNull(integer(0, 255)),
   /**
-   * - `queued`: the executor returns it to `recovery`
-   * - `automatic`: the same, and it does not need to be reported: native coin, a listed token, or a
-   *   look-alike of one
+   * - `queued`: the executor will return the token to `recovery`
+   * - `automatic`: the executor returns native coin, listed tokens, and look-alikes of listed
+   *   tokens without a report
    * - `asked`: the intent's token, which counts as a payment while the address is open
-   * - `empty`: the address has none, for example because it was returned already
-   * - `unmovable`: its contract refuses the transfer, needs too much gas, or moves nothing
-   * - `failed`: the executor tried to return it, and its contract moved nothing
-   * - `over_limit`: too many tokens of the address wait, or too many of the account were reported
-   *   today
-   * - `left_to_owner`: this service does not return it
+   * - `empty`: the address has no balance of the token, for example because it was already returned
+   * - `unmovable`: the token's contract refuses the transfer, needs too much gas, or moves nothing
+   * - `failed`: the executor tried to return the token, but the token's contract moved nothing
+   * - `over_limit`: too many tokens of the address are waiting, or too many tokens of the account
+   *   were reported today
+   * - `left_to_owner`: this service does not return the token
    *
-   * Anyone can return a token with `recover` of the factory.
+   * Anyone can return a token with the factory's `recover`.
    */
   fate: among(
     "queued",
@@ -55,7 +56,10 @@ export const sentToken = object({
     "over_limit",
     "left_to_owner",
   ),
-  /** When it can be returned at the earliest, in Unix seconds by the chain's clock. Null: now. */
+  /**
+   * The earliest time of the return, in Unix seconds by the chain's clock. Null if it is possible
+   * now.
+   */
   notBefore: orNull(count),
 });
 export type SentToken = TypeOf<typeof sentToken>;
@@ -66,15 +70,16 @@ export const sentMoney = object({
   chainId,
   /** The block at which balances were read. */
   block: blockReference,
-  /** The intent's return address, on the same chain. */
+  /** The intent's `recovery` address, which receives the returns. */
   recovery: address,
   /**
-   * Why a transaction shows no token:
+   * The reason why a transaction shows no token:
    *
-   * - `unknown_transaction`: the chain of the intent does not have it: it is not mined yet, or it
-   *   is on another chain
-   * - `failed_transaction`: it was mined and moved nothing
-   * - `pays_nothing_here`: it moves no ERC-20 token and no coin to this address; NFTs do not count
+   * - `unknown_transaction`: the transaction is not on the intent's chain. It is not mined yet, or
+   *   it is on another chain
+   * - `failed_transaction`: the transaction was mined but failed, so it moved nothing
+   * - `pays_nothing_here`: the transaction moves no ERC-20 token and no coin to this address. NFTs
+   *   do not count
    */
   problem: orNull(among("unknown_transaction", "failed_transaction", "pays_nothing_here")),
   /** @maxItems 4 */

@@ -25,8 +25,10 @@ export const addressStates = [
   "recovered",
 ] as const;
 /**
- * - `unfunded`, `partially_funded`, `funded`: open, with no balance, some, or enough to execute now
- * - `executed`: the calls were executed; permanent, regardless of later payments and recoveries
+ * - `unfunded`: open, with no balance of the token
+ * - `partially_funded`: open, with a balance below the requested amount
+ * - `funded`: open, with enough balance to execute now
+ * - `executed`: the calls were executed. Later payments and recoveries do not change this state
  * - `expired`: past `expirationTimestamp`, not executed, and not yet closed by a recovery
  * - `recovered`: closed by a recovery after it expired; the calls can never be executed
  */
@@ -107,7 +109,7 @@ export const addressStatus = object({
    * address is open.
    */
   recoverable: list(tokenAmount),
-  /** The execution, or null if the calls were not executed. */
+  /** The execution. Null if the calls were not executed. */
   execution: orNull(execution),
   /** The recoveries of all tokens, oldest first. */
   recoveries: list(recovery),
@@ -116,7 +118,7 @@ export type AddressStatus = TypeOf<typeof addressStatus>;
 
 /** The progress of the service's executor. It is information and not evidence. */
 export const executorProgress = object({
-  /** Null until the executor has decided. */
+  /** The action that the executor has chosen. Null until it has decided. */
   purpose: orNull(among("execute", "recover")),
   /**
    * `waiting`: a transaction will be sent later. `sent`: a transaction was sent and does not have
@@ -158,9 +160,9 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * The greatest transfer that is not more than `amount` or, if the money was returned, the
-   * recovery. Null if no log shows the transfer, if the receipt of the recovery is not final yet,
-   * or if someone else sent the recovery.
+   * If the money was returned, the transaction of the recovery. It is null if the receipt is not
+   * final yet, or if someone else sent the recovery. If the money is held, the largest known
+   * transfer that does not exceed `amount`, or null if no log shows one.
    */
   transactionHash: orNull(hash),
 });

@@ -196,9 +196,9 @@ export const createInput = z.strictObject({
       "The account's own name for the address, such as an order number: 1 to 128 printable " +
         "characters, which are trimmed and normalized to NFC. Only the account can see it. With " +
         "an API key, an intent without a salt gets a salt that is derived from the reference, " +
-        "so a repeated request returns the same address; to change the reference of an address, " +
-        "create the same intent again with the new one. A client ID can set the reference only " +
-        "of an address that it creates. Lists and events show references of client IDs as " +
+        "so a repeated request returns the same address. To change the reference of an address, " +
+        "create the same intent again with the new reference. A client ID can set a reference " +
+        "only for an address that it creates. Lists and events show references of client IDs as " +
         "`claimedReference`.",
     ),
   again: z
@@ -214,8 +214,8 @@ export const createInput = z.strictObject({
     .optional()
     .describe(
       "The HMAC-SHA256 of the address and the reference under the account's newest reference " +
-        "key, as computed by `signatureFor` of the library. It is required if the client ID " +
-        "accepts only signed intents. An invalid signature is rejected for every credential.",
+        "key, as computed by the library's `signatureFor`. A signature is required if the client " +
+        "ID accepts only signed intents. An invalid signature is rejected for every credential.",
     ),
 });
 

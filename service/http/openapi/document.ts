@@ -24,11 +24,12 @@ const info = {
   description:
     "Turns an intent into an address whose purpose cannot change: money that is sent to it can " +
     "only be used as the intent says. Every path with GET also accepts HEAD, and every path " +
-    "accepts OPTIONS (`Preflight`). Responses that belong to no operation are listed in " +
-    "`x-responses`: `MethodNotAllowed`, `UnknownPath`, and the errors of requests that are " +
-    "rejected before they are parsed (`NotHttp`, `HeadersOverflow`, `RequestTimeout`, " +
-    "`ExpectationFailed`), which have no X-Request-Id. Changes to /v1 are backward compatible. " +
-    "New fields, error codes, and headers can be added, so ignore those that you do not know.",
+    "accepts OPTIONS (`Preflight`). `x-responses` lists the responses that belong to no " +
+    "operation: `MethodNotAllowed`, `UnknownPath`, and the errors of requests that are rejected " +
+    "before they are parsed (`NotHttp`, `HeadersOverflow`, `RequestTimeout`, " +
+    "`ExpectationFailed`). These errors have no X-Request-Id. Changes to /v1 are backward " +
+    "compatible. New fields, error codes, and headers can be added, so ignore those that you do " +
+    "not know.",
 };
 
 const tags = [
@@ -36,12 +37,12 @@ const tags = [
     name: "addresses",
     description: "Create, look up, and prove a single address, and read its status",
   },
-  { name: "account", description: "Lists of the account's addresses and events, with an API key" },
+  { name: "account", description: "List the account's addresses and events with an API key" },
   {
     name: "webhooks",
-    description: "The account's webhook endpoints, with an API key that has the scope `webhooks`",
+    description: "Manage webhook endpoints with an API key that has the scope `webhooks`",
   },
-  { name: "service", description: "The chains and tokens of the service, and this document" },
+  { name: "service", description: "Get the service's chains and tokens, and this document" },
 ];
 
 const securitySchemes = {
@@ -111,8 +112,8 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
         salt: {
           ...{ type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
           description:
-            `${salt!.description} If absent, it is derived from the reference of an API key, or ` +
-            "random if there is none.",
+            `${salt!.description} If absent, the salt is derived from the reference if the ` +
+            "request has an API key and a reference. Otherwise it is random.",
         },
       },
       required,
@@ -256,10 +257,10 @@ const summaries: Record<EventType, string> = {
   "address.payment": "Money arrived",
   "address.funded": "The address received the full amount",
   "address.executed": "The calls were executed",
-  "address.expired": "The address expired without an execution and contains money",
+  "address.expired": "The address expired without an execution and has money",
   "address.recovered": "Money was sent to the recovery address",
-  "address.surplus": "The address was executed and contains money that the calls did not use",
-  "address.reverted": "A reorganization reverted what an earlier event reported",
+  "address.surplus": "The address was executed and has money that the calls did not use",
+  "address.reverted": "A reorganization reverted a fact that an earlier event reported",
 };
 
 function describeWebhooks(): Schema {

@@ -1,5 +1,5 @@
-// An example of each operation: a request, which openapi.test.ts sends to the service, and an
-// answer. All are about one address, whose record is derived like any other.
+// An example of each operation: a request, which document.test.ts sends to the service, and a
+// response. All examples are about one address, whose record is derived like any other.
 
 import { readFileSync } from "node:fs";
 import { factoryAddress, makeRecord } from "executable-address";
@@ -12,7 +12,7 @@ type Example<O extends Operation> = {
   path?: Readonly<Record<"address" | "id", string>> | Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number>>;
   body?: object;
-  /** The document's own answer is the document. */
+  /** Absent for the operation that returns the document itself. */
   answer?: O["answer"] extends Shape ? TypeOf<O["answer"]> : string;
 };
 

@@ -112,8 +112,8 @@ export const operations = {
     summary: "Create an address",
     description:
       "Stores the intent and returns its address. The request is idempotent: the same intent " +
-      "with the same salt returns the same response to every account. The response is sent after " +
-      "the record is stored durably. The service checks the credential first, then the origin, " +
+      "with the same salt returns the same response to every account. The service responds after " +
+      "it has stored the record durably. It checks the credential first, then the origin, " +
       "the rate limit, the media type, the size, and the body. An `Idempotency-Key` header or an " +
       "unknown query field returns 400.",
     credentials: ["apiKey", "clientId"],
@@ -146,7 +146,7 @@ export const operations = {
     tag: "addresses",
     summary: "Look up an address",
     description:
-      "Returns the record of the address. It never changes, so you can cache it forever.",
+      "Returns the record of the address. A record never changes, so you can cache it forever.",
     credentials: [],
     reads: ["If-None-Match"],
     answer: addressRecord,
@@ -170,8 +170,9 @@ export const operations = {
     path: "/address/{address}/returns",
     summary: "Get the returns of misdirected money",
     description:
-      "For each mistake of a payer: how much comes back, to which address, on which chain, when, " +
-      "and who can trigger it. It follows from the record, except for `executor`.",
+      "Lists the mistakes that a payer can make. For each mistake, says how much money is " +
+      "returned, to which address, on which chain, when, and who can trigger the return. All " +
+      "fields except `executor` can be derived from the record.",
     answer: paymentReturns,
     answers: "One row for each mistake.",
     headers: minuteOld,
@@ -182,9 +183,9 @@ export const operations = {
     path: "/address/{address}/proof",
     summary: "Prove the outcome",
     description:
-      "Returns the block header and an account proof and, if the address was executed, the " +
-      "transaction and its receipt (spec/proof.md). If you trust the block hash, you do not need " +
-      "to trust the service.",
+      "Returns the block header and an account proof. If the address was executed, the response " +
+      "also contains the transaction and its receipt (spec/proof.md). If you trust the block " +
+      "hash, you do not need to trust the service.",
     query: proofInput,
     reads: ["If-None-Match"],
     answer: addressProof,
@@ -197,27 +198,27 @@ export const operations = {
     path: "/address/{address}/simulation",
     summary: "Simulate the execution",
     description:
-      "Returns what an execution would do now, as computed by one node at its newest block. It " +
-      "is an estimate and not evidence, because a contract can behave differently in a " +
-      "simulation.",
+      "Returns the effects that an execution would have now, as computed by one node at its " +
+      "newest block. A simulation is an estimate and not evidence, because a contract can behave " +
+      "differently in a simulation.",
     answer: simulation,
     answers:
-      "The simulation. It is also returned if the calls fail or the node could not run them.",
+      "The simulation. The status is also 200 if the calls fail or the node could not run them.",
   },
   reportSent: {
     ...ofOneAddress,
     method: "POST",
     path: "/address/{address}/sent",
-    summary: "Report something else that was sent",
+    summary: "Report an unlisted token that was sent",
     description:
-      "Finds a token that no list has, by its contract or by a transaction, and queues its " +
-      "return " +
-      "to the intent's `recovery`. Idempotent. The service's endpoints have to agree. Anyone can " +
-      "report, so the tokens of an address, and of an account per day, are limited. A client " +
-      "network has a burst of 10 reports, then one every 6 s.",
+      "Finds a token that is neither listed nor a look-alike, by its contract or by a " +
+      "transaction, and queues its return to the intent's `recovery`. The request is idempotent. " +
+      "The service accepts a report only if its RPC endpoints agree. Anyone can report tokens, " +
+      "so their number is limited per address, and per account and day. A client network can " +
+      "make a burst of 10 reports, and then one every 6 seconds.",
     body: sentInput,
     answer: sentMoney,
-    answers: "The tokens that were found, each with its fate.",
+    answers: "The tokens that were found, and what happens to each.",
     refusals: [...ofAddress, "TooManyReports", ...ofJsonBody, "ChainUnavailable"],
   },
   streamStatus: {
@@ -239,7 +240,7 @@ export const operations = {
   findOwnAddress: {
     ...ofAccount,
     path: "/address/{address}/mine",
-    summary: "Get an address as the account's list shows it",
+    summary: "Get the list item of an address",
     description:
       "Returns the item that `GET /addresses` contains for this address. Requires an API key.",
     answer: listedAddress,
@@ -263,8 +264,8 @@ export const operations = {
     path: "/events",
     summary: "List the account's events",
     description:
-      "Requires an API key. Returns the events of the last 30 days, oldest first. The body of a " +
-      "webhook has the same bytes as the item.",
+      "Requires an API key. Returns the events of the last 30 days, oldest first. Webhooks " +
+      "deliver each event with the same bytes as in this list.",
     query: eventsInput,
     answer: eventPage,
     answers: "A page of the list.",

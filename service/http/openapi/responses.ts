@@ -89,7 +89,7 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-/** Returns the value of a header that always has the same one. */
+/** Returns the value of a header whose value is constant. */
 export function constantOf(name: HeaderName): string {
   const { const: value } = headers[name].schema as { const?: string };
   if (value === undefined) throw new Error(`${name} has no constant value`);
@@ -99,7 +99,7 @@ export function constantOf(name: HeaderName): string {
 /** The headers of an answer, by their HTTP names. */
 export type Headers = Readonly<Record<string, HeaderName>>;
 
-/** Every response to a request has these. */
+/** The headers of every response to a request that could be parsed. */
 export const everywhere: Headers = {
   "X-Request-Id": "RequestId",
   "Access-Control-Allow-Origin": "AllowOrigin",
@@ -180,13 +180,13 @@ const refusals = {
   NotFound: {
     codes: ["not_found"],
     description:
-      "The service does not know an intent for this address. It may be an ordinary account, or " +
-      "its address may have been derived without this service.",
+      "The service does not know an intent for this address. The address may be an ordinary " +
+      "account, or somebody derived it without this service.",
     headers: refused,
   },
   BodyTooLarge: {
     codes: ["body_too_large"],
-    description: "The body is larger than the largest valid body.",
+    description: "The body has more bytes than the operation accepts.",
     headers: known,
   },
   UnsupportedMediaType: {
@@ -204,7 +204,7 @@ const refusals = {
   },
   TooManyReports: {
     codes: ["rate_limited"],
-    description: "Over the rate limit of the client's network.",
+    description: "The client's network has exceeded the rate limit of reports.",
     headers: { ...refused, ...counted, "Retry-After": "RetryAfter" },
   },
   HeadersTooLarge: {
@@ -214,7 +214,7 @@ const refusals = {
   },
   InternalError: {
     codes: ["internal_error"],
-    description: "An error of the service, which is logged under the request's ID.",
+    description: "An internal error, which the service logs with the request's ID.",
     headers: known,
   },
   Unavailable: {
@@ -246,7 +246,7 @@ const refusals = {
     codes: ["reference_in_use"],
     description:
       "Another address of the account already has this reference, or a client ID tried to set " +
-      "the reference of an existing address. The message of the issue is the existing address.",
+      "the reference of an existing address. The issue's message is the existing address.",
     headers: known,
   },
   NoneOfYours: {
@@ -265,7 +265,7 @@ export type RefusalName = keyof typeof refusals;
 
 export const statusOf = (name: RefusalName) => String(statuses[refusals[name].codes[0]]);
 
-/** The refusals that belong to no operation. */
+/** The refusals of requests that do not reach an operation. */
 const unowned: Record<string, Answer> = {
   UnknownPath: {
     codes: ["unknown_path"],
@@ -305,7 +305,10 @@ const allow = {
   schema: { type: "string" },
 };
 
-/** Responses that belong to no operation: a linter would report them as unused components. */
+/**
+ * Describes responses that belong to no operation. They are not components, because a linter would
+ * report them as unused.
+ */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [
     name,
@@ -343,7 +346,7 @@ export const describeRefusals = (): Schema =>
     Object.entries(refusals).map(([name, answer]) => [name, describeRefusal(answer)]),
   );
 
-/** An error, narrowed to the codes that it can have here. */
+/** Describes an error response whose schema allows only the codes of this refusal. */
 function describeRefusal({ codes, description, headers }: Answer) {
   const code = codes.length === 1 ? { const: codes[0] } : { enum: codes };
   const narrowed = { properties: { error: { properties: { code } } } };

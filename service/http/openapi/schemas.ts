@@ -13,8 +13,8 @@ export type Schema = { [keyword: string]: unknown };
 /** A description, and the constraints from its tags, which the client does not check. */
 type Comment = { description?: string; tags: Schema };
 /**
- * The comments of one `const`: on the type, on its fields, and the names of the constants whose
- * fields it includes.
+ * The comments of one `const`: the comment on the constant and the comments on its fields. `bases`
+ * are the names of the constants whose fields the constant includes.
  */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
@@ -54,7 +54,7 @@ const constants = new Map<Shape, string>(
 const componentOf = (constant: string) =>
   names[constant] ?? constant[0]!.toUpperCase() + constant.slice(1);
 
-/** Each component by its name. */
+/** Returns the schema of each component, by name. */
 export function describeComponents(): Record<string, Schema> {
   const described = [...constants].map(([shape, constant]) => {
     const { own } = comments.get(constant)!;
@@ -63,7 +63,7 @@ export function describeComponents(): Record<string, Schema> {
   return Object.fromEntries(described.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }
 
-/** A reference if the shape is a component, otherwise its schema. */
+/** Returns a reference if the shape is a component, and otherwise the shape's schema. */
 export function describeShape(shape: Shape): Schema {
   const constant = constants.get(shape);
   return constant === undefined ? describeInline(shape) : referenceTo(componentOf(constant));

@@ -1,4 +1,4 @@
-// npm run openapi -w service: writes spec/openapi.json. openapi.test.ts compares it.
+// npm run openapi -w service: writes spec/openapi.json. document.test.ts compares the file.
 
 import { writeFileSync } from "node:fs";
 import { describeApi } from "./document.ts";
