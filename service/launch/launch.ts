@@ -71,8 +71,8 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   if (state === "expired" || state === "recovered") {
     throw new Error(
       `the address ${record.address} expired unpaid: move ${journalFile(config, chain)} away and ` +
-        "run the command again for a new one; money that arrives is returned to the wallet by " +
-        "the command recover of the command line",
+        "run the command again for a new address; to return money that arrives to the wallet, " +
+        "use `executable-address recover`",
     );
   }
   requireBalance(run.wallet, cost);
