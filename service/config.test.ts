@@ -58,7 +58,7 @@ describe("rejects a setting with its name, its value, and the valid values", () 
       /^TRUSTED_PROXYES is not a setting; expected TRUSTED_PROXIES$/,
     ],
     [
-      "a name with an additional letter",
+      "a name with two wrong characters",
       { SIGN_UPP: "open" },
       /^SIGN_UPP is not a setting; expected SIGNUP$/,
     ],

@@ -1,5 +1,5 @@
-// Parameter types, with the sizes that determine the ABI layout. Source:
-// https://docs.soliditylang.org/en/latest/abi-spec.html
+// Parameter types, with the sizes that determine the ABI layout.
+// Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
 /**
  * `dynamic`: whether values are in the tail, and the head contains only their offset. `headBytes`:
