@@ -93,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("usage", () => {
-      test("is kept, and its write is logged and retried, if the store fails", async () => {
+      test("is kept if the store fails, and the failed write is logged and retried", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -113,7 +113,7 @@ for (const [name, database] of Object.entries(databases)) {
         });
       });
 
-      test("adds up over two servers, and keeps the later last use", async () => {
+      test("sums the requests of two servers, and keeps the later time of last use", async () => {
         const accountId = await newAccount();
         const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const digest = digestCredential(apiKey);

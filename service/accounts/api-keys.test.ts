@@ -102,7 +102,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal((await holders.findApiKey(digestCredential(apiKey)))?.accountId, accountId);
     });
 
-    test("after a rotation, 100 look-ups on another server never find the old key", async () => {
+    test("after a rotation, 100 lookups on another server never find the old key", async () => {
       const accountId = await newAccount(a);
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {

@@ -32,14 +32,14 @@ function open() {
 }
 
 describe("attempts to sign in", () => {
-  test("delays the 11th at one account from one address by a minute", async () => {
+  test("delays the 11th attempt at one account from one address by a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
     assert.equal(await waitToTry(again), 60_000);
   });
 
-  test("refuses the 21st from one address, for any account", async () => {
+  test("refuses the 21st attempt from one address, for any account", async () => {
     const { waitToTry } = open();
     const tryNext = (i: number) =>
       waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
@@ -47,7 +47,7 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("refuses the 61st from one /24 or /48, for any addresses and accounts", async () => {
+  test("refuses the 61st attempt from one /24 or /48, for any account", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { waitToTry } = open();
       let admitted = 0;
@@ -59,14 +59,14 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("refuses more than 800 at one account, regardless of the number of networks", async () => {
+  test("refuses more than 800 attempts at one account from any number of networks", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 1_000; i++) admitted += await spend({ ip: network(i) });
     assert.equal(admitted, 800);
   });
 
-  test("allows 100 from networks that keep guessing, regardless of their addresses", async () => {
+  test("allows networks that keep guessing only 100 attempts, from any address", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -148,7 +148,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("always admits one per minute", async () => {
+  test("always admits one attempt per minute", async () => {
     const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
@@ -160,7 +160,7 @@ describe("attempts to sign in", () => {
 });
 
 describe("attempts to sign up", () => {
-  test("refuses the 21st from one address and the 61st from one /24 or /48", async () => {
+  test("refuses the 21st sign-up from one address and the 61st from one /24 or /48", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {
@@ -210,7 +210,7 @@ describe("new accounts", () => {
     ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
     ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
   ] as const) {
-    test(`delays the fourth of a day from one ${kind} by a third of a day`, async () => {
+    test(`delays the day's fourth account from one ${kind} by a third of a day`, async () => {
       const { attempts, wait } = openBound(3);
       for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
       assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);

@@ -60,7 +60,7 @@ describe("credentials", () => {
     assert.ok(madeUp.every((text) => checkSpelling("apiKey", text) === "bad_checksum"));
   });
 
-  test("an API key is svc_sk_ and 64 hex digits, a client ID svc_client_ and 32", () => {
+  test("an API key is svc_sk_ plus 64 hex digits; a client ID is svc_client_ plus 32", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);
@@ -68,7 +68,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newClientId()), "valid");
   });
 
-  test("an API key has 224 random bits and a client ID 96, each evenly distributed", () => {
+  test("an API key has 224 uniformly random bits, and a client ID has 96", () => {
     const drawn = 2_000;
     for (const [make, bits] of [
       [newApiKey, 224],
@@ -86,7 +86,7 @@ describe("credentials", () => {
     }
   });
 
-  test("the last 8 digits are the CRC-32 of the rest, as in the examples of the docs", () => {
+  test("the last 8 digits are the CRC-32 of the rest, as in the docs' examples", () => {
     // Computed with Python's zlib.crc32; the first has a leading zero.
     assert.equal(
       checkSpelling(

@@ -155,7 +155,7 @@ for (const { name, runs, open } of implementations) {
 }
 
 describe("two servers on one PostgreSQL", () => {
-  test("share one limit, by the database's clock", async () => {
+  test("share one limit, which uses the database's clock", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const key = newKey();
     const began = performance.now();
@@ -171,7 +171,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(admitted <= policies.apiKey.burst + elapsedMs / policies.apiKey.intervalMs + 1);
   });
 
-  test("many keys in opposite orders never deadlock", async () => {
+  test("never deadlock if they take many keys in opposite orders", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const names = Array.from({ length: 50 }, newKey);
     for (let round = 0; round < 20; round++) {
@@ -193,7 +193,7 @@ describe("two servers on one PostgreSQL", () => {
   });
 });
 
-test("a limiter rejects a result of the database that omits a key", () => {
+test("a limiter rejects a database result that omits a key", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
     message: "the limiter's statement returned no row for a key",

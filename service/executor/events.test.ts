@@ -37,7 +37,7 @@ describe("the log of the executor", () => {
     );
   });
 
-  test("shows an address with its checksum, and the whole hash", () => {
+  test("shows addresses with a checksum, and hashes in full", () => {
     const lower = address.toLowerCase() as Hex;
     const line = lineOf({ kind: "executed", address: lower, hash });
     assert.deepEqual([line.msg, line.address, line.hash], ["executed", address, hash]);

@@ -106,7 +106,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("every refusal forbids browsers to guess its type, with or without a route", async () => {
+  test("every refusal forbids MIME sniffing, with or without a route", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);

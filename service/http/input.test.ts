@@ -31,7 +31,7 @@ describe("a body has one interpretation, or is refused", () => {
     test(`${code}: ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
-  test("too_many_values has the number and the limit", () => {
+  test("too_many_values includes the number and the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(
       issue?.message ?? "",
@@ -39,14 +39,14 @@ describe("a body has one interpretation, or is refused", () => {
     );
   });
 
-  test("not_an_integer, at its place, even if the number equals an integer", () => {
+  test("reports not_an_integer with its path, even if the number equals an integer", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
     }
   });
 
-  test("control: integers, and text with points, colons, and exponents", () => {
+  test("control: accepts integers, and text with points, colons, and exponents", () => {
     const value = { chainId: 31337, n: -1, a: ["1.5", "2e3: \\", true, false, null, { b: "{:}" }] };
     assert.deepEqual(parseJson(Buffer.from(JSON.stringify(value))), value);
   });
@@ -72,7 +72,7 @@ for (const [what, text] of large) {
 }
 
 describe("input of a page", () => {
-  test("nul: is refused with a NUL in any text, at its path, as PostgreSQL accepts none", () => {
+  test("nul: is refused at the path of any text with a NUL, which PostgreSQL rejects", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({

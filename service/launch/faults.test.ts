@@ -30,7 +30,7 @@ describe("launch refuses", () => {
     assert.equal(existsSync(chain.config.dataDirectory), false);
   });
 
-  test("another key than in the interrupted launch, and names both wallets", async (t) => {
+  test("a different key than the interrupted launch used, and names both wallets", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const state = journalOf(chain);
@@ -70,7 +70,7 @@ describe("launch ends in one execution", () => {
     assert.equal(await countSent(chain), sent.length, "each transaction once");
   }
 
-  test("although an endpoint that lags shows receipts only at the third request", async (t) => {
+  test("although a lagging endpoint returns receipts only at the third request", async (t) => {
     const chain = await startChain(t);
     let requests = 0;
     chain.watch(async ({ method }, forward) =>

@@ -53,7 +53,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, wallet);
   });
 
-  test("endpoints of another chain, a single endpoint, and endpoints without proofs", async (t) => {
+  test("endpoints of a wrong chain, a single endpoint, and endpoints without proofs", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],

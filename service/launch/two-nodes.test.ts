@@ -63,7 +63,7 @@ describe("launch, with two nodes,", () => {
     assert.ok(code, "the second node has executed the calls");
   });
 
-  test("waits for the second node if that falls behind", async (t) => {
+  test("waits for the second node if this node falls behind", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const second = chain.second!;
     let requests = 0;
@@ -130,7 +130,7 @@ describe("launch, with a node that lies about the outcome and has the true block
     }
   };
 
-  test("makes no receipt if that is one of two", async (t) => {
+  test("makes no receipt if the lying node is one of two", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     afterExecution(
       chain,
@@ -144,7 +144,7 @@ describe("launch, with a node that lies about the outcome and has the true block
     });
   });
 
-  test("proves the truth if that is one of three", async (t) => {
+  test("proves the true outcome if the lying node is one of three", async (t) => {
     const chain = await startChain(t, ["own", "second", "own"]);
     afterExecution(
       chain,

@@ -73,7 +73,7 @@ function setMaxFee({ env }: BareChain, gwei: string): void {
 }
 
 describe("launch, if the chain stops mining,", () => {
-  test("says so, waits, and sends again what the endpoint has forgotten", async (t) => {
+  test("says so, waits, and resends transactions that the endpoint has forgotten", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, hash] = /^sending (0x\w+)/.exec(await run.says(/^sending /))!;
@@ -89,7 +89,7 @@ describe("launch, if the chain stops mining,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("is stopped by Ctrl-C, and --resume explains what became of each transaction", async (t) => {
+  test("stops on Ctrl-C, and --resume reports the outcome of each transaction", async (t) => {
     const chain = await startStopped(t);
     const admin = resolve(import.meta.dirname, "../admin.ts");
     const args = [admin, "launch", "--chain", "base-sepolia", "--key-file", chain.keyFile];
@@ -138,7 +138,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("waits instead if that exceeds maxFeePerGas, and names it", async (t) => {
+  test("waits instead if a higher fee exceeds maxFeePerGas, and names the limit", async (t) => {
     const chain = await startStopped(t);
     setMaxFee(chain, "1.000000008");
     const run = runLaunch(chain);
@@ -178,7 +178,7 @@ describe("launch, if the base fee rises above its offer,", () => {
 describe("launch, if another program uses its key,", () => {
   const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
 
-  test("names its transaction, and repeats the first step only when run again", async (t) => {
+  test("names the other transaction, and repeats the first step only when run again", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, own] = /^sending (0x\w+)/.exec(await run.says(/^sending /))!;
@@ -195,7 +195,7 @@ describe("launch, if another program uses its key,", () => {
     await assertExecuted(chain, runLaunch(chain).done, 1);
   });
 
-  test("does the same at the execution", async (t) => {
+  test("names the other transaction, and repeats the execution only when run again", async (t) => {
     const chain = await startBareChain();
     t.after(chain.stop);
     let isStopped = false;
@@ -214,7 +214,7 @@ describe("launch, if another program uses its key,", () => {
     await assertExecuted(chain, runLaunch(chain).done, 1);
   });
 
-  test("takes the next nonce if it is used while the launch waits for the payment", async (t) => {
+  test("uses the next nonce if its nonce is used while it waits for payment", async (t) => {
     const chain = await startBareChain();
     t.after(chain.stop);
     const { pay } = chain;

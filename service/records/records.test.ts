@@ -267,7 +267,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await admin(place, "export")).out), lines.toSorted());
     });
 
-    test("exports and imports the records of look-ups, including expired ones", async () => {
+    test("exports and imports the records of lookups, including expired records", async () => {
       const from = await newPlace();
       const count = 2 * batchSize + 100;
       const lines = await fill(from, count, 1_700_000_000_000);

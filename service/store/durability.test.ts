@@ -110,7 +110,7 @@ test("only the owner can access the SQLite directory and its files", async () =>
   await store.close();
 });
 
-test("the backup of docs/self-hosting.md ends during creates, and is complete", async () => {
+test("the backup in docs/self-hosting.md completes while creates continue", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
   assert.ok(docs.includes("npm run --silent admin -- backup --to backup.db"));
   const dataDirectory = mkdtempSync(join(directory, "backed-up-"));

@@ -158,7 +158,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("two accounts can own an address, each from its own create on", async () => {
+    test("two accounts can own an address, each since its own create request", async () => {
       const saved = row();
       await Promise.all([
         store.saveRecord(saved),
@@ -248,7 +248,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("3,000 simultaneous creates, more than a group, each resolve and are found", async () => {
+    test("3,000 simultaneous creates, more than one group, all resolve and are found", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -257,7 +257,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("a look-up that begins after a save has resolved finds its record", async () => {
+    test("a lookup that begins after a save has resolved finds the saved record", async () => {
       for (let round = 0; round < 100; round++) {
         const saved = row();
         await store.saveRecord(saved);

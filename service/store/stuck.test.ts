@@ -136,7 +136,7 @@ describe("503 within seconds", { concurrency: true }, () => {
 });
 
 describe("while other work uses PostgreSQL", { concurrency: true }, () => {
-  test("creates and look-ups do not wait for the connections of lists", async (t) => {
+  test("creates and lookups do not wait for the connections of lists", async (t) => {
     const store = await openStore({ dataDirectory: "", databaseUrl: await postgres.newDatabase() });
     t.after(() => store.close());
     await store.saveRecord(newRow(1));

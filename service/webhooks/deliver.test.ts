@@ -225,7 +225,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("sends only requested types of its account, and nothing while paused", async () => {
+    test("sends its account's events of requested types, and nothing while paused", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("keeps the order of an address after a failure, without delaying others", async () => {
+    test("keeps an address's event order after a failure, without delaying others", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -414,7 +414,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       else await kept;
     });
 
-    test("claims and saves 64 deliveries with as many statements as one", async () => {
+    test("claims and saves 64 deliveries with as many statements as one delivery", async () => {
       let statements = 0;
       const counted = store.db.withPlugin({
         transformQuery: ({ node }) => node,

@@ -116,7 +116,7 @@ describe("a webhook's target", () => {
     silent.close();
   });
 
-  test("names with silent servers delay no other name and no thread", async () => {
+  test("names whose DNS servers are silent block no thread and delay no other name", async () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
     const silent = Array.from({ length: 16 }, (_, i) =>

@@ -222,14 +222,18 @@ describe("each part of the lanes", () => {
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 
   for (const kind of kinds)
-    test(`1,000 accounts with a place each leave places for a ${kind} endpoint`, () => {
+    test(`1,000 accounts with a slot each leave slots for a ${kind} endpoint`, () => {
       const waitMs = longest[kind](thousand());
       assert.ok(isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
-  test("control: without shares, they leave none for a fresh endpoint", control, () => {
-    const share = inTurn(threeLanes.places[1]);
-    const waitMs = longest.fresh(thousand(), { ...threeLanes, mayHaveMore: () => true, share });
-    assert.ok(!isSoon(waitMs), `${waitMs} ms`);
-  });
+  test(
+    "control: without shares, 1,000 accounts leave no slot for a fresh endpoint",
+    control,
+    () => {
+      const share = inTurn(threeLanes.places[1]);
+      const waitMs = longest.fresh(thousand(), { ...threeLanes, mayHaveMore: () => true, share });
+      assert.ok(!isSoon(waitMs), `${waitMs} ms`);
+    },
+  );
 });

@@ -289,7 +289,7 @@ describe("an entry of the list of origins", () => {
     });
   }
 
-  test("an accepted entry keeps its form, and exact entries are origins of URL", () => {
+  test("an accepted entry keeps its form, and an exact entry equals its URL's origin", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),

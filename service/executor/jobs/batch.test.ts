@@ -22,7 +22,7 @@ const names = (list: readonly Ready[], within = limits) =>
   );
 
 describe("formBatches", () => {
-  test("sends a job that failed before in a separate transaction", () => {
+  test("uses a separate transaction for a job that has failed before", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
 
@@ -41,7 +41,7 @@ describe("formBatches", () => {
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
-  test("sends a job that exceeds the limits in a separate transaction", () => {
+  test("uses a separate transaction for a job that exceeds the limits", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
@@ -58,7 +58,7 @@ describe("formBatches", () => {
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("has a margin that suffices at any gas use: 4/3 times 64/63", () => {
+  test("has a sufficient margin at any gas use: 4/3 times 64/63", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);

@@ -95,14 +95,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
-    test("rejects taking a lease that changed since it was read", async () => {
+    test("refuses to take a lease that has changed since it was read", async () => {
       const seen = await ledger.findLease(chainId);
       await ledger.renewLease(fence);
       assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
       await ledger.renewLease(fence);
     });
 
-    test("gives the lease to one of ten simultaneous requests", async () => {
+    test("gives the lease to only one of ten simultaneous requests", async () => {
       const seen = await ledger.findLease(chainId);
       const takers = Array.from({ length: 10 }, (_, i) => ledger.takeLease(chainId, `${i}`, seen));
       const taken = (await Promise.all(takers)).filter((each) => each !== undefined);
@@ -122,7 +122,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
-    test("stores every signed transaction of a purpose, with fees above 2^53", async () => {
+    test("stores every signed transaction of a purpose, even with fees above 2^53", async () => {
       const transactions = [signed(1), signed(2)] as const;
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
       await ledger.addTransaction(fence, id, transactions[1]);
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charges costs that a tip does not cover, and reverts them after a reorg", async () => {
+    test("charges costs that a tip does not cover, and a reorg cancels the charge", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -213,7 +213,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 0);
     });
 
-    test("replaces the purpose of a nonce by an adopted transaction", async () => {
+    test("replaces a nonce's purpose with an adopted transaction", async () => {
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const adopted = signed(2);
       for (let times = 0; times < 2; times++) {
@@ -313,7 +313,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("gives a slow account a tenth of a pass, even if other jobs could fill it", async () => {
+    test("gives a slow account a tenth of a pass that other jobs could fill", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));
@@ -333,7 +333,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     describe("new records", () => {
-      test("are returned once each, in the order of their numbers, for any page size", async () => {
+      test("are returned once each in numerical order, for any page size", async () => {
         for (const limit of [1, 4, 9, 100]) {
           const found: number[] = [];
           for (let seq = 0; ; ) {
@@ -364,7 +364,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("wake idle jobs when a look is saved, but no job in progress", async () => {
+      test("wake idle jobs when a look is saved, but do not change jobs in progress", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };

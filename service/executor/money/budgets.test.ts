@@ -47,7 +47,7 @@ describe("the budget of insufficient tips", () => {
 });
 
 describe("a cost that can use only a part of the budgets", () => {
-  test("is refused above half of the budget of an account, a client ID, or the chain", () => {
+  test("is refused above half the budget of an account, a client ID, or the chain", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);

@@ -51,7 +51,7 @@ describe("fees", () => {
     });
   });
 
-  test("offer the current suggestion for a replacement if that is higher", () => {
+  test("offer the current suggestion for a replacement if the suggestion is higher", () => {
     const asked = { maxFee: 500n, priorityFee: 50n };
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });

@@ -53,7 +53,7 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("is detected in two parts, and the address that requests it is executed", async () => {
+    test("is detected if paid in two parts, and the requesting address executes", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);

@@ -118,7 +118,7 @@ describe("money on another chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("appears at no other address if a stranger sends it to one", async () => {
+  test("appears only at the address to which a stranger sends it", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until(
@@ -134,7 +134,7 @@ describe("money on another chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("that somebody else returned still counts as returned after later dust", async () => {
+  test("still counts as returned by somebody else after later dust", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
@@ -168,7 +168,7 @@ describe("money on another chain", () => {
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("stays there if it is native coin, until it is returned together with a token", async () => {
+  test("stays at the address if it is native coin, until it returns with a token", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();

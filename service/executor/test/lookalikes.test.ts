@@ -135,7 +135,7 @@ describe("a look-alike of a listed token", () => {
 });
 
 describe("a stranger who sends look-alikes", () => {
-  test("causes no job, row, or transaction with dust, and delays no payment", async () => {
+  test("cannot cause a job, row, or transaction with dust, and delays no payment", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -155,7 +155,7 @@ describe("a stranger who sends look-alikes", () => {
     }
   });
 
-  test("causes no transaction with a false balance without a transfer", async () => {
+  test("cannot cause a transaction with a false balance but no transfer", async () => {
     const { address, intent } = await openRecord();
     const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
     const args = [2n ** 255n, 32n, false] as const;
@@ -168,7 +168,7 @@ describe("a stranger who sends look-alikes", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("causes at most three transactions a day with false transfers", async () => {
+  test("can cause at most three transactions a day with false transfers", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

@@ -303,7 +303,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("native coin to an executed address: comes back after a status request", async () => {
+  test("native coin after an execution: the coin comes back after a status request", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));

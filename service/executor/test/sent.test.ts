@@ -268,7 +268,7 @@ describe("the answer", () => {
 });
 
 describe("a stranger with hostile tokens", () => {
-  test("causes no transaction with one that fails, lies, or burns gas if simulated", async () => {
+  test("cannot cause a transaction if the simulation fails, lies, or burns gas", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -316,7 +316,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("affects nobody else with a token that calls the factory again", async () => {
+  test("affects nobody else with a token that reenters the factory", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -341,7 +341,7 @@ describe("a stranger with hostile tokens", () => {
 
   for (const burns of [true, false]) {
     const how = burns ? "burns gas" : "moves nothing";
-    test(`causes one transaction at most with a token that ${how} only on chain`, async () => {
+    test(`causes at most one transaction with a token that ${how} only on chain`, async () => {
       const record = await openRecord();
       const { address, intent } = record;
       await mineOver(record);

@@ -55,7 +55,7 @@ describe("parseReceipt", () => {
 });
 
 describe("decodeOutcomes", () => {
-  test("ignores a failed item in a batch of another sender", () => {
+  test("ignores a failed item in a different sender's batch", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });

@@ -26,7 +26,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
-  test("ignores and reports an endpoint whose receipt differs from two others", () => {
+  test("ignores and reports an endpoint whose receipt differs from two equal receipts", () => {
     const answers = [says(receipt("bb")), says(receipt("aa")), says(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);

@@ -35,7 +35,7 @@ const createWith = (on: TestApp, apiKey: string) =>
   create(on, { authorization: `Bearer ${apiKey}` });
 
 describe("two servers on one PostgreSQL", () => {
-  test("B returns 401 for 100 simultaneous creates with a key that was rotated on A", async () => {
+  test("server B returns 401 for 100 creates with a key that was rotated on server A", async () => {
     const { accountId, apiKey } = await a.newKey();
     let held = apiKey;
     for (let round = 0; round < rounds; round++) {
@@ -49,7 +49,7 @@ describe("two servers on one PostgreSQL", () => {
     }
   });
 
-  test("B immediately returns 403 for an origin that was removed on A", async () => {
+  test("server B immediately returns 403 for an origin that was removed on server A", async () => {
     const { accountId } = await a.newKey();
     const { db } = a.parts.store;
     const { client_id: clientId } = await db
@@ -65,7 +65,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.equal(await create(b, headers), 403);
   });
 
-  test("returns 429 above one burst on both together, because they share one limit", async () => {
+  test("share one limit: both together accept only one burst, then return 429", async () => {
     const { apiKey } = await a.newKey();
     const began = performance.now();
     const asked = Array.from({ length: 300 }, (_, i) => createWith(i % 2 ? a : b, apiKey));
@@ -75,7 +75,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
   });
 
-  test("returns 429 above a daily limit per account that both share", async () => {
+  test("share each account's daily limit, and return 429 above it", async () => {
     const limits = { addressesPerAccountDay: 7 };
     const bounded = await Promise.all(
       [1, 2].map(() => startApp({ databaseUrl: postgres.url, limits })),
@@ -87,7 +87,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const each of bounded) await each.close();
   });
 
-  test("limits a network's guesses and new accounts on both servers together", async () => {
+  test("together limit a network's guesses and new accounts", async () => {
     const config = {
       publicUrl: a.parts.publicUrl,
       signup: "open",
@@ -113,7 +113,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("returns 200 while the limiter's table is missing, and counts local decisions", async () => {
+  test("return 200 while the limiter's table is missing, and count local decisions", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(

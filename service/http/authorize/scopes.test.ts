@@ -64,7 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ),
     ] as const;
 
-    test("each route returns 403 scope_required for all scopes but its own", async () => {
+    test("each route returns 403 scope_required unless the key has the route's scope", async () => {
       const { accountId } = await service.newKey();
       for (const has of ["create", "read", "webhooks"] as const) {
         const { ask } = await keyOf(accountId, [has]);

@@ -43,7 +43,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("returns 429 above a burst of 30, and only to this account", async () => {
+  test("returns 429 above a burst of 30, but only to this account", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, intent)).json(), record);
   });
 
-  test("generates a salt if there is none", async () => {
+  test("generates a salt if the intent has none", async () => {
     const { apiKey } = await server.newKey();
     const { salt: _, ...intent } = await newIntent();
     const { record } = (await post("check", apiKey, intent)).json();

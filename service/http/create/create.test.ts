@@ -245,7 +245,7 @@ describe("POST /v1/address/create answers", () => {
     );
   });
 
-  test("the same bytes for a repetition, for another account, and for a look-up", async () => {
+  test("the same bytes for a repetition, for another account, and for a lookup", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };
@@ -283,7 +283,7 @@ describe("POST /v1/address/create answers", () => {
     }
   });
 
-  test("without the key in any log line, even after a failure", async () => {
+  test("without writing the key to the log, even after a failure", async () => {
     const failing = await startApp();
     failing.parts.store.saveRecord = async () => {
       throw new Error("disk");

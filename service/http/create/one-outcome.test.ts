@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }
 
     for (const credential of ["server", "page"] as const) {
-      test(`returns 503 if references cannot be saved, then 200, by ${credential}`, async () => {
+      test(`returns 503 while references cannot be saved, then 200 (${credential})`, async () => {
         const account = await newAccount(service);
         const intent = newIntent();
         const ask = () => create(account[credential], "order-1", intent);
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await countRecords(account.accountId), 1);
       });
 
-      test(`saves only one of many intents with one reference, by ${credential}`, async () => {
+      test(`saves only one of many intents with one reference (${credential})`, async () => {
         const account = await newAccount(service);
         const answers = await Promise.all(
           Array.from({ length: parallel[credential] }, () =>
@@ -132,7 +132,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves one of two expiries if the salt is derived from one reference", async () => {
+    test("saves only one of two expiries if the salt is derived from one reference", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(

@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns 409 if a client ID renames a page's address, or names it later", async () => {
+    test("returns 409 if a client ID changes or adds a page address's reference", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -131,7 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("returns 409 with the address for another intent, unless again=true", async () => {
+    test("returns 409 with the address for a different intent, unless again=true", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("a rotation does not change the addresses of repetitions, or old proofs", async () => {
+    test("a rotation changes no repetition's address, and old proofs stay valid", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("lists a record that does not match its address, although its page fails", async () => {
+    test("lists a record that does not match its address, but a read returns 500", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {
@@ -174,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns the statuses of a page together, with an error per failed item", async () => {
+    test("returns a page's statuses together, with an error per failed item", async () => {
       const answer = await browser.get(`${api}/statuses?addresses=${created[0]},${other},0x12`);
       assert.equal(answer.statusCode, 200);
       assert.deepEqual(answer.json().items, [

@@ -259,7 +259,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
     });
 
-    test("a key used in a browser is reported until it is rotated", async () => {
+    test("reports a key that was used in a browser until the key is rotated", async () => {
       const browser = await signUp();
       const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });
@@ -272,7 +272,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(after.rotatedAt);
     });
 
-    test("returns 400 with the reason for a bad origin and for the 21st", async () => {
+    test("returns 400 with the reason for a bad origin and for the 21st origin", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       const bad = await add("https://*.github.io");
@@ -295,7 +295,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await add("https://excess.example")).statusCode, 200);
     });
 
-    test("two simultaneous additions never result in 21", async () => {
+    test("two simultaneous additions never result in 21 origins", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       for (let i = 1; i < originsMax; i++) await add(`https://shop${i}.example`);
@@ -305,7 +305,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, originsMax);
     });
 
-    test("a verdict explains an entry, and which entry allows an origin", async () => {
+    test("a verdict explains an entry, and names the entry that allows an origin", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const judge = async (body: object) =>
@@ -325,7 +325,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, 1);
     });
 
-    test("addresses are only this account's, newest first, in pages", async () => {
+    test("lists only this account's addresses, newest first, in pages", async () => {
       const [mine, other] = [await signUp(), await signUp()];
       const { apiKey } = await newKey(mine);
       const created: string[] = [];
@@ -345,7 +345,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await other.get(`${api}/addresses`)).json(), { items: [], next: null });
     });
 
-    test("addresses are found by their prefix, in any letter case, and by token", async () => {
+    test("finds addresses by prefix, in any letter case, and by token", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       const { address, intent } = (await create(bearer(apiKey))).json();
@@ -364,7 +364,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await find(`token=0x${"1".repeat(40)}`)).length, 0);
     });
 
-    test("usage counts by hour and credential", async () => {
+    test("counts usage per hour and credential", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       await create(bearer(apiKey));
@@ -379,7 +379,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("activity shows each change with its time and origin, newest first", async () => {
+    test("lists each change with its time and origin, newest first", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);
@@ -411,7 +411,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(all.every((row) => !/svc_sk_.{9,}/.test(row.detail ?? "")));
     });
 
-    test("activity has pages of 50 without gaps", async () => {
+    test("lists activity in pages of 50 without gaps", async () => {
       const browser = await signUp();
       for (let i = 0; i < 30; i++) {
         await browser.post(`${api}/origins`, { origin: "https://shop.example" });

@@ -40,7 +40,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("returns 503 to the fifth of an account and the ninth of a network only", async () => {
+  test("returns 503 only to an account's fifth and a network's ninth waiting request", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -61,7 +61,7 @@ describe("hashing in turn", () => {
     }
   });
 
-  test("many known browsers leave every fourth turn to strangers", async () => {
+  test("gives every fourth turn to strangers if many known browsers wait", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);
@@ -71,7 +71,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("runs as many hashes as there are cores but one, and at most three", async () => {
+  test("runs one hash fewer than there are cores, and at most three at a time", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);

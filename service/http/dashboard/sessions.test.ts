@@ -86,7 +86,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(answer.json().error.issues[0].path, ["amount"]);
     });
 
-    test("belongs to the account, has its reference, and is returned as by a create", async () => {
+    test("belongs to the account, has its reference, and is returned as by `create`", async () => {
       const browser = openBrowser(service);
       await browser.signUp("grace@example.com");
       const intent = newIntent();

@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(eleventh.message, /at most 10 endpoints per account, found 10: remove/);
       });
 
-      test("returns 400 url_in_use with the existing endpoint for a repetition", async () => {
+      test("returns 400 url_in_use with the existing endpoint for a repeated URL", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         assert.equal((await caller.post(api, { url: `${url}?shop=2` })).statusCode, 200);

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { followLatency, openAdmission } from "./admission.ts";
 
-describe("creates under way", () => {
-  test("a client that disconnects at any moment releases its place", () => {
+describe("creates in progress", () => {
+  test("a client that disconnects at any moment releases its slot", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
@@ -119,7 +119,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at triple load, serves 0.9 of capacity with at most 5 times the p99", () => {
+    test("at triple load, serves 90 % of capacity with at most 5 times the p99", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       offer(limit, service, { ...from, seconds: 5 });
@@ -131,7 +131,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(later.refused, 0, "and is itself again");
     });
 
-    test("control: with a constant limit of 1,024, each waits for a thousand others", () => {
+    test("control: with a constant limit of 1,024, each create waits for a thousand", () => {
       const constant = { current: () => 1024, met: () => {}, took: () => {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);

@@ -41,7 +41,7 @@ describe("creates with a limit of zero", () => {
     };
   };
 
-  test("both ways return 503 with the same head and body, except ID and date", async () => {
+  test("both ways to refuse return the same 503, except for its ID and date", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -59,7 +59,7 @@ describe("creates with a limit of zero", () => {
     assert.equal(early.headers.get("x-content-type-options"), "nosniff");
   });
 
-  test("are counted in both ways", async () => {
+  test("are counted by both ways to refuse", async () => {
     const start = await count();
     await posted(create);
     const one = { shed: 1, answers: 1, durations: 1 };
@@ -73,7 +73,7 @@ describe("creates with a limit of zero", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("are refused with a query too, but other methods and paths are not", async () => {
+  test("are refused even with a query, but other methods and paths are not", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -96,7 +96,7 @@ describe("creates with a limit of zero", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("both ways close the connection in a drain", async () => {
+  test("both ways to refuse close the connection in a drain", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
@@ -138,7 +138,7 @@ test("returns 405 in our form for CONNECT, for which Node would only disconnect"
   await service.close();
 });
 
-test("control: with a free place, the credential of a create is checked", async () => {
+test("control: with a free slot, the credential of a create is checked", async () => {
   const service = await startApp({ limits: { createsInFlightMax: 1 } });
   const port = await listen(service);
   const answer = await exchange(port, `POST ${create} HTTP/1.0\r\nHost: x\r\n\r\n`);
@@ -194,7 +194,7 @@ describe("responses that are not read", () => {
   });
   after(() => service.close());
 
-  test("20 of each kind occupy none of the 4 slots of creates and of look-ups", async () => {
+  test("20 of each kind occupy none of the 4 slots for creates or the 4 for lookups", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

@@ -52,7 +52,7 @@ describe("the requester of the money", () => {
   const requester = (...calls: Call[]) =>
     requesterOf({ chainId: 1, token, calls } as unknown as Intent, labels);
 
-  test("is undefined if any call is of another contract or pays another one", () => {
+  test("is undefined if any call targets or pays a different contract", () => {
     assert.equal(requester(pay(thief)), undefined);
     assert.equal(requester(approve(thief), pay(shop)), undefined);
     assert.equal(requester(approve(shop), pay(shop), pay(thief)), undefined);

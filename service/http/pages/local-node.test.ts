@@ -13,7 +13,7 @@ describe("findLocalNode", () => {
       assert.equal(findLocalNode(local, reached), undefined, reached);
   });
 
-  test("returns undefined for another chain, a remote node, and without a node", () => {
+  test("returns undefined for a different chain, a remote node, or no node", () => {
     for (const chainId of [1, 10, 31_336]) {
       assert.equal(findLocalNode({ ...local, chainId }, publicUrl), undefined, `${chainId}`);
     }

@@ -71,7 +71,7 @@ describe("the pages", () => {
     await bare.close();
   });
 
-  test("only the payment page can ask the shop that its link names, by a domain", async () => {
+  test("only the payment page can call the shop whose domain its link names", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -91,7 +91,7 @@ describe("the pages", () => {
     }
   });
 
-  test("each path of the dashboard is its page; /a and below is the payment page", async () => {
+  test("dashboard paths return the dashboard; /a and below return the payment page", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
@@ -104,7 +104,7 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("an address's page is compressed once, and a thousand pages are kept", async (t) => {
+  test("compresses an address's page once, and keeps up to a thousand pages", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
@@ -194,7 +194,7 @@ describe("the pages", () => {
     }
   });
 
-  test("files with a hash in their name are cached forever, and others revalidated", async () => {
+  test("files with a hash in their name are cached forever, other files revalidated", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {
@@ -215,7 +215,7 @@ describe("the pages", () => {
       assert.equal(await ask(tags), 200, tags);
   });
 
-  test("a start with a file of an unknown kind fails and names it", () => {
+  test("startup fails with a file of an unknown kind, and the error names the file", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);

@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("returns to any page a proof that verifies with only the block's hash", async () => {
+  test("returns a proof that any page can verify with only the block's hash", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
     assert.equal(open.statusCode, 200);
@@ -99,7 +99,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
-  test("includes the payer, and another ETag, once the node reports it", async () => {
+  test("includes the payer, with a new ETag, after the node reports the payer", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -123,7 +123,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
-  test("includes the payer of an open address, which dust does not hide", async () => {
+  test("includes an open address's payer, even after dust arrives", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const ranges: number[] = [];
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(verifyReceipt(receipt, "its own").payments.length, 4);
   });
 
-  test("counts a payment of a huge transaction, but does not prove it", async () => {
+  test("counts a payment in a huge transaction, but does not prove the payment", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 30n);
     const { abi } = demoToken;
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("shares one read for an address and block, and runs four reads at a time", async () => {
+  test("shares one read per address and block, and runs at most four reads at a time", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -234,7 +234,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await assert.rejects(client.waitFor(record.address, "executed", options), WaitError);
   });
 
-  test("client.prove uses the service's proof if nodes agree, otherwise theirs", async () => {
+  test("client.prove uses the service's proof if nodes agree, else the nodes' proof", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);

@@ -196,7 +196,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("ends when the server drains, and accepts no more", async () => {
+  test("ends when the server drains, and no new stream is accepted", async () => {
     const own = new AbortController();
     const other = await startApp({ chains: chainsAt(world), eventLimits, draining: own.signal });
     const url = await other.app.listen({ host: "127.0.0.1", port: 0 });

@@ -18,7 +18,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.match(answer.json().error.message, /0x and 40 hex digits, found "0x12"$/);
   });
 
-  test("404 not_found, issues empty, if no intent is stored", async () => {
+  test("returns 404 not_found with empty issues if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}/status`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
@@ -79,7 +79,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("lists coin and another listed token at an open address, and none later", async () => {
+  test("lists coin and another listed token at an address only while it is open", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);
@@ -113,7 +113,7 @@ describe("GET /v1/address/{address}/status", () => {
     await explored.close();
   });
 
-  test("includes the executor's job while it has one", async () => {
+  test("includes the executor's job while the address has one", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const job = {
       chain_id: 31_337,
@@ -182,13 +182,13 @@ describe("GET /v1/address/{address}/status", () => {
 describe("GET /v1/address/{address}/returns", () => {
   const returnsOf = (address: string, to = server) => get(`${address}/returns`, to);
 
-  test("404 not_found, issues empty, if no intent is stored", async () => {
+  test("returns 404 not_found with empty issues if no intent is stored", async () => {
     const answer = await returnsOf(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
   });
 
-  test("names the rules of the executor while one leads the chain and may send", async () => {
+  test("includes the executor's rules while an executor leads the chain and may send", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { db } = server.parts.store;
     const { chainId } = record.intent;

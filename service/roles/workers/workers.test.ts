@@ -114,7 +114,7 @@ describe("two workers and the executor", () => {
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
-  test("METRICS_PORT returns the sums of all workers and the executor's metrics", async () => {
+  test("METRICS_PORT returns all workers' summed metrics and the executor's metrics", async () => {
     const answers = await askAll(2, () => ask(server, "/v1/openapi.json"));
     const count = () => fetch(`http://127.0.0.1:${metricsPort}`).then((found) => found.text());
     const counted = 'http_responses_total{route="/v1/openapi.json",status="200"}';
@@ -221,7 +221,7 @@ describe("a worker that hangs while it drains", () => {
   });
 });
 
-test("a port in use fails the start, and kill -9 of the first process ends all", async () => {
+test("startup fails if the port is in use; kill -9 of the first process ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

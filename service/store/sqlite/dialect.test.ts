@@ -153,7 +153,7 @@ describe("the thread of statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("throws UnavailableError for pending and later statements if it ends", async () => {
+  test("throws UnavailableError for pending and later statements if the thread ends", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);

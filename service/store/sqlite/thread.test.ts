@@ -29,14 +29,14 @@ test("a thread that ends with an error fails pending and later messages", async 
   assert.equal(ends.length, 1);
 });
 
-test("a thread answers in order, and everything before it stops", async () => {
+test("a thread answers in order, and answers everything before it stops", async () => {
   const thread = start();
   const answers = [1, 2, 3].map((number) => thread.ask(number));
   await Promise.all([thread.stop(), thread.stop()]);
   assert.deepEqual(await Promise.all(answers), [2, 4, 6]);
 });
 
-test("an unused thread has not started, and stops immediately", async () => {
+test("an unused thread is never started, and stops immediately", async () => {
   const ends: Error[] = [];
   const thread = startThread(new URL("data:text/javascript,throw new Error('it has started')"), {
     ...{ file: "", name: "idle" },

@@ -90,12 +90,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await flood(threeLanes.places[0].all / 2), 20);
     });
 
-    test("control: delay them in a single pool without shares and bars", control, async () => {
-      await store.db
-        .updateTable("webhook_endpoints")
-        .set({ lane: 1, streak: 0, barred_until: 0 })
-        .execute();
-      assert.ok((await flood(onePool.places[1].all, onePool)) < 20);
-    });
+    test(
+      "control: delay the 20 events in a single pool without shares and bars",
+      control,
+      async () => {
+        await store.db
+          .updateTable("webhook_endpoints")
+          .set({ lane: 1, streak: 0, barred_until: 0 })
+          .execute();
+        assert.ok((await flood(onePool.places[1].all, onePool)) < 20);
+      },
+    );
   });
 }

@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
-    test("gives an account at most a ninth of the places", async () => {
+    test("gives an account at most a ninth of the slots", async () => {
       await pileUpGreedy(1, 10, 20);
       await store.db.updateTable("webhook_endpoints").set({ lane: 2 }).execute();
       await start();

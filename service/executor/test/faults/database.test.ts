@@ -29,7 +29,7 @@ describe("a restart of PostgreSQL during executions", () => {
     await world.stop();
   });
 
-  test("executes every payment once and records it", async (context) => {
+  test("executes and records every payment once", async (context) => {
     const running = startCore(store, world.chains());
     context.after(running.stop);
     const records = await Promise.all(Array.from({ length: 30 }, () => world.newRecord()));

@@ -89,7 +89,7 @@ describe("two keys", () => {
     return { first: of(first), second: of(second) };
   }
 
-  test("a key that does not sign uses no nonce, and the other key executes all", async () => {
+  test("a key that does not sign uses no nonce, and the other key executes all jobs", async () => {
     let asked = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (signer.address === second) return signer.sign(transaction);
@@ -155,7 +155,7 @@ describe("two keys", () => {
     await until("they are executed", () => allExecuted(records));
   });
 
-  test("the pass fails and no key sends if no endpoint shows a balance", async () => {
+  test("the pass fails and nothing is sent if no endpoint reports a balance", async () => {
     const error = { code: -32601, message: "no such method" };
     start((core) => ({
       endpoints: core.endpoints.map((honest) => ({

@@ -142,7 +142,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("after a restore from a backup", () => {
-  test("charges the transactions sent after it, and spends no budget twice", async (context) => {
+  test("charges transactions sent after the backup; spends no budget twice", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -296,7 +296,7 @@ describe("after a restore from a backup", () => {
   });
 });
 
-test("charges all transactions if one of two endpoints denies them", async (context) => {
+test("charges all transactions even if one of two endpoints says they are old", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);

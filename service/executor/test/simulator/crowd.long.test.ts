@@ -73,7 +73,7 @@ async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   return [...quiet].map(([address, blocks]) => loud.get(address)! - blocks);
 }
 
-describe(`2,000 slow intents delay no other payment by over ${moreBlocksMax} blocks`, () => {
+describe(`2,000 slow intents delay no other payment by more than ${moreBlocksMax} blocks`, () => {
   for (const [what, atSeconds, startSeconds] of [
     ["if they are paid before all others", 1, 0],
     ["if they are paid at the same time as others", 300, 0],
@@ -92,7 +92,7 @@ describe(`2,000 slow intents delay no other payment by over ${moreBlocksMax} blo
 
 const moreSecondsMax = 5;
 
-describe(`100 slow intents delay no other payment by over ${moreSecondsMax} s`, () => {
+describe(`100 slow intents delay no other payment by more than ${moreSecondsMax} s`, () => {
   for (const [what, isSerial] of [
     ["at nodes that run simulations in parallel", false],
     ["at nodes that run simulations in sequence, and finish them after timeouts", true],

@@ -166,7 +166,7 @@ describe("the executor and the observer on an idle day", () => {
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`make few calls (blocks of ${blockSeconds} s), 1.6 times for two endpoints`, async (t) => {
+    test(`make few calls, 1.6 times as many to two nodes (${blockSeconds} s blocks)`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -179,7 +179,7 @@ describe("the executor and the observer on an idle day", () => {
 describe("a chain without open addresses sleeps", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`makes 1,000 calls a day (blocks of ${blockSeconds} s), 1,600 for two`, async (t) => {
+    test(`makes 1,000 calls a day, 1,600 to two nodes (${blockSeconds} s blocks)`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);
@@ -226,7 +226,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("sleeps if its only address is executed, as if it was expired", async () => {
+  test("sleeps once its only address is executed, as it does after an expiry", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

@@ -192,7 +192,7 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
   /** A block is mined every 12 s. A walk over all records begins once a minute. */
   const lookBlocks = 60 / 12 + 2;
 
-  test(`finds payments that the other omits, by balance, in ${lookBlocks} blocks`, async (t) => {
+  test(`finds by balance in ${lookBlocks} blocks the payments that the other omits`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -254,7 +254,7 @@ test("one slow endpoint of three delays payments by at most two blocks", async (
   }
 });
 
-test("control: payments wait more than two blocks if all three are slow", async (t) => {
+test("control: payments wait more than two blocks if all three endpoints are slow", async (t) => {
   const { waitBlocksMax } = await historyOf(1, [late, late, late]);
   const more = waitBlocksMax - quiet.get(1)!;
   t.diagnostic(`${more} blocks more`);

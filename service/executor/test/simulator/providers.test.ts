@@ -191,7 +191,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
 
   test(
-    "control: two endpoints that report it raise the fee to at most twice the base fee",
+    "control: two endpoints that do so raise the fee to at most twice the base fee",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

@@ -75,7 +75,7 @@ describe("the same is true with tips and two keys that sometimes refuse to sign"
 /** Four minutes of blocks. Of 1,000 seeds, one took 16 blocks, and all others took at most 8. */
 const blocksMax = 20;
 
-describe(`hostile intents delay no money by over ${blocksMax} blocks after faults end`, () => {
+describe(`hostile intents delay no money by more than ${blocksMax} blocks after faults end`, () => {
   for (const [seed, what] of [
     [143, "one false hash below the head was believed for 51 blocks"],
     [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
