@@ -98,6 +98,6 @@ function compare(
 ) {
   if (found === wanted) return;
   const long =
-    field === "terms" ? "expected the terms of this intent" : `expected ${wanted}, found ${found}`;
+    field === "terms" ? "expected the terms of `intent`" : `expected ${wanted}, found ${found}`;
   addFault(faults, `${field}_mismatch`, long, field);
 }

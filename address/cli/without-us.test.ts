@@ -159,7 +159,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     );
     const { status, err } = await run(["status", batch!, ...nodes(0)]);
     assert.equal(status, 1);
-    assert.match(err, /choose one with --address; found 0x\w+, 0x/);
+    assert.match(err, /found 0x\w+, 0x\w+; choose one with --address/);
   });
   task("prove the outcome as a receipt", async () => {
     await everywhere(["prove", text("done")], (receipt: { proof: { outcome: string } }) => {
@@ -206,7 +206,10 @@ describe("commands without the service, if one of three nodes lies", () => {
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
     assert.equal(status, 1);
-    assert.match(err, /sent 0xabab\w+\n.*one node accepted this transaction, but others lack it/);
+    assert.match(
+      err,
+      /sent 0xabab\w+\n.*one node accepted this transaction, but others do not have it/,
+    );
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });

@@ -188,7 +188,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         [
           ofKindUnknown,
           blockHash,
-          `transaction ${transactionHash}: the bytes from the node have another hash`,
+          `transaction ${transactionHash}: the node returned a transaction with another hash`,
         ],
       ] as const)
         await assert.rejects(

@@ -58,7 +58,7 @@ describe("refuses a chains file with path and reason", () => {
     [
       "with a call limit for a URL that the chain does not have, without showing the URL",
       [{ ...chain, callsPerSecond: { "https://other.example/secret": 5 } }],
-      /^chains\.json: callsPerSecond of chain 1 contains a URL of other\.example that is not in /,
+      /^chains\.json: callsPerSecond of chain 1 has a limit for a URL on other\.example; /,
     ],
     [
       "with a limit of zero calls per second",

@@ -191,8 +191,8 @@ export function parseChains(value: unknown, source: string): Chain[] {
     if (unused !== undefined) {
       // The whole URL may contain a key.
       throw new ChainsError(
-        `${source}: callsPerSecond of chain ${chainId} contains a URL of ${new URL(unused).host} ` +
-          "that is not in rpcUrls or sendUrls",
+        `${source}: callsPerSecond of chain ${chainId} has a limit for a URL on ` +
+          `${new URL(unused).host}; expected only URLs from rpcUrls and sendUrls`,
       );
     }
     const unlike = lookalikes.find(({ looksLike }) => !symbols.has(looksLike));

@@ -71,7 +71,7 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   if (state === "expired" || state === "recovered") {
     throw new Error(
       `the address ${record.address} expired unpaid: move ${journalFile(config, chain)} away and ` +
-        "run the command again for a new address; to return money that arrives to the wallet, " +
+        "run the command again for a new address; to send later payments back to the wallet, " +
         "use `executable-address recover`",
     );
   }

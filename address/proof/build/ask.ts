@@ -128,7 +128,7 @@ async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Ui
   const raw = parseHex(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
   const bytes = fromHex(raw);
   if (toHex(keccak(bytes)) === hash) return bytes;
-  throw unproved(`transaction ${hash}: the bytes from the node have another hash`);
+  throw unproved(`transaction ${hash}: the node returned a transaction with another hash`);
 }
 
 function expectArray(value: unknown, what: string): readonly unknown[] {

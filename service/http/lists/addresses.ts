@@ -150,6 +150,6 @@ function parseCursor(text: string): Cursor {
   if (at !== undefined && digits !== undefined) {
     return { atMs: Number(at), address: Buffer.from(digits, "hex") };
   }
-  const message = `expected the next value of an earlier page, found ${foundText(text)}`;
+  const message = `expected the value of \`next\` from an earlier page, found ${foundText(text)}`;
   throw new InvalidError([{ path: ["cursor"], code: "malformed", message }]);
 }

@@ -15,7 +15,7 @@ import { searchInTurn } from "./turn.ts";
 export const eventsInput = z.strictObject({
   cursor: z
     .string()
-    .regex(/^[0-9]{1,15}$/, "expected the next value of an earlier page")
+    .regex(/^[0-9]{1,15}$/, "expected the value of `next` from an earlier page")
     .transform(Number)
     .optional()
     .describe(

@@ -191,7 +191,7 @@ export const operations = {
     answer: addressProof,
     answers: "The proof at that block.",
     headers: { "Cache-Control": "Briefly", ETag: "ETag" },
-    unchanged: "Your copy with this ETag is the proof at this block.",
+    unchanged: "Your copy with this ETag is still the proof at this block.",
   },
   getSimulation: {
     ...ofOneAddress,
