@@ -23,7 +23,7 @@ export const normalizeEmail = (email: string) => email.trim().toLowerCase();
  * Creates an account with its client ID, but without an API key, because a key is shown only once,
  * when a person requests it. The call is idempotent for the same `accountId`.
  *
- * @param accountId given for a sign-up, because its user already has this ID
+ * @param accountId given for a sign-up, because the user who signs up already has this ID
  * @returns undefined if another account has this email
  */
 export async function createAccount(
@@ -67,7 +67,7 @@ export async function findAccount(
   return { accountId: found.id, email: found.email, createdAtMs: Number(found.created_at) };
 }
 
-/** Returns the account's credentials as the dashboard may show them: without keys and digests. */
+/** Returns the account's credentials without keys and digests, so the dashboard may show them. */
 export async function findCredentials(db: Kysely<Tables>, accountId: string) {
   const [apiKeys, clientId, referenceKey] = await Promise.all([
     listApiKeys(db, accountId),

@@ -219,7 +219,8 @@ for (const [name, database] of Object.entries(databases)) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;
           const { both } = await store.db.transaction().execute(async (transaction) => {
-            // Each writes to it last, so none ends before both have read.
+            // Each command writes to the audit table last, so neither command ends before both have
+            // read.
             await sql`lock table audit in exclusive mode`.execute(transaction);
             const both = Promise.allSettled([run(words, { account }), run(words, { account })]);
             void both.then(() => {

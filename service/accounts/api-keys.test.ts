@@ -107,7 +107,8 @@ for (const [name, open] of Object.entries(pairs)) {
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {
         const old = digestCredential(held.apiKey);
-        // A look-up during the rotation can find either key, but a later one only the new key.
+        // A lookup during the rotation can find either key, but a later lookup finds only the new
+        // key.
         const before = Array.from({ length: 20 }, () => holders.findApiKey(old));
         held = (await rotateApiKey(a.db, accountId, held.prefix, actor))!;
         const asked = Array.from({ length: 100 }, () => holders.findApiKey(old));

@@ -117,7 +117,7 @@ export async function revokeApiKey(
   });
 }
 
-/** Lists the account's API keys by number, without their text and digests. */
+/** Lists the account's API keys in the order of their numbers, without their text and digests. */
 export async function listApiKeys(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("api_keys")

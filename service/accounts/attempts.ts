@@ -1,10 +1,10 @@
 // Limits how often a password can be tried, in a way that does not let strangers lock an owner out.
 //
 // A browser that has never signed in to the account is limited by IP address, by network, by IP
-// address and account, and by account. The limit by account stops a guesser with many IP addresses,
-// who could also use it up to lock the owner out. So this limit has two parts. The first part is
-// for the first three tries per day from each /24 of IPv4 or /48 of IPv6; 200 such networks cannot
-// use it up. The second part is for all other tries.
+// address and account, and by account. The limit by account stops a guesser with many IP addresses.
+// But such a guesser could also use up this limit to lock the owner out, so the limit has two
+// parts. The first part is for the first three tries per day from each /24 of IPv4 or /48 of IPv6;
+// 200 such networks cannot use up the first part. The second part is for all other tries.
 //
 // A browser that has signed in before has a signed cookie that proves it. Its tries count by
 // cookie, by account, and by network, separately from the tries of other browsers. A limit by
@@ -58,11 +58,13 @@ export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
-  /** The limit for sign-ups and for links that set a password, which applies only to networks. */
+  /**
+   * Limits sign-ups, and uses of links that set a password. This limit applies only to networks.
+   */
   trySignUp(ip: string): Promise<Leave>;
   /**
-   * Returns the milliseconds to wait if the number of new accounts is limited, by /24 of IPv4 and
-   * /48 of IPv6; otherwise 0.
+   * Returns the milliseconds to wait before a new account is allowed, or 0. New accounts are
+   * limited by /24 of IPv4 and by /48 of IPv6.
    */
   tryNewAccount(ip: string): Promise<number>;
   /**
@@ -170,7 +172,7 @@ export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
  */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
-/** @param kept how many bytes of an IPv4 address, or groups of an IPv6 address, to keep */
+/** @param kept the number of bytes of an IPv4 address, or of groups of an IPv6 address, to keep */
 function prefixOf(text: string, kept: { v4: number; v6: number }): string {
   if (!ipaddr.isValid(text)) return text;
   const ip = ipaddr.process(text);

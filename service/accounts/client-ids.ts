@@ -9,8 +9,8 @@ import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestCredential, newClientId } from "./credentials.ts";
 
 /**
- * Replaces the account's client ID `expected`. @returns undefined if the account has another client
- * ID
+ * Replaces the account's client ID `expected`. @returns undefined if the account has a different
+ * client ID
  */
 export async function rotateClientId(
   db: Kysely<Tables>,

@@ -81,7 +81,8 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // 8 standard deviations of 22.4: a fair bit is beyond them once in 10^15.
+      // The limit is 8 standard deviations of 22.4 each. A fair bit exceeds the limit once in 10^15
+      // runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });

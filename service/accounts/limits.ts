@@ -1,4 +1,4 @@
-// Rate limits of credentials and clients (spec §8), by the generic cell rate algorithm. The
+// Rate limits of credentials and clients (spec §8), which use the generic cell rate algorithm. The
 // algorithm stores one number for each key: the time at which the full burst is available again.
 // With SQLite, there is only one server, so limits are in memory. Servers on one PostgreSQL share
 // their limits. limits.test.ts runs against both limiters.
@@ -48,9 +48,9 @@ export type LimitVerdict = {
 
 export type Limiter = {
   /**
-   * Admits or refuses one request of `key` now, by the limiter's own clock. In any window of t ms,
-   * it admits at most burst + t / intervalMs + 1 requests. It always admits requests that arrive at
-   * most once per intervalMs. A refused request does not count.
+   * Admits or refuses one request of `key` now. The limiter uses its own clock. In any window of t
+   * ms, it admits at most burst + t / intervalMs + 1 requests. It always admits requests that
+   * arrive at most once per intervalMs. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
@@ -114,7 +114,7 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
  * never causes a refusal. While the shared limiter fails, the limit applies to each server
  * separately.
  *
- * @param onFault called for each request that is judged locally
+ * @param onFault called for each request for which the local limiter decides
  */
 export function withLocalFallback(
   shared: Limiter,
@@ -144,7 +144,7 @@ const sweepIntervalMs = 600_000;
 
 /**
  * Returns the limiter that servers on one PostgreSQL share. The limiter stores one row for each
- * key, and uses the database's clock. Requests that arrive together are judged by one statement.
+ * key, and uses the database's clock. One SQL statement checks all requests that arrive together.
  * The table is unlogged, so it does not wait for the disk, and a crash of the database resets all
  * limits.
  *

@@ -31,7 +31,8 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates the key for new salts. Earlier keys still prove the addresses that they created.
+ * Creates the key for new salts. Earlier keys still prove the references of addresses that were
+ * created with these keys.
  *
  * @returns the key, which cannot be read again, or undefined if another request created a key at
  *   the same time

@@ -62,7 +62,7 @@ declare module "../store/tables.ts" {
       refused: number;
     };
     /**
-     * Rows are added, but never changed or removed, which triggers enforce. `id` is `at` and 8 hex
+     * Rows are added, but never changed or removed. Triggers enforce this. `id` is `at` and 8 hex
      * digits.
      */
     audit: {

@@ -154,7 +154,8 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
 /**
  * Sets a time of each credential to the latest time in the batch, with one statement for all
  * credentials, because each statement is a round trip to the database. So a stored time can be too
- * late by the time since the last successful flush: about a second, or more after a failed flush.
+ * late, at most by the time since the last successful flush. This is about a second, or more after
+ * a failed flush.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

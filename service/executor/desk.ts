@@ -1,6 +1,6 @@
-// Gives the rest of the service information about the executor, which can be another process on the
-// same database: the executor's progress with an address, and the gas that it paid for an account.
-// If a status shows money that the executor does not know, the address's job is woken.
+// Informs the rest of the service about the executor's progress with an address, and about the gas
+// that the executor paid for an account. The executor can be a different process on the same
+// database. If a status shows money that the executor does not know, the address's job is woken.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -58,7 +58,7 @@ export function openDesk(
 
 /**
  * Returns a function that finds the amounts that the executor returned from an address on other
- * chains, in the order of blocks.
+ * chains. The amounts are in the order of their blocks.
  */
 function returnsFinder(
   db: Kysely<Tables>,
@@ -205,7 +205,7 @@ export function openWake(
   };
 }
 
-/** Returns whether the status shows money that no job of the executor will find. */
+/** Returns whether the status shows money that none of the executor's jobs will find. */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,
   job: JobNews | undefined,

@@ -223,7 +223,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
   if (poll === "rest") return undefined;
-  // If the next line throws, the next poll runs a whole pass.
+  // If the next line throws, the next poll runs a full pass.
   last.isQuiet = false;
   const view = await (poll === "peek" ? network.openNewView(clock!.hash) : network.openView());
   if (view) last.view = view;

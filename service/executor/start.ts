@@ -38,7 +38,7 @@ export type ExecutorConfig = KeySources & {
 export type Executor = {
   /** The addresses of the keys that pay gas, lower case. */
   addresses: readonly Hex[];
-  /** Resolves when the passes under way have ended and the leases are released. */
+  /** Resolves when the passes in progress have ended and the leases are released. */
   stop(): Promise<void>;
 };
 
@@ -63,7 +63,7 @@ export type ExecutorParts = {
   onSwept?: (chainId: number) => void;
 };
 
-/** @throws an error of one sentence if there is no usable key */
+/** @throws an error with a message of one sentence if there is no usable key */
 export function startExecutor(parts: ExecutorParts): Executor {
   const { log } = parts;
   const stopping = new AbortController();

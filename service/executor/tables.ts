@@ -215,7 +215,7 @@ export function namedStatements(dialect: Dialect): TableStatement[] {
     sql`create index executor_named_due on executor_named (chain_id, due_at)
         where due_at is not null`,
     sql`create index executor_named_account on executor_named (account_id, day)`,
-    // With this index, the transactions of a day are counted.
+    // This index is used to count the transactions of a day.
     sql`create index executor_purposes_returns on executor_purposes (chain_id, created_at)
         where kind = 'return'`,
   ];

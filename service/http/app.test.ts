@@ -45,7 +45,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
       "/v1/chains/",
       "/v2/chains",
     ]) {
-      if (path === "/v1/address/") continue; // a look-up without an address: 400
+      if (path === "/v1/address/") continue; // a lookup without an address: 400
       for (const method of ["GET", "POST", "DELETE"] as const) {
         const response = await service.app.inject({
           method,

@@ -52,7 +52,7 @@ const allow = allowedMethods([
   ...new Set(Object.values(operations).map(({ method }) => method)),
 ]).join(", ");
 
-/** Fastify calls this function if a route has a Fastify schema. */
+/** Fastify calls this function only if a route has a Fastify schema. */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");
 };
@@ -114,7 +114,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // A GET of such a path, for example /address/create, is a look-up of an invalid address.
+    // A GET of such a path, for example /address/create, is a lookup of an invalid address.
     const other = found.every(([, { body }]) => body === "intent") && {
       GET: describedRoute("lookUpAddress"),
     };

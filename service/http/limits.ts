@@ -5,7 +5,7 @@ export type Limits = {
   expirySecondsMin: number;
   expirySecondsMax: number;
   /**
-   * The maximum number of creates in progress, and of look-ups in progress. A request above the
+   * The maximum number of creates in progress, and of lookups in progress. A request above the
    * limit is refused immediately with 503.
    */
   createsInFlightMax: number;
@@ -24,7 +24,7 @@ export type Limits = {
    * that have been idle longest are closed.
    */
   connectionsMax: number;
-  /** Bytes of verified records that are cached for look-ups. */
+  /** Bytes of verified records that are cached for lookups. */
   lookupCacheBytesMax: number;
 };
 

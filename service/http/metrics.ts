@@ -118,7 +118,10 @@ function responseMetrics(registry: Registry) {
 
 type MetricsAddress = { metricsHost: string; metricsPort: number };
 
-/** Serves the registry's metrics and Node's own at any path. Resolves when the server listens. */
+/**
+ * Serves the registry's metrics, and Node's own metrics, at any path. Resolves when the server
+ * listens.
+ */
 export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger): Promise<Server> {
   collectDefaultMetrics({ register: registry });
   return serve(registry.contentType, () => registry.metrics(), at, log);

@@ -1,4 +1,4 @@
-// Sends refusals: with a reply if there is one, otherwise directly into the socket.
+// Sends refusals: through Fastify's reply if there is one, and otherwise directly to the socket.
 
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -104,7 +104,7 @@ function refuseRaw(
 /** Additional headers of refusals that are sent before any hook runs. */
 const socketHeaders = { connection: "close", ...corsHeaders };
 
-/** The time that a client has to read a last response and to close. */
+/** The time that a client has to read a last response and to close the connection. */
 const lingerMs = 1000;
 
 /** Answers requests that Node's HTTP parser refuses, for which there is no request object. */
@@ -140,6 +140,6 @@ function endWith(socket: Duplex, refusal: Refusal): void {
   const headers = Object.entries({ ...own, ...socketHeaders, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
-  // A client that never closes its half would keep the socket open forever.
+  // A client that never closes its half of the connection would keep the socket open forever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

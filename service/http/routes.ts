@@ -16,8 +16,8 @@ import type { Metrics } from "./metrics.ts";
 
 /**
  * The hooks in `before` run in order before the body is read, and the hooks in `whenRead` run after
- * it. A route for GET also handles HEAD. `handler` returns the response and not the reply, because
- * a reply is thenable, so Fastify would wait for it.
+ * it. A route for GET also handles HEAD. `handler` returns the response instead of the reply,
+ * because a reply is thenable, so Fastify would wait for the reply.
  */
 export type Route = {
   before?: onRequestHookHandler[];

@@ -60,7 +60,7 @@ describe("--resume --dry-run", () => {
 });
 
 describe("launch ends in one execution", () => {
-  /** The launch has executed, and each transaction was sent once. */
+  /** Asserts that the launch has executed, and that each transaction was sent once. */
   async function assertLaunched(chain: BareChain) {
     const launched = await runLaunch(chain).done;
     assert.ok("outcome" in launched);

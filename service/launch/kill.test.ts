@@ -1,5 +1,6 @@
 // Tests a launch whose process is killed at each step and restarted with the same command. npm test
-// kills it before or after each send; npm run test:long before and after each.
+// kills the process before or after each send. npm run test:long kills it before and after each
+// send.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -32,10 +33,11 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command, and kills it at a send: before the node sees the transaction, or after that
- * and before the answer arrives. Returns false if the command ended without such a send.
+ * Starts the command, and kills it at a send: before the node receives the transaction, or after
+ * the node received it and before the response arrives. Returns false if the command ended without
+ * such a send.
  *
- * @param through sends before that one
+ * @param through the number of sends that are allowed before that send
  */
 async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);
@@ -73,7 +75,8 @@ test("sends nothing twice if it is killed before or after each send", async (t) 
   let isPaid = false;
   let isUnsent = false;
   for (let isAfter = false; ; isAfter = !isAfter) {
-    // The short form kills at each send once, and lets the one through that was not sent.
+    // The short form kills once at each send: if the last launch was killed before its send, this
+    // launch may send that transaction.
     const isKilled = await killAtSend(chain, isAfter, isUnsent && !isLong ? 1 : 0);
     isUnsent = isKilled && !isAfter;
     if (isKilled) kills++;
@@ -85,7 +88,7 @@ test("sends nothing twice if it is killed before or after each send", async (t) 
   }
   t.diagnostic(`killed ${kills} times`);
   assert.ok(kills >= (isLong ? 14 : 7), `${kills}`);
-  // Deployer's funding, factory, five contracts beside it, execution.
+  // The transactions: the deployer's funding, the factory, five other contracts, and the execution.
   assert.equal(await countSent(chain), 8);
   const { sent, receipt } = journalOf(chain);
   assert.equal(sent.filter(({ mined }) => mined?.succeeded).length, 8);

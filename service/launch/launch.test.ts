@@ -19,7 +19,9 @@ async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareCh
   return chain;
 }
 
-/** Runs it, expects a refusal, and checks that it sent nothing and created no file. */
+/**
+ * Runs a launch, expects a refusal, and checks that the launch sent nothing and created no file.
+ */
 async function assertRefused(chain: BareChain, message: RegExp, change?: Partial<LaunchOptions>) {
   await assert.rejects(runLaunch(chain, change).done, message);
   assert.equal(await countSent(chain), 0);
@@ -103,7 +105,8 @@ describe("launch", () => {
     t.diagnostic(`of the gas only: ${gasRatio}`);
     assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
     assert.equal(parseEther(launched.spent), spent);
-    // Deployer's funding, factory, five contracts beside it, execution; the payer sends its own.
+    // The transactions: the deployer's funding, the factory, five other contracts, and the
+    // execution. The payer sends the payment.
     assert.equal(await countSent(chain), 8);
 
     assert.equal(launched.outcome, "executed");

@@ -102,7 +102,7 @@ async function carryOut(run: Launch) {
 }
 
 /**
- * Deploys the missing contracts. A step whose transaction is mined is repeated only if a
+ * Deploys the missing contracts. A step whose transaction was mined is repeated only if a
  * reorganization removed the transaction.
  */
 async function bringContracts(run: Launch) {
@@ -166,7 +166,9 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
   }
 }
 
-/** The account that creates the address. It has no API key and no password. */
+/**
+ * The email of the account that creates the address. The account has no API key and no password.
+ */
 const email = "launch@localhost.localdomain";
 
 /** Saves the record to the database under a separate account. The call is idempotent. */

@@ -1,4 +1,5 @@
-// A launch whose transactions a reorganization removes, during the launch or after it.
+// Tests a launch whose transactions are removed by a reorganization, during the launch or after its
+// end.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -87,7 +88,8 @@ describe("launch, repeated after a reorganization,", () => {
     const { chain, undo } = await startChain(t);
     await runLaunch(chain).done;
     const raws = journalOf(chain).sent.map(({ raw }) => raw);
-    // A node puts removed transactions back into its mempool: these two, but not the deployer.
+    // A node puts removed transactions back into its mempool. Here, it puts back the first two, but
+    // not the deployer.
     await undo(0, raws.slice(0, 2));
     assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
     const launched = await runLaunch(chain).done;

@@ -92,7 +92,8 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, say } = sending;
-  // Nobody has its key, so it has no nonce of the wallet and no other fee.
+  // Nobody has the key of this transaction's sender, so the transaction does not use the wallet's
+  // nonces, and its fee cannot change.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -123,8 +124,8 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await readReceipt(sending, sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // If a reorganization moved it before the deployer's deployment, it succeeded without an
-    // effect.
+    // If a reorganization moved the transaction before the deployer's deployment, the transaction
+    // succeeded without an effect.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;

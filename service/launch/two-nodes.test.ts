@@ -1,5 +1,5 @@
-// A launch against two nodes that execute every block themselves. The second falls behind, has
-// another chain, or lies about the outcome.
+// Tests a launch with two nodes, each of which executes every block. The second node falls behind,
+// has a different chain, or lies about the outcome.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -21,7 +21,10 @@ const isExecution = ({ method, params }: Parameters<Watch>[0]) =>
   method === "eth_sendRawTransaction" &&
   `${parseTransaction(params[0] as Hex).to}` === factoryAddress.toLowerCase();
 
-/** Calls `then` after the execution is mined on the first node, before anything else is asked. */
+/**
+ * Calls `then` after the execution is mined on the first node, before the launch makes any other
+ * request.
+ */
 function afterExecution(chain: BareChain, then: () => void, later: Watch): void {
   let isExecuted = false;
   chain.watch(async (call, forward, index) => {

@@ -1,5 +1,5 @@
-// A launch on a chain that stops mining or becomes more expensive, and with a key that another
-// program uses.
+// Tests a launch on a chain that stops mining or becomes more expensive, and a launch whose key is
+// also used by a different program.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -38,7 +38,10 @@ const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
     }),
   );
 
-/** All transactions of the journal are mined, and are the wallet's, with `others` of others. */
+/**
+ * Asserts that all transactions of the journal are mined, and that the wallet has sent only these
+ * transactions and `others` more.
+ */
 async function assertExecuted(
   chain: BareChain,
   done: ReturnType<typeof runLaunch>["done"],

@@ -1,5 +1,6 @@
-// Exports and imports records as lines of JSON, for a backup that any program can read, a move, or
-// a mirror. Each line is the body of a look-up. Each record is verified at export and at import.
+// Exports and imports records as lines of JSON: for a backup that any program can read, for a move
+// to a different database, or for a mirror. Each line is the body of a lookup. Each record is
+// verified at export and at import.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -39,7 +40,7 @@ export async function* exportRecords(
 }
 
 /**
- * `body` is the body of a record's look-up. `corrupt` contains the addresses of corrupt records.
+ * `body` is the body of a record's lookup. `corrupt` contains the addresses of corrupt records.
  */
 export type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
@@ -93,10 +94,10 @@ type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * Verifies the record of each line with the trusted factory, and saves it as created by
+ * Verifies the record of each line with the trusted factory, and saves the record as created by
  * `accountId`. The call is idempotent. An invalid line is reported and omitted. If the database has
- * other terms for the address, they are replaced and this is reported, because the terms of the
- * line are verified.
+ * different terms for the address, the verified terms of the line replace them, and the replacement
+ * is reported.
  *
  * @param isWanted returns whether to save a record
  */

@@ -1,5 +1,5 @@
 // Writes and reads mirrors. A mirror is a static copy of the records that any web server can serve.
-// It contains a file for each look-up, and a list with a line for each record. A client can verify
+// It contains a file for each lookup, and a list with a line for each record. A client can verify
 // each record, so the client does not have to trust the server. A separate file contains the
 // position up to which records were copied.
 

@@ -1,6 +1,6 @@
 // The columns of a record that lists, totals, and searches read. The store extracts them from the
-// terms when it saves a record, so that no other code reads the bytes of terms. A record is still
-// verified only by its terms: these columns authorize nothing.
+// terms when it saves a record, so that no other code reads the bytes of terms. Records are still
+// verified only by their terms, so these columns authorize nothing.
 
 import { askedAmount, collectorAddress, decodeTerms, InvalidError } from "executable-address";
 

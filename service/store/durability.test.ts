@@ -17,7 +17,7 @@ import pg from "pg";
 import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
-/** Kills of a writing process on each database. */
+/** The number of times that a writing process is killed on each database. */
 const rounds = Number(process.env.DURABILITY_ROUNDS ?? (process.env.TESTS === "long" ? 20 : 2));
 const directory = mkdtempSync(join(tmpdir(), "durability-"));
 let postgres: TestPostgres;

@@ -16,7 +16,7 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
 
 /**
  * Runs each migration that has not run, the store's own tables before the tables of `rooms`, each
- * in its own transaction. The insert of the migration's name is the lock: a second server waits
+ * in its own transaction. The insert of the migration's name acts as a lock: a second server waits
  * until the first server has committed, and then finds the migration done.
  *
  * @throws if another version of the service created the tables

@@ -1,7 +1,7 @@
-// Finds which accounts created an address, and under which references. The record contains the
-// first owner of its address; a separate table contains later owners. Only the store uses these
-// tables directly. Other rooms put the SQL parts below into their own statements, so that a query
-// of their tables and these tables is one statement.
+// Finds the accounts that created an address, and their references for the address. The record
+// contains the first owner of its address; a separate table contains later owners. Only the store
+// uses these tables directly. Other rooms put the SQL parts below into their own statements, so
+// that a query of their tables and these tables is one statement.
 //
 // Only the account sees its references, such as order numbers. References that pages set with a
 // client ID are separate from references that servers set with an API key, because a client ID is

@@ -38,7 +38,7 @@ const groupSizeMax = 512;
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
-/** The maximum number of connections for creates, look-ups, credentials, and rate limits. */
+/** The maximum number of connections for creates, lookups, credentials, and rate limits. */
 const hotConnectionsMax = 6;
 /**
  * The maximum number of connections for all other work, such as lists, the executor, and webhooks.
@@ -62,7 +62,7 @@ const errorMsMax = 500;
  */
 const lockMsMax = 3_000;
 /**
- * A create or look-up is answered within this time, including its wait for the previous group. The
+ * A create or lookup is answered within this time, including its wait for the previous group. The
  * service does not cancel a statement that was sent, because it would be unknown whether the
  * statement was committed.
  */

@@ -1,6 +1,6 @@
 // A record is used only after it was verified: its terms must be canonical and derive the address
 // under which they are stored. All code that reads records decodes them here. A create and a
-// look-up return the same JSON text, byte for byte.
+// lookup return the same JSON text, byte for byte.
 
 import {
   decodeTerms,
@@ -53,7 +53,7 @@ const samples = 8;
 
 /**
  * Refuses a database whose records belong to another factory. With this version's factory, no
- * record would derive its address, so every look-up would fail.
+ * record would derive its address, so every lookup would fail.
  *
  * @throws {OtherFactoryError} if there are records and none of the first few belongs to this
  *   factory

@@ -2,7 +2,7 @@
 // time.
 //
 // The main thread reads credentials, and terms for statuses. Four other threads do the rest: one
-// commits new records (write-worker.ts), one reads records for look-ups (read-worker.ts), one runs
+// commits new records (write-worker.ts), one reads records for lookups (read-worker.ts), one runs
 // Kysely's statements (statement-worker.ts), and one copies the write-ahead log into the file
 // (checkpoint-worker.ts). Each thread starts when it is first needed and has its own connection.
 // Only writers wait for each other.
@@ -143,7 +143,7 @@ type RecordReader = {
 
 /**
  * Opens the reading thread. Addresses are sent in groups. With the thread, the service answers an
- * eighth more look-ups per second (bench/http.ts), and a slow disk delays only look-ups.
+ * eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);

@@ -33,7 +33,7 @@ function newRow(number: number) {
 
 const unavailable = { name: "UnavailableError", message: /^PostgreSQL: / };
 
-/** Asserts that `act` fails as unavailable, soon. */
+/** Asserts that `act` soon fails with an UnavailableError. */
 async function assertRefused(act: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
   await assert.rejects(act, unavailable);
@@ -41,7 +41,7 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
 
-/** Creates and look-ups, some of which wait for the previous group. */
+/** Creates and lookups, some of which wait for the previous group. */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
   const first = assertRefused(store.saveRecord(newRow(1)));

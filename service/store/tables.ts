@@ -27,8 +27,8 @@ export interface Tables {
     by_client_id: Generated<number>;
   };
   /**
-   * The owners of an address other than the first: accounts that created it after another account
-   * had.
+   * The owners of an address other than its first owner: accounts that created the address after a
+   * different account had created it.
    */
   later_owners: Owner & { by_client_id: number };
   /**
@@ -75,7 +75,7 @@ export function statements(dialect: Dialect): TableStatement[] {
     sql`create index later_owners_newest on later_owners (account_id, created_at, address)`,
     sql`create view owners as select account_id, address, created_at from records
         union all select account_id, address, created_at from later_owners`,
-    // Finds the other owners of an address that is paid.
+    // This index is used to find the later owners of an address that is paid.
     sql`create index later_owners_address on later_owners (address, created_at)`,
   ];
 }

@@ -231,7 +231,7 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due: the first group immediately, and the others after the first
+ * Makes waiting deliveries due: the first group immediately, and the other groups after the first
  * success, which ends the outage.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {

@@ -1,6 +1,7 @@
-// The lanes against 1,000 endpoints of 100 adversarial accounts, and 2,000 of 1,000, on a simulated
-// clock. It simulates the loops of deliver.ts: in each turn, a lane with free places shares them.
-// TESTS=long: each kind separately and twelve random mixes, for 30 seconds each.
+// Tests the lanes on a simulated clock, against 1,000 endpoints of 100 adversarial accounts, and
+// against 2,000 endpoints of 1,000 such accounts. The test simulates the loops of deliver.ts: in
+// each turn, a lane shares its free slots. With TESTS=long, each kind of endpoint and twelve random
+// mixes run for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -23,7 +24,7 @@ const isLong = process.env.TESTS === "long";
 /** The controls show that the tests can fail. */
 const control = { skip: !isLong && "npm run test:long" };
 
-/** The latency of an answer, and whether it is 2xx. */
+/** The latency of a response, and whether the response is 2xx. */
 type Answer = { latencyMs: number; isTaken: boolean };
 type Behaviour = (nth: number) => Answer;
 type Endpoint = {
@@ -218,7 +219,7 @@ describe("each part of the lanes", () => {
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
-  /** Two endpoints of each account have more requests than there are places. */
+  /** A thousand accounts with two endpoints each have more requests than there are slots. */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 
   for (const kind of kinds)

@@ -10,7 +10,7 @@
 // An account's load is the number of slots that it occupies, plus the average number that it
 // occupied recently. The account may take another slot while its load is less than an eighth of the
 // free slots. So if more accounts occupy slots, each account gets fewer, and accounts without any
-// slot get the last ones. New accounts have no recent use, so two lanes need many slots: with 256,
+// slot get the last slots. New accounts have no recent use, so two lanes need many slots: with 256,
 // a hundred accounts with ten endpoints each occupied all slots for seconds; with 1,024, a thousand
 // accounts leave eight slots free. Reserving a sixteenth of the slots for accounts without recent
 // use was not enough: next to a thousand accounts, an endpoint that responds in 1.2 s waited 4 s,

@@ -97,7 +97,7 @@ const describeError = (error: unknown) => {
 };
 
 /**
- * Replaces control characters, because PostgreSQL does not store NUL, and a page does not show the
- * others.
+ * Replaces control characters, because PostgreSQL does not store NUL, and a page does not show
+ * other control characters.
  */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

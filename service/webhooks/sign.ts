@@ -1,5 +1,5 @@
-// Signatures of Standard Webhooks 1.0: `v1` HMAC-SHA256 for the receiver, and `v1a` Ed25519, which
-// the receiver can show to others. https://www.standardwebhooks.com
+// Signatures of Standard Webhooks 1.0: `v1` is HMAC-SHA256, which the receiver verifies with its
+// secret, and `v1a` is Ed25519, which anyone can verify. https://www.standardwebhooks.com
 
 import {
   createHmac,

@@ -64,8 +64,8 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 }
 
 /**
- * Returns the fault of a text with characters that no origin has and that a URL parser would drop
- * or convert.
+ * Returns a fault if the text has characters that no origin has and that a URL parser would drop or
+ * convert.
  */
 function judgeCharacters(text: string) {
   if (text === "null") {
@@ -126,7 +126,7 @@ function canonicalHost(written: string) {
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which the writer hardly intended.
+  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which the author probably did not intend.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }

@@ -75,11 +75,10 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Returns `options` with an adapter that stores digests of session tokens, so that nobody can use a
- * session with the content of the database or of a backup, although the database contains the
- * secret that signs cookies. better-auth itself writes and searches tokens, so its adapter is
- * wrapped: each query contains a token's digest instead of the token, and each result contains the
- * token again.
+ * Returns `options` with an adapter that stores digests of session tokens, so that nobody who reads
+ * the database or a backup can use a session, although the database contains the secret that signs
+ * cookies. better-auth itself writes and searches tokens, so its adapter is wrapped: each query
+ * contains a token's digest instead of the token, and each result contains the token again.
  */
 export async function withSessionDigests<Given extends Options>(options: Given) {
   const adapter = byDigest(await getAdapter(options));

@@ -1,6 +1,6 @@
 // Decides which executions, or which recoveries, share a transaction, how much gas the transaction
-// gets, and whether tips or the operator's budgets pay for it. A job that neither tips nor budgets
-// pay for waits, but does not delay other jobs.
+// gets, and whether tips or the operator's budgets pay for it. If neither tips nor budgets pay for
+// a job, the job waits, but does not delay other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -28,8 +28,8 @@ const tipMargin = { of: 5n, by: 4n };
 const budgetSeconds = 60;
 
 /**
- * Returns the batches that tips or budgets pay for, executions first, and the updates of the jobs
- * that are not in a batch.
+ * Returns the batches that tips or budgets pay for, with executions before recoveries. Also returns
+ * the updates of the jobs that are not in a batch.
  */
 export function admit(
   pass: Pass,

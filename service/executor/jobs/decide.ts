@@ -52,7 +52,7 @@ export type Facts = {
 };
 
 /**
- * The number of failed recoveries on chain after which recoveries no longer include look-alikes.
+ * After this number of recoveries that failed on chain, recoveries no longer include look-alikes.
  */
 const lookalikeFailuresMax = 2;
 

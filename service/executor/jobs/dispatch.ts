@@ -1,7 +1,7 @@
 // Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
 // not sign, or has too little money. If no key has money for gas, the executor does not examine the
 // jobs that wait for money, and reads the balances every 15 seconds to decide when to continue. A
-// payment that arrives in the meantime is tried once.
+// job whose payment arrives in the meantime is tried once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -27,7 +27,7 @@ import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.t
 /** Recoveries can use half of the slots, so that the other half stays free for executions. */
 const recoverySlots = 2;
 
-/** The time until a job is retried if a key may be able to send it later. */
+/** The time until a job is retried if a key may be able to send its transaction later. */
 const waitSeconds = 5;
 
 /** The time until a job is retried if no node returned an estimate, or nodes disagree. */
@@ -41,7 +41,7 @@ export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
 
 /**
- * Sends batches in their order, each with the key that has the most free slots.
+ * Sends batches in their order. Each batch is sent with the key that has the most free slots.
  *
  * @param purse the purse of the key with the most money
  * @returns the updates of jobs that were not sent

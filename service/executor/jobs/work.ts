@@ -1,5 +1,5 @@
 // Turns due jobs into transactions: examines vaults, decides, estimates gas, forms batches, and
-// sends. A job that fails delays other jobs only by the time that it takes to read its balances.
+// sends. A job that fails delays other jobs only by the time of reading its balances.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
@@ -115,8 +115,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest `balanceSure` after reservations. If keys have the same one, the
- * key with the highest `balance` after reservations is used.
+ * Finds the key with the highest `balanceSure` after reservations. If several keys have the same
+ * `balanceSure`, the key with the highest `balance` after reservations is used.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;

@@ -134,7 +134,10 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/** Jobs that never failed come first, and then the jobs that have been due longest. */
+/**
+ * Compares two jobs: jobs that never failed come first, and then the jobs that have been due
+ * longest.
+ */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
@@ -199,7 +202,8 @@ export async function pullLate(
 }
 
 /**
- * Reasons for which the executor is responsible. Jobs with such a reason are retried continuously.
+ * Reasons for waiting for which the executor is responsible. Jobs that wait for such a reason are
+ * retried continuously.
  */
 const ownWants = [
   "no_free_slot",

@@ -92,8 +92,8 @@ export async function readAccountSpending(
 }
 
 /**
- * Charges each account the part of its addresses' costs that tips did not cover, and charges the
- * total of these parts to the chain.
+ * Charges each account for the part of its addresses' costs that tips did not cover. Also charges
+ * the total of these parts to the chain.
  *
  * @param sign 1 adds charges, -1 reverts them
  */

@@ -4,10 +4,10 @@
 // its highest cost is reserved until it is settled, so no budget is ever exceeded.
 //
 // An execution with a tip is charged only for the cost that the tip does not cover, and is sent
-// even if these budgets are spent. The uncovered cost is a loss, and losses have limits of their
-// own: an account's losses on a day can reach the account's budget, and the losses of all accounts
-// together can reach the chain's or the account's budget, whichever is higher. A chain that
-// sponsors nothing can therefore work with tips only.
+// even if these budgets are spent. The uncovered cost is a loss, and losses have separate limits.
+// An account's losses on a day can reach the account's budget. The losses of all accounts together
+// can reach the chain's budget or the account's budget, whichever is higher. A chain that sponsors
+// nothing can therefore work with tips only.
 
 import type { Hex } from "executable-address";
 

@@ -90,9 +90,9 @@ const rowsMax = 500;
 const keepEveryMs = 10_000;
 
 /**
- * The shortest time between the starts of two walks over the records. A gap causes a walk over all
- * records, which needs one `eth_call` for 150 records. If each block started a new walk, no walk
- * might end.
+ * The minimum time between the starts of two walks over the records. A gap in the logs causes a
+ * walk over all records. Such a walk needs one `eth_call` for every 150 records. If each block
+ * started a new walk, no walk might end.
  */
 const beginEveryMs = 60_000;
 

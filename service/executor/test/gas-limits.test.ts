@@ -145,9 +145,9 @@ describe("gas limits of executions", () => {
   });
 
   test("executes the largest call that fits into a transaction, for 12 million gas", async () => {
-    // Stops once it has used the given gas: PUSH the rest, compared with GAS in a loop.
+    // A contract that loops until it has used the gas that its first argument names.
     const target = "0x0000000000000000000000000000000000620003" as const;
-    // calldata word 0 behind the selector: gas to use. start = GAS; loop: start - GAS < wanted.
+    // In pseudocode: start = GAS; repeat while start - GAS < wanted.
     await client.setCode({ address: target, bytecode: "0x5a5b805a9003600435116001570000" });
     const gas = 16_777_216n;
     const isExecuted = async (used: number) => {

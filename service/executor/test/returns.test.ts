@@ -421,7 +421,7 @@ const encodeTransfer = (to: Address, amount: bigint) =>
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, encodeTransfer(record.address, amount));
 
-/** Opens an address that pays `amount` to the address `one`. The contract will send the payment. */
+/** Opens an address whose call pays `amount` to the address of `one`, so that a contract pays. */
 async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
   const { intent } = one.record;
   const [call] = intent.calls;

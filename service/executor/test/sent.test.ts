@@ -1,5 +1,6 @@
-// Tests on a real chain that a token is returned to `recovery` after a payer sent it by mistake and
-// named it to the service. Hostile tokens and endless requests cost little and delay nobody.
+// Tests on a real chain that a token is returned to `recovery` after a payer sent the token by
+// mistake and reported it to the service. Hostile tokens and endless requests cost little and delay
+// nobody.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

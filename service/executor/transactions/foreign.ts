@@ -1,7 +1,7 @@
 // Finds transactions of our keys that the ledger does not contain, and adopts them as purposes, so
-// that they are settled and charged like all others. Otherwise a restore from a backup would allow
-// a day's budget to be spent twice. Each transaction's signature is verified, and a quorum of
-// endpoints has to show that the transaction used the nonce.
+// that they are settled and charged like all others. Otherwise, the executor could spend a day's
+// budget twice after a restore from a backup. Each transaction's signature is verified, and a
+// quorum of endpoints has to show that the transaction used the nonce.
 
 import {
   batchSelector,

@@ -67,9 +67,10 @@ export function remoteSigner(
 }
 
 /**
- * Returns the signed transaction if it is exactly `wanted` with a signature by `address`.
+ * Returns the signed transaction if its fields are exactly those of `wanted` and `address` signed
+ * it.
  *
- * @throws {SignerRefused} if it is not
+ * @throws {SignerRefused} otherwise
  */
 async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
   const { signature, ...signed } = parseSigned(raw);

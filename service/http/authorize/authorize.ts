@@ -51,22 +51,19 @@ type Use = keyof typeof uses;
  * Returns the account of the request's only credential. Applies these rules in order. A header that
  * is present but empty counts as present.
  *
- * 1. both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request`
- * 2. neither: 401 `unauthorized`
- * 3. `Authorization: Bearer` and any `Origin`, including `null` and an empty value: 403
- *    `api_key_in_browser`. The key is not looked up first, so the response reveals nothing about
- *    it.
- * 4. a scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
- *    unknown, or has expired: 401 `unauthorized`. Only an unknown or expired credential costs a
- *    database query.
- * 5. an API key without the scope that `use` needs: 403 `scope_required`; a client ID without
- *    `Origin`: 403 `origin_required`
- * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
- * 7. over the credential's limit: 429 `rate_limited`
+ * 1. both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request` 2.
+ * neither: 401 `unauthorized` 3. `Authorization: Bearer` and any `Origin`, including `null` and an
+ * empty value: 403 `api_key_in_browser`. The key is not looked up first, so the response reveals
+ * nothing about the key. 4. a scheme other than `Bearer`, or a credential that is malformed, has a
+ * wrong checksum, is unknown, or has expired: 401 `unauthorized`. Only an unknown or expired
+ * credential costs a database query. 5. an API key without the scope that `use` needs: 403
+ * `scope_required`; a client ID without `Origin`: 403 `origin_required` 6. an `Origin` that the
+ * account does not allow, or more than one: 403 `origin_not_allowed` 7. over the credential's
+ * limit: 429 `rate_limited`
  *
- * A known key that is refused by rule 3 is recorded, so the dashboard can report it. Refusals from
- * rule 5 on count as the account's usage. A refusal by rules 1 to 6 does not count against the rate
- * limit.
+ * A known key that is refused by rule 3 is recorded, so the dashboard can report it. Refusals by
+ * rules 5 to 7 count as the account's usage. A refusal by rules 1 to 6 does not count against the
+ * rate limit.
  *
  * @param use the purpose of the request. A successful request is counted only for `create`; for any
  *   other use, only the time is stored.
@@ -227,8 +224,8 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 }
 
 /**
- * Responses of 500 and above count as neither used nor refused, because the account is not the
- * cause.
+ * Requests with a response of 500 or above count as neither used nor refused, because the account
+ * did not cause the fault.
  */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,

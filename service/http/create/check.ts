@@ -90,9 +90,9 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds calls whose condition names an address of another chain. On the intent's chain, such a
- * `requireExecuted` never passes, so the calls can never run. Anyone can make such a
- * `requireClosed` pass, so the money could leave too early.
+ * Finds calls whose condition names an address of another chain. On the intent's chain, a
+ * `requireExecuted` with such an address never passes, so the calls can never run. Anyone can make
+ * a `requireClosed` with such an address pass, so the money could leave too early.
  */
 async function findConditions(
   { calls, chainId }: Intent,

@@ -90,7 +90,7 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
 
 const endInput = z.strictObject({ id: z.string().max(100) });
 
-/** Lists the sessions of the account, and ends one. */
+/** Mounts the routes that list the account's sessions and end one of them. */
 export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;
 

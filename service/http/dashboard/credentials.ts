@@ -152,7 +152,10 @@ const verdictInput = z.strictObject({
   origin: z.string().max(2000).optional(),
 });
 
-/** Lists, adds, and removes allowed origins, and explains an entry before it is added. */
+/**
+ * Mounts the routes that list, add, and remove allowed origins, and that explain an entry before it
+ * is added.
+ */
 export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;
 

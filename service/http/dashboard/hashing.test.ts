@@ -3,7 +3,10 @@ import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
-/** Hashes that end on command, in the order in which they began. */
+/**
+ * Opens a queue of hashes. The test decides when a hash ends, and hashes end in the order in which
+ * they began.
+ */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
   const hash = openHashing(() => shed.count++, atOnce);
@@ -54,7 +57,8 @@ describe("hashing in turn", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // The control: with one queue for all, as before, the other is refused.
+      // The control: with one queue for all, as under the former rule, the other request is
+      // refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);

@@ -35,7 +35,10 @@ const resetInput = z.strictObject({
 
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
-/** Mounts the routes. Limits apply before the queue, so a refused attempt hashes nothing. */
+/**
+ * Mounts the routes. Limits apply before a request enters the queue, so no password of a refused
+ * attempt is hashed.
+ */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
   const hashing = openHashing(() => parts.metrics.shed.inc({ route: "sign-in" }));

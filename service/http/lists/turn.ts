@@ -21,8 +21,8 @@ const shortWindowsMax = 8;
 /** The maximum number of simultaneous long searches per account on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows that one token of the rate limit allows: up to 100,000 rows, which take one
- * second.
+ * The number of windows per token of the rate limit. These windows have up to 100,000 rows, which
+ * take one second to read.
  */
 const windowsPerToken = 400;
 /** An account can make a burst of 30 such searches, then one every 2 s. */

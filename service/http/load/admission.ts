@@ -1,6 +1,5 @@
-// Decides which requests are refused because there are too many: creates by a limit that follows
-// their latency, other requests by a fixed limit, and requests of one account or client by its rate
-// limit.
+// Decides which requests are refused because there are too many. Creates have a limit that follows
+// their latency, other requests have a fixed limit, and each account or client has a rate limit.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -89,8 +88,8 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * The last onRequest hook. While the body of a create is arriving, the create does not count as
-     * working.
+     * The last onRequest hook. While a create's body is arriving, the create does not count as
+     * pending.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const place = request.place!;
@@ -232,9 +231,9 @@ export function budget(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the request is answered, or when its connection closes before that. It
- * does not wait until the response is delivered, so a client that does not read its response does
- * not occupy a slot.
+ * Calls `leave` once: when the request is answered, or when its connection closes before that. The
+ * call does not wait until the response is delivered, so a client that does not read its response
+ * does not occupy a slot.
  *
  * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds a Set's table,
  * the old table refers to the new one. Once a table is in the old space, all later tables, and the

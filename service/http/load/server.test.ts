@@ -188,7 +188,7 @@ describe("responses that are not read", () => {
   let areTaken = true;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
-    // As if the client's window were full: written data remains in the buffer.
+    // Acts as if the client's window were full: written data remains in the buffer.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
     port = await listen(service);
   });

@@ -28,7 +28,7 @@ type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
 };
 
 /**
- * How long idle connections stay open. The time is longer than in proxies, so that the proxy closes
+ * How long idle connections stay open. Proxies use a shorter time, so the proxy closes a connection
  * first.
  */
 const idleMsMax = 72_000;
@@ -68,7 +68,10 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
  */
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
-/** Two `Host` headers are refused, because a proxy before us may use the other one. */
+/**
+ * Two `Host` headers are refused, because a proxy in front of this server may use a different one
+ * than this server.
+ */
 function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   let found = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -90,7 +90,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 200 for a create by either credential, and 200 or 304 for a look-up", async () => {
+  test("returns 200 for a create by either credential, and 200 or 304 for a lookup", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };

@@ -40,7 +40,7 @@ test("documents exactly the routes under /v1, with their methods", async () => {
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // GET of such a path is a look-up of its last segment, which is refused as an address.
+    // GET of such a path is a lookup of its last segment, which is refused as an address.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(

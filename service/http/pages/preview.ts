@@ -17,8 +17,8 @@ type PreviewParts = Pick<
 >;
 
 /**
- * The maximum time that a page waits for a chain. After that time, the page is sent without the
- * state.
+ * The maximum time that a page waits for a chain. After this time, the page is sent without the
+ * address's state.
  */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);

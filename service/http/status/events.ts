@@ -171,7 +171,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
         if (watch.streams.size === 0) linger(watch);
       };
     },
-    /** Ends every stream; clients reconnect to another server. */
+    /** Ends every stream, and clients reconnect to a different server. */
     close() {
       hub.isClosed = true;
       clearInterval(beats);

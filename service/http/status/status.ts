@@ -57,7 +57,7 @@ export type Statuses = {
   /**
    * Reads the record of the address in a path or a query.
    *
-   * @throws {Refusal} with the same code as a look-up of the address
+   * @throws {Refusal} with the same code as a lookup of the address
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -66,7 +66,11 @@ export type Statuses = {
    * @throws {ChainUnavailable}
    */
   read(subject: StatusSubject): Promise<ServiceStatus>;
-  /** Reads the status at the block of that number, below the newest. @throws {ChainUnavailable} */
+  /**
+   * Reads the status at the block with this number, which is below the newest block.
+   *
+   * @throws {ChainUnavailable}
+   */
   readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
 };
 
@@ -115,7 +119,7 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);
-      // The executor knows its current state, not its state at that block.
+      // The executor knows only its current state, but not its state at an earlier block.
       return complete(status, null);
     },
   };

@@ -29,7 +29,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(5);
 }
 
-/** Waits until both listen and the executor, if any, has started. */
+/** Starts the service. Waits until both workers listen and the executor, if any, has started. */
 async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> {
   const DATABASE_URL = await postgres.newDatabase();
   const server = await startServer({ env: { DATABASE_URL, WORKERS: "2", ...env } });
@@ -162,7 +162,7 @@ describe("two workers and the executor", () => {
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // In turn, two requests to each.
+    // Workers get requests in turn, so each of the two workers gets two requests.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);

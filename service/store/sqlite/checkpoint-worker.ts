@@ -1,8 +1,8 @@
-// Copies SQLite's write-ahead log into its file, in a separate thread. SQLite's own checkpoints, in
-// the thread that commits, ignore a failed sync, after which commits in the log could be lost.
-// Here, a failed sync ends the thread, and creates are no longer acknowledged. The thread does not
-// increase speed: on a disk that takes 4 ms to sync, the service makes 180 commits of 16 creates
-// per second with the thread, and 186 without it.
+// Copies SQLite's write-ahead log into its file, in a separate thread. SQLite's own checkpoints,
+// which run in the thread that commits, ignore a failed sync. Commits in the log could then be
+// lost. Here, a failed sync ends the thread, and creates are no longer acknowledged. The thread
+// does not increase speed: on a disk that takes 4 ms to sync, the service makes 180 commits of 16
+// creates per second with the thread, and 186 without it.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -16,7 +16,8 @@ const intervalMs = 250;
 const logPagesMax = 16_384;
 /**
  * A restart of the log blocks writers, and waits at most this long for readers of the old log. Then
- * it is tried again at the next interval, so a long read does not delay creates for longer.
+ * the restart is tried again at the next interval, so a long read does not delay creates for
+ * longer.
  */
 const readersMsMax = 20;
 

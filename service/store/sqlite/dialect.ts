@@ -17,8 +17,9 @@ import { startThread, type Thread } from "./thread.ts";
 
 /**
  * Returns the dialect. It has one connection, which a transaction occupies from its first statement
- * to its last. A transaction takes the write lock when it begins. If it first read, and the writing
- * thread then committed, it could no longer write (SQLITE_BUSY_SNAPSHOT).
+ * to its last. A transaction takes the write lock when it begins. A transaction that first read,
+ * and took the lock only after the writing thread had committed, could no longer write
+ * (SQLITE_BUSY_SNAPSHOT).
  *
  * @param onEnd called once, when the thread has ended
  */

@@ -1,7 +1,8 @@
 // Commits new records, with their owners and references, to SQLite in a separate thread. While a
 // commit runs, the main thread reads the next requests, which increases creates per second by a
-// quarter (bench/http.ts). This thread can also wait for the write lock. The main thread cannot,
-// because a transaction that has the lock may wait for the main thread (dialect.ts).
+// quarter (bench/http.ts). This thread can also wait for the write lock. The main thread cannot
+// wait for the lock, because a transaction that has the lock may wait for the main thread
+// (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";

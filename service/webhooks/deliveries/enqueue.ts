@@ -1,6 +1,6 @@
-// Adds deliveries: with new events, for a replay, and for a test. An endpoint receives the events
-// of one address one after the other: each event is held until the delivery of the previous event
-// has ended.
+// Adds deliveries for new events, for a replay, and for a test. An endpoint receives the events of
+// one address one after the other: each event is held until the delivery of the previous event has
+// ended.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";

@@ -135,7 +135,8 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 /**
  * Stores the results and their consequences in one transaction. The call is idempotent per attempt.
  * The number of statements does not depend on the number of results, because hundreds of hanging
- * requests can end in the same second, and other results wait until theirs are stored.
+ * requests can end in the same second, and all other results wait until the results of these
+ * requests are stored.
  *
  * @returns the outcomes, in the order of `finished`
  */

@@ -1,6 +1,6 @@
-// 24 accounts with 240 endpoints that answer well first, and then hang in all places they can get.
-// The test decides when a delivery is answered, by a clock of its own that each turn of the
-// delivering loops advances.
+// 24 accounts with 240 endpoints that first give good responses, and then hang in all slots that
+// they can get. The test decides when a delivery is answered. It has its own clock, which each turn
+// of the delivering loops advances.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -21,8 +21,8 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../pass.ts";
 
-// A job that no key could send waits by the chain's clock. In this test, the clock makes that wait
-// ten times shorter.
+// The wait of a job that no key could send is measured by the chain's clock. In this test, the
+// clock makes the wait ten times shorter.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
