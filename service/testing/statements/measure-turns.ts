@@ -23,7 +23,7 @@ const roundsMin = 3;
  * Operations that run once, because they hash passwords or close resources that other operations
  * need.
  */
-const once = /^(sign-in: all of it|accounts: closed)$/;
+const once = /^(sign-in: run every operation of one person|accounts: close)$/;
 
 const [size = "", dataDirectory = "", databaseUrl] = process.argv.slice(2);
 const seen = watchStatements();

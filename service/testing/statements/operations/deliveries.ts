@@ -31,23 +31,23 @@ export function deliveries({ store, nowMs }: World): Operations {
   };
   const untilMs = nowMs + 10 ** 9;
   return {
-    "webhooks: endpoints that are due": async () => {
+    "webhooks: find endpoints with deliveries that are due": async () => {
       for (const lane of [0, 1, 2] as const)
         await findDueEndpoints(db, lane, [accounts.large], nowMs, 1_000);
     },
-    "webhooks: 128 claimed": claimed,
-    "webhooks: 128 taken": () => finished(204),
-    "webhooks: 128 refused": () => finished(500),
-    "webhooks: a span is replayed": () =>
+    "webhooks: claim 128 deliveries": claimed,
+    "webhooks: record 128 accepted deliveries": () => finished(204),
+    "webhooks: record 128 refused deliveries": () => finished(500),
+    "webhooks: replay the events of a time range": () =>
       replay(db, many, endpointId, { fromMs: began, untilMs }, nowMs),
-    "webhooks: one event is replayed": () =>
+    "webhooks: replay one event": () =>
       replay(db, many, endpointId, { eventId: "evt_many7" }, nowMs),
-    "webhooks: a test": () => sendTest(db, endpointId, nowMs),
-    "webhooks: deliveries shown": () => listDeliveries(db, endpointId, 100),
-    "webhooks: old deliveries go": () => pruneDeliveries(db, nowMs + 10 ** 10),
-    "webhooks: the keys": () => readSigningKeys(db, nowMs),
-    "webhooks: another key": () => rotateSigningKey(db, nowMs),
-    "webhooks: an endpoint, from first to last": async () => {
+    "webhooks: send a test event": () => sendTest(db, endpointId, nowMs),
+    "webhooks: list an endpoint's deliveries": () => listDeliveries(db, endpointId, 100),
+    "webhooks: delete old deliveries": () => pruneDeliveries(db, nowMs + 10 ** 10),
+    "webhooks: read the signing keys": () => readSigningKeys(db, nowMs),
+    "webhooks: rotate the signing key": () => rotateSigningKey(db, nowMs),
+    "webhooks: create, rotate, pause, and remove an endpoint": async () => {
       const targets = "any" as const;
       const input = { url: "https://example.com/hook", types: [], targets };
       const { id } = await addEndpoint(db, accounts.large, input, actor);
@@ -55,7 +55,7 @@ export function deliveries({ store, nowMs }: World): Operations {
       await setPaused(db, accounts.large, id, true, actor);
       await removeEndpoint(db, accounts.large, id, actor);
     },
-    "webhooks: the endpoint with most deliveries is removed": async () => {
+    "webhooks: remove the endpoint with the most deliveries": async () => {
       const values = await db
         .selectFrom("webhook_endpoints")
         .selectAll()

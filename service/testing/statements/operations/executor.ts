@@ -27,12 +27,12 @@ export async function executor({ store, size, crowd }: World): Promise<Operation
     ...jobs(hands),
     ...(await purposes(hands, size)),
     ...records(hands),
-    "executor: the lease": async () => {
+    "executor: renew and release the lease": async () => {
       await ledger.renewLease(fence);
       await ledger.releaseLease({ ...fence, epoch: fence.epoch + 1 });
     },
-    "desk: whether an executor leads a chain": () => desk.isActive(chainId),
-    "desk: 500 statuses at once": () =>
+    "desk: check whether a chain has an executor": () => desk.isActive(chainId),
+    "desk: read the progress of 500 addresses simultaneously": () =>
       Promise.all(many.slice(0, 500).map((address) => desk.readProgress(statusOf(address)))),
   };
 }
@@ -60,26 +60,29 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
     isGap: false,
   });
   return {
-    "executor: jobs due too late": () => ledger.pullLate(fence, { dueAt: 10 ** 9, address: "0x" }),
-    "executor: jobs that are due": () => ledger.findDueJobs(chainId, 10 ** 9, 250),
-    "executor: jobs that are due, largest": () => ledger.findDueJobs(chains.large, 10 ** 9, 250),
-    "executor: very many transfers to strangers": () => ledger.matchAddresses(strangers),
-    "executor: very many paid": () => ledger.savePayments(fence, found(20, sightings), 1),
-    "executor: balances on another chain": () => {
+    "executor: bring forward jobs that are due too late": () =>
+      ledger.pullLate(fence, { dueAt: 10 ** 9, address: "0x" }),
+    "executor: find jobs that are due": () => ledger.findDueJobs(chainId, 10 ** 9, 250),
+    "executor: find jobs that are due, with large rows": () =>
+      ledger.findDueJobs(chains.large, 10 ** 9, 250),
+    "executor: match transfers to many unknown addresses": () => ledger.matchAddresses(strangers),
+    "executor: save payments to many addresses": () =>
+      ledger.savePayments(fence, found(20, sightings), 1),
+    "executor: save balances on another chain": () => {
       const balances = new Map<Hex, bigint>([[`0x${"11".repeat(20)}`, 1n]]);
       const read = many.slice(0, 250).map((address) => ({ address, balances }));
       return ledger.saveBalances(fence, 200, read);
     },
-    "executor: tokens that open addresses ask for": async () => {
+    "executor: find the tokens that open addresses request": async () => {
       await ledger.findAskedTokens(chains.large, 1, 0);
       await ledger.findAskedTokens(chainId, 1, 0);
     },
-    "executor: sweeps": async () => {
+    "executor: read, undo, and save anchors": async () => {
       await ledger.findAnchor(chainId);
       await ledger.forgetAbove(fence, 199);
       await ledger.savePayments(fence, found(200, sightings.slice(0, 1)), 1);
     },
-    "executor: very many paid in a look-alike": async () => {
+    "executor: save and find look-alikes at many addresses": async () => {
       const lookalikes = sightings.map((each) => ({ ...each, isLookalike: true }));
       await ledger.savePayments(fence, found(21, lookalikes), 1);
       await ledger.findMisdirectedTokens(chainId, many);
@@ -90,7 +93,7 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
       await Promise.all(asked.map(findElsewhere));
       await Promise.all(asked.map(desk.findReturns));
     },
-    "executor: a named token": async () => {
+    "executor: save, claim, and postpone a reported token": async () => {
       const block = { number: 20, timestamp: 1 };
       const [address, token] = [many[3]!, many[4]!];
       const named = { chainId, address, tokens: [token], block, notBefore: 1 };
@@ -99,9 +102,9 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
       await ledger.postponeNamed(fence, { address, token }, null);
       await ledger.countReturns(chainId, 0);
     },
-    "executor: 250 looked at": () => ledger.updateJobs(fence, many.slice(0, 250).map(updateOf)),
-    "executor: how often a job failed": () => ledger.readHistory(chainId, many[0]!),
-    "executor: an operator drops a job, and has it again": async () => {
+    "executor: update 250 jobs": () => ledger.updateJobs(fence, many.slice(0, 250).map(updateOf)),
+    "executor: read a job's history of failures": () => ledger.readHistory(chainId, many[0]!),
+    "executor: drop a job, then save an empty scan": async () => {
       await dropJob(db, chainId, many[2]!);
       await ledger.saveLook(fence, [], 1);
     },
@@ -150,13 +153,13 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
     await ledger.recordForeign(fence, { ...foreign, wei: 1n, updates });
   };
   return {
-    "executor: a purpose, from first to last": settle,
-    "executor: purposes of a deep reorganisation": async () => {
+    "executor: open, settle, and reopen a purpose": settle,
+    "executor: find purposes after a deep reorganization": async () => {
       await ledger.findConfirmedAbove(chainId, sender, size - 20);
       await ledger.findConfirmedFrom(chainId, sender, size - 20);
       await ledger.readNextNonce(chainId, sender);
     },
-    "executor: spending": async () => {
+    "executor: read the spending of a chain and an account": async () => {
       await ledger.readSpending(chainId, 1);
       await ledger.readAccountSpending(chainId, 1);
       await desk.readGasSpent("acc_1");
@@ -166,11 +169,11 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
 
 function records({ ledger, fence }: Hands): Operations {
   return {
-    "executor: whether a chain may sleep": async () => {
+    "executor: check whether a chain can sleep": async () => {
       await ledger.passClosed(chainId, 0, 1);
       await ledger.isBlockAwaited(chainId);
     },
-    "executor: new records looked at": async () => {
+    "executor: scan new records": async () => {
       const created = await ledger.findCreated(0, 500);
       await ledger.findRecords(created.slice(0, 450).map(({ address }) => address));
       await ledger.readLookedUntil(chainId);
@@ -180,8 +183,8 @@ function records({ ledger, fence }: Hands): Operations {
       });
       await ledger.saveLook(fence, hints, 1);
     },
-    "executor: many held, largest": () =>
+    "executor: find many records, with large rows": () =>
       ledger.findRecords(hexOf(someAddresses(largeCount, "large"))),
-    "executor: the oldest record": () => ledger.findOldestCreation(),
+    "executor: find the oldest record": () => ledger.findOldestCreation(),
   };
 }

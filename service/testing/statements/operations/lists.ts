@@ -15,46 +15,61 @@ export function lists({ store, size, nowMs, crowd }: World): Operations {
   const cursor = { atMs: middle, address: none };
   const later = { accountId: accounts.later };
   return {
-    "dashboard: an address's beginning": listed({
+    "dashboard: find addresses by a range": listed({
       addresses: { from: none, to: Buffer.alloc(20, 0xef) },
     }),
-    "dashboard: one address": listed({ addresses: { from: addressOf(3), to: addressOf(3) } }),
-    "dashboard: one address, created by another before": listed({
+    "dashboard: find one address": listed({ addresses: { from: addressOf(3), to: addressOf(3) } }),
+    "dashboard: find one address that another account created first": listed({
       addresses: { from: addressOf(3), to: addressOf(3) },
       ...later,
     }),
-    "list: newest, created by another before": listed(later),
-    "list: newest, largest": listed({ accountId: accounts.large }),
-    "list: newest": listed({}),
-    "list: from the middle, oldest first": listed({ order: "oldest", cursor }),
-    "list: by state": listed({ state: "executed", cursor }),
-    "list: a state none is in": listed({ state: "recovered" }),
-    "list: unfunded, which none is": listed({ state: "unfunded", cursor }),
-    "list: by reference": listed({ reference: "same", cursor }),
-    "list: by a claim none has": listed({ claimedReference: "same", cursor }),
-    "list: by credential, which none is": listed({ createdBy: "client_id" }),
-    "list: a reference with a token none has": listed({ reference: "same", token: none }),
-    "list: a part that no reference has": listed({ referenceContains: "none" }),
-    "list: a token none has": listed({ token: none }),
-    "list: a token none has, largest": listed({ token: none, accountId: accounts.large }),
-    "list: a token none has, created by another before": listed({ token: none, ...later }),
-    "list: a chain none is on, in a state": listed({ chainId: 7, state: "executed" }),
-    "list: created in a span": listed({ createdFrom: middle, createdUntil: middle + 10 ** 6 }),
-    "list: settled in a span": listed({ settledFrom: middle, settledUntil: middle + 10 ** 8 }),
-    "list: settled, of a token none has": listed({ settledFrom: began, token: none }),
-    "page: terms": () => Promise.all(someAddresses(100).map((each) => store.findTerms(each))),
-    "look-ups: very many at once": () => Promise.all(crowded.map((each) => store.findTerms(each))),
-    "events: from the middle": () =>
+    "list: newest first, all created by another account first": listed(later),
+    "list: newest first, with large rows": listed({ accountId: accounts.large }),
+    "list: newest first": listed({}),
+    "list: oldest first, from the middle": listed({ order: "oldest", cursor }),
+    "list: addresses in a state": listed({ state: "executed", cursor }),
+    "list: no address is in the state": listed({ state: "recovered" }),
+    "list: no address is unfunded": listed({ state: "unfunded", cursor }),
+    "list: addresses with a reference": listed({ reference: "same", cursor }),
+    "list: no address has the claimed reference": listed({ claimedReference: "same", cursor }),
+    "list: no address was created with the credential": listed({ createdBy: "client_id" }),
+    "list: no address with the reference has the token": listed({ reference: "same", token: none }),
+    "list: no reference contains the text": listed({ referenceContains: "none" }),
+    "list: no address has the token": listed({ token: none }),
+    "list: no address has the token, with large rows": listed({
+      token: none,
+      accountId: accounts.large,
+    }),
+    "list: no address has the token, all created by another account first": listed({
+      token: none,
+      ...later,
+    }),
+    "list: no address in the state is on the chain": listed({ chainId: 7, state: "executed" }),
+    "list: addresses created in a time range": listed({
+      createdFrom: middle,
+      createdUntil: middle + 10 ** 6,
+    }),
+    "list: addresses settled in a time range": listed({
+      settledFrom: middle,
+      settledUntil: middle + 10 ** 8,
+    }),
+    "list: no settled address has the token": listed({ settledFrom: began, token: none }),
+    "page: find the terms of 100 addresses": () =>
+      Promise.all(someAddresses(100).map((each) => store.findTerms(each))),
+    "lookups: find the terms of many addresses simultaneously": () =>
+      Promise.all(crowded.map((each) => store.findTerms(each))),
+    "events: list from the middle": () =>
       listEvents(db, { accountId: accounts.many, after: size / 2, limit: 101 }),
-    "events: of a type": () =>
+    "events: list by type": () =>
       listEvents(db, {
         ...{ accountId: accounts.many, after: 0, limit: 101 },
         types: ["address.reverted"],
       }),
-    "events: one": () => findEvent(db, accounts.many, "evt_none"),
-    "events: largest": () => listEvents(db, { accountId: accounts.large, after: 0, limit: 101 }),
-    "money: count what was asked": () => countAsked(db, accounts.many, nowMs),
-    "money: 92 days of 30 tokens": () => listMoney(db, accounts.many, 0),
-    "money: how soon addresses are paid": () => readPace(db, accounts.many),
+    "events: find one event": () => findEvent(db, accounts.many, "evt_none"),
+    "events: list, with large rows": () =>
+      listEvents(db, { accountId: accounts.large, after: 0, limit: 101 }),
+    "money: add the requested amounts": () => countAsked(db, accounts.many, nowMs),
+    "money: list 92 days of 30 tokens": () => listMoney(db, accounts.many, 0),
+    "money: read the median times to payment and execution": () => readPace(db, accounts.many),
   };
 }

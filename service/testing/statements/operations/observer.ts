@@ -52,30 +52,31 @@ export function observer({ store, nowMs, crowd }: World): Operations {
     });
   };
   return {
-    "observer: what is due": due(chains.many),
-    "observer: what is due, largest": due(chains.large),
-    "observer: 300 observations": () => observed({}),
-    "observer: 300 that could not be read": async () => {
+    "observer: find watches that are due": due(chains.many),
+    "observer: find watches that are due, with large rows": due(chains.large),
+    "observer: save 300 observations": () => observed({}),
+    "observer: postpone 300 watches that could not be read": async () => {
       const watches = await due(chains.many)();
       await postponeWatches(
         db,
         watches.map((watch) => ({ watch, readAgainAtMs: 1 })),
       );
     },
-    "observer: very many paid": () => mark(hexes, 20),
-    "observer: whether anything may be due": async () => {
+    "observer: mark many paid addresses": () => mark(hexes, 20),
+    "observer: check whether any watch may be due": async () => {
       await mayBeDue(db, chains.many, nowMs);
       await mayBeDue(db, 9, nowMs);
     },
-    "observer: what was paid": () => readPayments(db, chains.many, crowded, keccak),
-    "observer: all above a block is due": () => markObservedAbove(db, chains.many, 199),
-    "observer: confirmations": async () => {
+    "observer: read the payments to many addresses": () =>
+      readPayments(db, chains.many, crowded, keccak),
+    "observer: make all watches above a block due": () => markObservedAbove(db, chains.many, 199),
+    "observer: set, list, and reset confirmations": async () => {
       await setConfirmations(db, accounts.many, 1, 3);
       await listConfirmations(db, accounts.many);
       await setConfirmations(db, accounts.many, 1, null);
     },
-    "observer: a pass of the loop": () => observerPass(store),
-    "events: old ones go": () => pruneEvents(db, nowMs + 10 ** 10),
+    "observer: run one pass": () => observerPass(store),
+    "events: delete old events": () => pruneEvents(db, nowMs + 10 ** 10),
   };
 }
 

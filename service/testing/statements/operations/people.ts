@@ -31,18 +31,18 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
   });
   const digests = Array.from({ length: crowd }, () => randomBytes(32));
   return {
-    "sign-in: all of it": () => signInAndOut(signIn, db),
-    "sign-in: sessions": () => listSessions(db, many, nowMs),
-    "account: made, named, with credentials and origins": () => furnishAccount(db),
-    "account: audit": () => listAudit(db, many, { cursor: "a9", limit: 50 }),
-    "account: usage of 92 days": () => listUsage(db, many, began),
-    "credentials: very many at once": () =>
+    "sign-in: run every operation of one person": () => signInAndOut(signIn, db),
+    "sign-in: list sessions": () => listSessions(db, many, nowMs),
+    "account: create, name, and add credentials and origins": () => furnishAccount(db),
+    "account: list the audit log": () => listAudit(db, many, { cursor: "a9", limit: 50 }),
+    "account: list the usage of 92 days": () => listUsage(db, many, began),
+    "credentials: find many credentials simultaneously": () =>
       Promise.all(
         digests
           .slice(0, crowd / 2)
           .flatMap((digest) => [holders.findApiKey(digest), holders.findClientId(digest)]),
       ),
-    "credentials: very many used, and counted": async () => {
+    "credentials: count the use of many credentials": async () => {
       digests.forEach((digest, at) => {
         const use = { accountId: `acc_${at}`, kind: "apiKey" as const, atMs: nowMs };
         usage.count({ ...use, digest }, "created");
@@ -50,13 +50,13 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
       });
       await usage.flush();
     },
-    "limits: very many keys": () =>
+    "limits: take a request for each of many keys": () =>
       Promise.all(
         Array.from({ length: crowd }, (_, at) =>
           limiter.take(`key ${at}`, { name: "key", intervalMs: 1, burst: 10 }),
         ),
       ),
-    "accounts: closed": async () => {
+    "accounts: close": async () => {
       await close();
     },
   };

@@ -17,9 +17,9 @@ export function references({ store, nowMs, crowd }: World): Operations {
     return store.saveRecord({ ...owned, reference: "same", ...how });
   };
   return {
-    "references: very many at once": () =>
+    "references: set many references simultaneously": () =>
       Promise.all(crowded.map((address) => name(address, { isAgain: true }))),
-    "references: who has one, and what is the account's": async () => {
+    "references: find a holder, set references, and rotate the key": async () => {
       const [address] = someAddresses(1);
       await findHolder(db, accounts.many, "same");
       await findListed(db, { accountId: accounts.many, address: Buffer.from(address!), nowMs });
@@ -27,7 +27,7 @@ export function references({ store, nowMs, crowd }: World): Operations {
       await findReferenceKeys(db, accounts.many, nowMs);
       await rotateReferenceKey(db, accounts.many, actor);
     },
-    "export: a page": async () => {
+    "export: find one page of records": async () => {
       await findCreated(db, 0, 500);
       await findNewestSeq(db);
     },
