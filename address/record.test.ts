@@ -20,14 +20,14 @@ function refusals(
 }
 
 describe("verifyRecord refuses", () => {
-  test("a value that is not a record, with wrong_type or missing", () => {
+  test("a value that is not a record (wrong_type or missing)", () => {
     for (const value of [null, [], "x", 1]) assert.deepEqual(refusals(value), [" wrong_type"]);
     const fields = ["address missing", "factory missing", "intent missing", "terms missing"];
     assert.deepEqual(refusals({}), fields);
     assert.deepEqual(refusals(Object.create(record)), fields);
   });
 
-  test("a record with one changed field of the intent, with address_mismatch", () => {
+  test("a record in which one field of the intent was changed (address_mismatch)", () => {
     const changes: object[] = [
       { token: shop },
       { amount: "1000001" },
@@ -46,23 +46,23 @@ describe("verifyRecord refuses", () => {
       ]);
   });
 
-  test("a record with another intent and its terms, with address_mismatch", () => {
+  test("a record with a different intent and matching terms (address_mismatch)", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });
 
-  test("a valid record of another address, with address_mismatch", () => {
+  test("a valid record of a different address (address_mismatch)", () => {
     const other = makeRecord({ ...sample, recovery: shop });
     const options = { factory, address: record.address };
     assert.deepEqual(refusals(other, options), ["address address_mismatch"]);
   });
 
-  test("a valid record of a factory that the caller does not trust, with factory_mismatch", () => {
+  test("a valid record of a factory that the caller does not trust (factory_mismatch)", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
   });
 
-  test("other terms with terms_mismatch, and missing terms with wrong_type", () => {
+  test("different terms (terms_mismatch) and missing terms (wrong_type)", () => {
     assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
@@ -75,7 +75,7 @@ describe("verifyRecord refuses", () => {
     ]);
   });
 
-  test("invalid options, with malformed_address", () => {
+  test("invalid options (malformed_address)", () => {
     assert.deepEqual(refusals(record, { factory: "0x" }), ["options.factory malformed_address"]);
   });
 });
@@ -97,7 +97,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(verifyRecord(record, { factory: lower(factory) as Hex }), record);
   });
 
-  test("trusts another factory if the caller passes one", () => {
+  test("trusts a different factory if the caller passes it", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(verifyRecord(theirs, { factory: shop }), theirs);
   });

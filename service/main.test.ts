@@ -318,7 +318,7 @@ describe("SIGTERM", () => {
     assert.equal(said[1].seconds, 1);
   });
 
-  test("a second signal within a second, as from npm, does not interrupt the drain", async () => {
+  test("a second signal within a second, as npm sends, does not interrupt the drain", async () => {
     const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
     // The signal is sent as soon as the server listens.
     const ended = once(server.process, "close");

@@ -30,7 +30,7 @@ const other: Hex = "0x00000000000000000000000000000000000c0ffe";
 const record = { address: one, intent: { ...makeRecord(sample).intent, chainId: 1 } };
 
 for (const build of [requireExecuted, requireClosed]) {
-  test(`${build.name} refuses a record of another chain`, () => {
+  test(`${build.name} refuses a record of a different chain`, () => {
     assert.throws(() => build(record, 8453), {
       name: "InvalidError",
       message: /expected a record of chain 8453, found one of chain 1/,
@@ -90,7 +90,7 @@ describe("tipOf", () => {
     assert.equal(tipOf(call("tip(address token, uint256 amount, bool now)")), undefined);
   });
 
-  test("returns token and amount of a tip, regardless of the parameter names", () => {
+  test("returns a tip's token and amount, regardless of the parameter names", () => {
     const tip = { token: token.toLowerCase(), amount: 250_000n };
     assert.deepEqual(tipOf(call("tip(address token, uint256 amount)")), tip);
     assert.deepEqual(tipOf(call("tip(address $of, uint256 how_much)")), tip);
@@ -111,10 +111,10 @@ describe("payWithTolerance", () => {
       issues: [{ path: [path], code: codes[path], message }],
     });
 
-  test("throws InvalidError if least is above most", () =>
+  test("throws InvalidError if `least` is greater than `most`", () =>
     refused({ least: most + 1n }, "least", "expected 1 to 25000000 (most), found 25000001"));
 
-  test("throws InvalidError if least is zero", () =>
+  test("throws InvalidError if `least` is zero", () =>
     refused({ least: 0n }, "least", "expected 1 to 25000000 (most), found 0"));
 
   test("throws InvalidError if the recipient is the Collector, in any letter case", () => {
@@ -181,7 +181,7 @@ describe("collectionOf", () => {
     assert.equal(collectionOf({ ...collect, function: more }), undefined);
   });
 
-  test("returns the collection of a call, regardless of the parameter names", () => {
+  test("returns the collection that a call makes, regardless of the parameter names", () => {
     const lower = { token: token.toLowerCase(), recipient: recipient.toLowerCase() };
     const expected = { ...payment, ...lower };
     assert.deepEqual(collectionOf(collect), expected);

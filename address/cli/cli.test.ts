@@ -28,7 +28,7 @@ async function runProgram(args: string[], stdin = "", env: Record<string, string
 }
 
 describe("executable-address", () => {
-  test("exits with 2 and prints the usage if it is misused", async () => {
+  test("exits with 2 and prints the usage if the command line is invalid", async () => {
     const misuses: [string[], RegExp][] = [
       [["toString"], /unknown command: toString/],
       [["--url", "x"], /missing command/],
@@ -68,13 +68,13 @@ describe("executable-address", () => {
     assert.match(err, /^usage: executable-address/);
   });
 
-  test("exits with 0 and prints the package version if it is requested", async () => {
+  test("exits with 0 and prints the package version for --version", async () => {
     const file = new URL("../package.json", import.meta.url);
     const { version } = JSON.parse(readFileSync(file, "utf8"));
     assert.deepEqual(await runProgram(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
-  test("exits with 0 and prints the usage to stdout if it is requested", async () => {
+  test("exits with 0 and prints the usage to stdout for --help and -h", async () => {
     for (const args of [["--help"], ["-h"], ["derive", "--help"], ["verify", "{}", "-h"]]) {
       const { status, out, err } = await run(args);
       assert.deepEqual([status, err], [0, ""], args.join(" "));
@@ -118,7 +118,7 @@ describe("executable-address", () => {
     assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
   });
 
-  test("exits with 1 for a record that does not match its own or the given address", async () => {
+  test("exits with 1 if a record does not match its own address or the given address", async () => {
     const forged = JSON.stringify({ ...record, intent: { ...sample, recovery: shop } });
     assert.equal((await run(["verify", forged])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--address", shop])).status, 1);
@@ -149,7 +149,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("prints the returns offline, or with the rules of a service's executor", async () => {
+  test("derives returns offline, or uses the rules of a service's executor", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);
@@ -254,7 +254,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("prints the salt of a failed create so that you can repeat the create", async () => {
+  test("prints the salt if a create request fails, so that you can repeat it", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -270,7 +270,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("check prints findings with path and remedy and exits with 1, or exits with 0", async () => {
+  test("check exits with 0, or exits with 1 and prints findings with path and remedy", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));

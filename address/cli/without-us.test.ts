@@ -201,7 +201,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("detects a node that lies about a sent transaction, and does not resend it", async () => {
+  test("detects a node that lies about a transaction, and does not send it again", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -236,7 +236,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("recovers another token, by its contract or by the transaction that paid it", async () => {
+  test("recovers another token, named by its contract or the payer's transaction", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);
@@ -271,7 +271,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.equal(status.balance, "30");
   });
 
-  describe("the outcome is correct for each kind of lie at each position of the false node", () => {
+  describe("with each kind of lie by each of the nodes", () => {
     const all = Object.keys(lies);
     // The long form tries each lie separately, and the short form all together.
     const kindsOf = (kinds: string[]) => (isLong ? kinds.map((kind) => [kind]) : [kinds]);
@@ -304,7 +304,7 @@ describe("commands without the service, if one of three nodes lies", () => {
         }
     });
 
-    test("sends transactions with a node that signs and lies, except about sending", async () => {
+    test("sends transactions if the node that signs them lies in all other responses", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);

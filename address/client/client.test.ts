@@ -131,7 +131,7 @@ describe("create", () => {
     assert.deepEqual(error.issues, [{ path: ["token"], code: "x", message: "y" }]);
   });
 
-  test("throws UnprovenError for a valid record of another intent", async () => {
+  test("throws UnprovenError for a valid record of a different intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     const message = `expected a valid record of ${record.address}`;
@@ -178,7 +178,7 @@ describe("create", () => {
 describe("lookup", () => {
   const client = () => createClient({ baseUrl });
 
-  test("throws UnprovenError for an inconsistent record, or one of another address", async () => {
+  test("throws UnprovenError for an inconsistent record, or a different address", async () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
@@ -214,7 +214,7 @@ describe("lookup", () => {
     });
   });
 
-  test("lookup returns undefined and prove throws if the service has no intent", async () => {
+  test("if the service has no record, lookup returns undefined and prove throws", async () => {
     assert.equal(await client().lookup(shop), undefined);
     await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
       ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
@@ -269,7 +269,7 @@ describe("lists and references", () => {
     assert.equal(await client.event("e3"), undefined);
   });
 
-  test("throws UnprovenError for another endpoint or another address of the account", async () => {
+  test("throws UnprovenError for a response about a different endpoint or address", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -325,7 +325,7 @@ describe("lists and references", () => {
     assert.deepEqual(JSON.parse(seen.at(-1)!.body), rest);
   });
 
-  test("create sends the reference next to the intent, not inside it", async () => {
+  test("create sends the reference next to the intent, not inside the intent", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: record });
     await client.create(sample, { reference: "order-42" });
@@ -335,7 +335,7 @@ describe("lists and references", () => {
 });
 
 describe("check", () => {
-  test("throws UnprovenError with the intent for another record or simulation", async () => {
+  test("throws UnprovenError for a different address's record or simulation", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
@@ -368,7 +368,7 @@ describe("check", () => {
 });
 
 describe("chains, status, and simulation", () => {
-  test("throws UnprovenError for another factory's chains or another result", async () => {
+  test("throws UnprovenError for a different factory or address, or invalid data", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [

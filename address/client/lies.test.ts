@@ -208,7 +208,7 @@ describe("throws a ClientError from every method for", () => {
     test(name, async () => {
       writtenBytes = 0;
       await expectTyped(kind);
-      // For each method: twice 4 MB, and the network buffers.
+      // The limit allows each method to read 4 MB twice, and includes the network buffers.
       assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
     });
   for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));

@@ -1,4 +1,4 @@
-// Tests look-ups if the service is down and a mirror lies. Every look-up returns the correct record
+// Tests lookups if the service is down and a mirror lies. Every lookup returns the correct record
 // or none, with at most one additional round trip.
 
 import assert from "node:assert/strict";
@@ -82,7 +82,7 @@ describe("mirrors", () => {
       });
   });
 
-  test(`none of ${lookups} look-ups returns a wrong record if one mirror lies`, async () => {
+  test(`none of ${lookups} lookups returns a wrong record if one mirror lies`, async () => {
     for (const lying of ["a.example", "b.example", "c.example"]) {
       const honest = { "a.example": truth, "b.example": truth, "c.example": truth };
       const { client, seen } = open({ ...honest, [lying]: liar });
@@ -163,18 +163,18 @@ describe("findRecord, for pages", () => {
     assert.deepEqual(await find(say(record)), { kind: "record", record });
   });
 
-  test("returns wrong if the record belongs to another address", async () => {
+  test("returns `wrong` if the record belongs to a different address", async () => {
     const found = await find(say(other));
     assert.equal(found.kind, "wrong");
     assert.ok("error" in found && found.error instanceof InvalidError);
   });
 
-  test("returns wrong if the response is not JSON", async () => {
+  test("returns `wrong` if the response is not JSON", async () => {
     const found = await find((_, response) => response.end("<!doctype html>"));
     assert.equal(found.kind, "wrong");
   });
 
-  test("returns missing only for a 404, and unreachable if a response is interrupted", async () => {
+  test("returns `missing` only for a 404, and `unreachable` after an interruption", async () => {
     assert.deepEqual(await find(say({}, 404)), { kind: "missing" });
     assert.deepEqual(await find(say({}, 503)), { kind: "unreachable" });
     assert.deepEqual(await find(breakOff), { kind: "unreachable" });

@@ -50,7 +50,7 @@ describe("signatureFor", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
-  test("returns another signature for another address, reference, or key", () => {
+  test("returns a different signature for a different address, reference, or key", () => {
     const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
     const made = [
       signatureFor(address, key),
@@ -73,7 +73,7 @@ describe("saltForOrder", () => {
     for (const { key, reference, intent, salt } of orders)
       assert.equal(saltForOrder(reference, intent, key), salt);
   });
-  test("returns another salt for another reference or key, and if the intent changes", () => {
+  test("returns a different salt for a different reference, key, or intent", () => {
     const changes: Partial<Intent>[] = [
       { token: shop },
       { amount: "1" },
@@ -106,7 +106,7 @@ describe("verifyReference", () => {
   const refusedAs = (code: string) => (error: unknown) =>
     error instanceof InvalidError && error.issues[0]!.code === code;
 
-  test("throws reference_mismatch for another order, another key, and a random salt", () => {
+  test("throws reference_mismatch for a different order or key, and for a random salt", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],

@@ -71,7 +71,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("accepts a date, and compares it with the response's Date header", async () => {
+  test("accepts an HTTP date, and compares the date with the response's Date header", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -84,7 +84,7 @@ describe("a refusal with Retry-After", () => {
 });
 
 describe("transient failures", () => {
-  test("throws NetworkError unreachable with its cause if nothing listens", async () => {
+  test("throws NetworkError unreachable, with the cause, if no server listens", async () => {
     const gone = await serve(() => {});
     await gone.close();
     const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
@@ -339,7 +339,7 @@ describe("options", () => {
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
   });
 
-  test("accepts a Date and a bigint in a query, and explains the spelling in intents", async () => {
+  test("accepts Date and bigint in a query, and says what an intent needs instead", async () => {
     once({ body: { items: [], next: null } });
     const createdFrom = new Date("2026-01-02T03:04:05Z");
     await open().addresses({ createdFrom, chainId: 8453n });

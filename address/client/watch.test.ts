@@ -68,7 +68,7 @@ async function states(count: number): Promise<string[]> {
 }
 
 describe("watch", () => {
-  test("throws ServiceError not_found if the service has no intent", async () => {
+  test("throws ServiceError not_found if the service has no record", async () => {
     turns = [refusing(404, "not_found")];
     await assert.rejects(
       client().watch(address).next(),
@@ -76,7 +76,7 @@ describe("watch", () => {
     );
   });
 
-  test("throws UnprovenError for an event about another address or without address", async () => {
+  test("throws UnprovenError for an event about a different address or no address", async () => {
     const other = JSON.stringify(statusOf(shop, "funded"));
     for (const data of [other, "{}", "no JSON", "null"]) {
       turns = [streaming(`event: status\ndata: ${data}\n\n`)];
@@ -128,7 +128,7 @@ describe("watch", () => {
     );
   });
 
-  test("requests the status if events do not arrive", async () => {
+  test("requests the status if no events arrive", async () => {
     for (const refusal of [
       refusing(503, "service_unavailable"),
       answering({}, 200),
@@ -167,7 +167,7 @@ describe("watch", () => {
 });
 
 describe("waitFor", () => {
-  test("throws WaitError never, with the status, if the state is impossible", async () => {
+  test("throws WaitError never, with the status, if the state became impossible", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],
       ["expired", "executed"],
@@ -207,7 +207,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("throws TypeError if a proof is requested for a state that has none", async () => {
+  test("throws TypeError if a proof is requested for a state that cannot be proved", async () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
@@ -215,7 +215,7 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
-  test("throws WaitError timeout, with the reported status, if it is not proved", async () => {
+  test("throws WaitError timeout if the reported status is not proved in time", async () => {
     turns = [
       (response, { url }) =>
         url!.endsWith("/events")
@@ -231,7 +231,7 @@ describe("waitFor", () => {
     assert.equal(error.status?.state, "executed");
   });
 
-  test("returns the first status with a requested state", async () => {
+  test("returns the first status that has a requested state", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);
     assert.equal(state, "executed");

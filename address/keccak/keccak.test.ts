@@ -4,7 +4,7 @@ import { createKeccak } from "hash-wasm";
 import { keccak256, toHex } from "../index.ts";
 
 describe("keccak-256", () => {
-  test("equals WASM for up to four blocks, at a page's end, and for a megabyte", async () => {
+  test("returns the same hash as WASM for inputs from 0 bytes to a megabyte", async () => {
     const hasher = await createKeccak(256);
     const lengths = [...Array(545).keys(), 24_576, 65_279, 65_280, 65_281, 65_536, 1_048_576, 0, 1];
     for (const length of lengths) {

@@ -45,7 +45,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await world.mineAt(past);
     };
 
-    test("throws no_quorum or wrong_chain for a record of another chain", async () => {
+    test("throws no_quorum or wrong_chain for a record of a different chain", async () => {
       const record = await world.newRecord({ chainId: 10 });
       const rpcs = [world.rpcUrl];
       await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
@@ -56,7 +56,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("throws unproved for an unknown transaction or one to another contract", async () => {
+    test("throws unproved for a transaction that is unknown or to another contract", async () => {
       const rpcs = [world.rpcUrl];
       const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
       await assert.rejects(rebuild(transactionHash, { rpcs }), {
@@ -68,7 +68,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("proves open for an unused vault, or one with coin or too few tokens", async () => {
+    test("proves open if a vault is unused, has only coin, or has too few tokens", async () => {
       const record = await world.newRecord();
       assert.equal((await prove(record)).outcome, "open");
       await world.payNative(record.address, 5n);
@@ -166,7 +166,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
     });
 
-    test("throws unproved for a transaction of another block or without bytes", async () => {
+    test("throws unproved for a transaction in a different block or without bytes", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { transactionHash, blockHash } = await world.execute(record);

@@ -1,5 +1,5 @@
-// Tests that no changed proof is accepted. Each part of a real execution's proof and record is
-// changed by a byte, shortened, repeated, or swapped with another part.
+// Tests that no changed proof is accepted. The tests change one byte of each part of a real
+// execution's proof and record, or shorten the part, repeat it, or swap it with another part.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -107,7 +107,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("rejects a changed claim, and the record or proof of another address", () => {
+  test("rejects a changed claim, and a different address's record or proof", () => {
     const [executed, open] = cases as [Case, Case];
     const claims: [string[], unknown][] = [
       [["proof", "outcome"], "open"],

@@ -136,12 +136,12 @@ const messageOf = (receipt: unknown) => {
 
 describe("spec/receipt-vectors.json", () => {
   for (const each of tampered)
-    test(`refuses another ${each.says} and shows its ${each.path.join(".")}`, () => {
+    test(`refuses a changed ${each.path.join(".")}, and names ${each.says}`, () => {
       const message = messageOf(changed(each));
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
-  test("reports wrong values of parts, and wrong content of a payment's proof", () => {
+  test("reports invalid values in a receipt, and invalid content in a payment's proof", () => {
     const [{ record, proof, payments }] = receipts as [SavedReceipt];
     const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
     const { hash, number, timestamp } = shown.block;
@@ -198,7 +198,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("agreeOnReceipt throws TypeError with the value, except for a node's URL", async () => {
+test("agreeOnReceipt's TypeError shows the invalid value, unless it is a node's URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -247,7 +247,7 @@ test("agreeOnReceipt accepts nodes that have the same blocks, and refuses others
   await world.stop();
 });
 
-describe("makeReceipt with nodes that differ about payments", () => {
+describe("makeReceipt with nodes that report different payments", () => {
   let world: Awaited<ReturnType<typeof startWorld>>;
   let record: Awaited<ReturnType<typeof world.newRecord>>;
   let honest: Rpc;
@@ -305,7 +305,7 @@ describe("makeReceipt with nodes that differ about payments", () => {
     assert.equal(receipt.paymentsDisputed, true);
   });
 
-  test("does not mark a receipt whose nodes agree", async () => {
+  test("does not mark the receipt if the nodes agree", async () => {
     const again: Rpc = (method, params) => honest(method, params);
     const receipt = await makeReceipt(record, { rpcs: [honest, again] });
     assert.deepEqual(amountsOf(receipt), ["60", "70"]);

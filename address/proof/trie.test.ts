@@ -15,7 +15,7 @@ import { proveInTrie } from "./trie.ts";
 const isLong = process.env.TESTS === "long";
 
 describe("tries", () => {
-  test("match the other library for 1,000 random tries, including proofs of absence", async () => {
+  test("match @ethereumjs/mpt for 1,000 random tries, including proofs of absence", async () => {
     const random = randomFrom(26);
     for (let round = 0; round < (isLong ? 1000 : 150); round++) {
       const trie = await createMPT();

@@ -83,7 +83,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("throws invalid_proof, with the missing event, for another address's transaction", () => {
+  test("throws invalid_proof that names the missing event of another address's transaction", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);

@@ -35,7 +35,7 @@ describe("deriveReturns", () => {
     assert.deepEqual([...times].sort(), [...returnTimes].sort());
   });
 
-  test("names recovery with its checksum and the chain of the return for every mistake", () => {
+  test("names the recovery address in EIP-55 case, and the chain, for every mistake", () => {
     const lower = { ...sample, recovery: sample.recovery.toLowerCase() as typeof buyer };
     for (const { mistake, to, chainId } of deriveReturns(makeRecord(lower), policy).returns) {
       assert.equal(to, buyer, mistake);
@@ -53,7 +53,7 @@ describe("deriveReturns", () => {
     for (const { notBefore } of timed) assert.equal(notBefore, sample.expirationTimestamp + 1);
   });
 
-  test("always names anyone, and names the executor only if there is one", () => {
+  test("always lists `anyone`, and lists the executor only if there is an executor", () => {
     const { executor, returns } = deriveReturns(makeRecord(sample));
     assert.equal(executor, null);
     for (const { by } of returns) assert.equal(by[0], "anyone");
@@ -64,7 +64,7 @@ describe("deriveReturns", () => {
   });
 });
 
-describe("the most that the calls can use", () => {
+describe("the largest amount that the calls can use", () => {
   test("is the sum of the calls' transfers and approvals of the token", () => {
     assert.equal(spentBy([transfer("7")]), "7");
     assert.equal(spentBy([transfer("7"), approve("5"), sampleCall, transfer("3")]), "15");

@@ -158,7 +158,7 @@ describe("httpRpc, if the node closes the connection", () => {
 });
 
 describe("executable-address/status", () => {
-  test("requests logs of the events that the factory has", () => {
+  test("requests logs of exactly the events that the factory emits", () => {
     const abi = paymentFactoryAbi;
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Executed" })), executedTopic);
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Recovered" })), recoveredTopic);
@@ -212,7 +212,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("throws evidence_unavailable with the range if its calls do not cover it", async () => {
+  test("throws evidence_unavailable if the allowed calls do not cover the range", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -240,7 +240,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("throws rpc_inconsistent for an execution with another token", () => {
+  test("throws rpc_inconsistent for an execution with a different token", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -251,7 +251,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("throws rpc_inconsistent for an execution after another one or after a recovery", () => {
+  test("throws rpc_inconsistent for an execution after another execution or a recovery", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

@@ -181,7 +181,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("returns no fact for a payment in another block, token, or transaction", async () => {
+  test("returns no fact if the payment's block, token, or transaction is different", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -206,7 +206,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("returns the balance as a fact for a payment without a log, if there is one", async () => {
+  test("returns the balance as a fact for a payment without a log, if it is not zero", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -220,7 +220,7 @@ describe("proveEvent", () => {
     assert.equal((await proveChanged(unpaid, { token: world.token })).fact, "outdated");
   });
 
-  test("names the token in the fact of a payment, which can be another token", async () => {
+  test("names the paid token, which can differ from the intent's token", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await pay(record, 7n, other);
@@ -313,7 +313,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws WebhookError for malformed events and events of another chain", async () => {
+  test("throws WebhookError for malformed events and events of a different chain", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
@@ -329,7 +329,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("throws WebhookError if the look-up finds no record or another address's", async () => {
+  test("throws WebhookError if the lookup finds no record or a different address", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -370,7 +370,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("throws InvalidError for a record of another factory and for a forged record", async () => {
+  test("throws InvalidError for a forged record or a different factory's record", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -381,7 +381,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("returns notYet without the requested depth or if nodes are behind the event", async () => {
+  test("returns notYet if the event lacks depth or nodes have not reached its block", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);

@@ -59,7 +59,7 @@ describe("verifyWebhook", () => {
       assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
   }
 
-  test("throws TypeError without a secret or key, with both, and if one is invalid", async () => {
+  test("throws TypeError unless exactly one of secret and key is given and valid", async () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],

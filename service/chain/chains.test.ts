@@ -21,7 +21,7 @@ const lookalike = {
 };
 const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
 
-describe("refuses a chains file with path and reason", () => {
+describe("throws ChainsError with path and reason for a chains file", () => {
   const refused: [string, unknown, RegExp][] = [
     ["that is not a list", {}, /not a valid list of chains: [^:]/],
     ["that is empty", [], /not a valid list of chains/],

@@ -34,7 +34,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
 const factory = `0x${"fa".repeat(20)}` as const;
 
 describe("compareEndpoints", () => {
-  test("reports an endpoint with another block, and not an endpoint that is behind", async () => {
+  test("reports an endpoint that has a different block, but not one that is behind", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("reports no differences of an endpoint that does not respond", async () => {
+  test("reports no differences for an endpoint that does not respond", async () => {
     const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
     const [, gone] = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {
@@ -77,7 +77,7 @@ describe("compareEndpoints", () => {
     });
   });
 
-  test("shows the range of each endpoint's log queries, and the operator's limit", async () => {
+  test("shows the longest log query of each endpoint, and the operator's limit", async () => {
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;

@@ -107,7 +107,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(said(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
-  test("does not report a log if its amount was already reported as a growth", () => {
+  test("does not report a log if its amount was already reported as balance growth", () => {
     const all = paidBy([]);
     const amountsOf = (...seen: Parameters<typeof newsOf>) =>
       newsOf(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
@@ -121,7 +121,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("reports a log of the same amount if it is of another payment or token", () => {
+  test("reports a log of the same amount if the log is of a different payment or token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

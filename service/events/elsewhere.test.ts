@@ -49,7 +49,7 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("counts as returned by somebody else if it is gone, even after later dust", () => {
+  test("counts as returned by somebody else if it has left, even if dust arrives later", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];
@@ -65,7 +65,7 @@ describe("money on other chains", () => {
     assert.deepEqual(shown([], [balance(40, "9", zeroAddress)]), ["10 9 held null"]);
   });
 
-  test("shows the greatest transfer since the last return, and not the newest", () => {
+  test("shows the largest transfer since the last return, not the newest transfer", () => {
     const paid = [moved(1, "70"), moved(3, "25"), moved(4, "1")];
     assert.deepEqual(shown(paid, [balance(5, "26")], [moved(2, "70")]), [
       "10 70 returned 2",

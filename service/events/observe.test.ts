@@ -242,7 +242,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("later finds an execution by somebody else, without a mark", async () => {
+    test("finds an unmarked execution by somebody else at a later read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -256,7 +256,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("reports to each account that created the address, at the account's depth", async () => {
+    test("reports to each creator of the address, after that account's confirmations", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports nothing if the node shows another block than the loop has read", async () => {
+    test("reports nothing if the node's block differs from the block the loop read", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -379,7 +379,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("watches").where("chain_id", "=", chainId).execute();
     });
 
-    test("a record that derives another address does not affect others", async () => {
+    test("a record that derives a different address does not affect other records", async () => {
       const [good, bad] = [await world.newRecord(), await world.newRecord()];
       const account = await create(good);
       const terms = fromHex((await world.newRecord()).terms);
@@ -413,7 +413,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, await said(account)), ["outdated", "recovered"]);
     });
 
-    test("limits the size of a body, regardless of the number of returns", async () => {
+    test("limits the size of an event, regardless of the number of recoveries", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -585,7 +585,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
       });
 
-      test("reports wrong_token for a look-alike, which adds nothing to the amount", async () => {
+      test("reports wrong_token for a look-alike, which is not counted as paid", async () => {
         const record = await world.newRecord();
         const account = await create(record);
         const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -670,7 +670,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(recovered?.data.paymentsOmitted, 0);
       });
 
-      test("reports a payment before the create once, without a payer", async () => {
+      test("reports a payment that precedes the create request once, without a payer", async () => {
         const record = await world.newRecord();
         await world.pay(record.address, 100n);
         await world.mine(8);

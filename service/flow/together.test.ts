@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { together, togetherBy } from "./together.ts";
 
 describe("together", () => {
-  test("an Error as the answer of an item fails only that item", async () => {
+  test("an Error as an item's answer fails only that item", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
       { sizeMax: 10 },
@@ -15,7 +15,7 @@ describe("together", () => {
     );
   });
 
-  test("a group that rejects fails all its items, and no other group", async () => {
+  test("a group that rejects fails all its items, but no other group", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");
@@ -63,7 +63,7 @@ describe("together", () => {
     }
   });
 
-  test("idle resolves when nothing waits and nothing runs", async () => {
+  test("`idle` resolves when no item waits or runs", async () => {
     let done = 0;
     const asked = together<number, void>(
       async (items) => {

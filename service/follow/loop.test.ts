@@ -100,7 +100,7 @@ describe("the loop of a chain", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("ends a subscription after its current run, and is idle without subscribers", async () => {
+  test("ends a subscription after its current run, and then runs no more turns", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -119,7 +119,7 @@ describe("the loop of a chain", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("returns a head that a pass recorded without a request, for two polls", async () => {
+  test("returns a head that a pass recorded, without a request, for up to two polls", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

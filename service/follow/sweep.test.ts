@@ -141,7 +141,7 @@ describe("sweep", () => {
     };
   };
 
-  test("requests as many blocks as a refusal allows, and no more for 16 ranges", async () => {
+  test("requests the blocks that a refusal allows, and tries more after 16 ranges", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };

@@ -409,13 +409,13 @@ describe("findings", () => {
     assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
   });
 
-  test("finds amounts written for more decimals than the token has", async () => {
+  test("finds amounts that were written for more decimals than the token has", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("finds the same without eth_simulateV1, except fees and allowances", async () => {
+  test("finds the same mistakes without eth_simulateV1, except fees and allowances", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

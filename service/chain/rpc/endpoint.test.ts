@@ -87,7 +87,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
   });
 
-  test("requests a missing answer again, and fails if it remains missing", async () => {
+  test("requests a missing answer again, and fails if the answer is still missing", async () => {
     const asked: string[] = [];
     answer = (body) => {
       const batch = [body].flat();
@@ -279,7 +279,7 @@ describe("the rate limits of a provider", () => {
     assert.equal(clock.ms, 41 * 3);
   });
 
-  test("accepts IDs that return as strings", async () => {
+  test("accepts responses whose IDs are strings", async () => {
     const { ask } = onVirtualClock((calls) => ({
       body: calls.map(({ method }, id) => ({ id: String(id), result: method })),
     }));
@@ -287,7 +287,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("retries if the header is not found, which one of several backends may lack", async () => {
+  test("retries if a header is not found, because only one backend may lack it", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

@@ -117,7 +117,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is requested once more if a reported block is replaced", async () => {
+  test("is requested again if a reported block is replaced", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();

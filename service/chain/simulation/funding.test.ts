@@ -49,7 +49,7 @@ describe("fundingOf", () => {
     ],
   ];
   for (const [name, bytecode] of unknown) {
-    test(`returns nothing for ${name}`, async () => {
+    test(`returns undefined for ${name}`, async () => {
       await world.client.setCode({ address: at("7"), bytecode });
       assert.equal(await balanceUnder(at("7"), 100n), undefined);
     });
@@ -64,7 +64,7 @@ describe("fundingOf", () => {
     });
   }
 
-  test("finds the balance even if the owner has one already", async () => {
+  test("finds the balance's slot even if the owner already has a balance", async () => {
     await world.pay(owner, 40n);
     assert.equal(await balanceUnder(world.token, 100n), 100n);
     assert.equal(await world.balanceOf(owner), 40n);

@@ -99,14 +99,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("has lost the logs of an execution, and never returns recovered", async () => {
+    test("has lost the logs of an execution, instead of returning recovered", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("invents an execution of a closed vault, and never returns executed", async () => {
+    test("invents an execution of a closed vault, instead of returning executed", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -115,7 +115,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /an Executed event/);
     });
 
-    test("has code that the factory never deploys, regardless of the logs", async () => {
+    test("returns code that the factory never deploys, with or without logs", async () => {
       const record = await executed();
       await world.client.setCode({ address: record.address, bytecode: "0x00" });
       await assert.rejects(readFrom(record, plain), /code/);
@@ -179,7 +179,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("has lost the logs of a closed vault, as recovered without recoveries", async () => {
+    test("has lost the logs of a closed vault; the status lists no recoveries", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
@@ -244,7 +244,7 @@ describe("the service's reading", () => {
     });
   }
 
-  test("resumes a read that a node's limits allow only in part", async () => {
+  test("resumes a read that a node's limits interrupted", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));

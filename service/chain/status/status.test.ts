@@ -203,7 +203,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("is read without stored events if the reorganization is deeper than those", async () => {
+  test("is read without stored events if the reorganization is deeper than they are", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);

@@ -59,7 +59,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       rmSync(directory, { recursive: true });
     });
 
-    test("the operations run all functions with SQL", async () => {
+    test("the operations run every function that contains SQL", async () => {
       const coverage = await startCoverage();
       for (const run of Object.values(operations)) await run();
       statements = [...seen.values()].filter(({ text }) => isOfRows.test(text));
@@ -75,7 +75,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "sqlite")
-      test("no statement takes longer than with 1,000 rows", onlyLong, async () => {
+      test("no statement takes longer than with 1,000 rows in each table", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
         // The small store has the same rows that the statements read by address.
