@@ -1,2 +1,2 @@
-/** It is the package's version; a test compares them. */
+/** The package's version. A test compares it with package.json. */
 export const version = "0.1.0";

@@ -105,7 +105,9 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, 10n ** 17n),
     executorMirrors,
     executorPays,
-    /** Zero if tips pay, because no tip pays for the return of a named token. */
+    /**
+     * Zero if the executor is paid by tips, because no tip pays for the return of a named token.
+     */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
   };

@@ -1,6 +1,5 @@
-// The service's log: JSON lines on stdout. Of each URL, even in an error, only the origin is
-// written, because the path or query of an RPC URL and the user part of a database URL can contain
-// secrets.
+// The service's log: JSON lines on stdout. Only the origin of a URL is written, even in an error,
+// because the path or query of an RPC URL and the user part of a database URL can contain secrets.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";

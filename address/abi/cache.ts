@@ -1,6 +1,6 @@
 // Caches checksums and parsed functions, which many intents share. Each keccak function has its own
-// cache, so that a wrong keccak of one caller does not affect other callers. Strangers choose the
-// keys, so the number of entries and the length of keys are bounded.
+// cache, so one caller's wrong keccak does not affect other callers. Strangers choose the keys, so
+// the number of entries and the length of keys are bounded.
 //
 // An address is found by its text or its bytes, and a function by its bytes in terms, so that the
 // decoder does not have to create text first. If its addresses and functions are cached, an intent

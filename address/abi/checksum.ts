@@ -23,8 +23,8 @@ import {
 } from "./hex.ts";
 
 /**
- * Parses an address: `0x` and 40 hex digits. Text in only uppercase or only lowercase has no
- * checksum and is valid; mixed case must match EIP-55.
+ * Parses an address: `0x` followed by 40 hex digits. Text in only uppercase or only lowercase has
+ * no checksum and is valid; mixed case must match EIP-55.
  *
  * @param options.path the position of the text in the input, for the issue
  * @returns the same address in EIP-55 case
@@ -36,7 +36,7 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
   throwFaults(faults);
   return address!;
 }
-/** Receives the bytes if the caller needs only the text. */
+/** Receives the bytes of an address if the caller needs only its text. */
 const spare = new Uint8Array(32);
 
 /** Returns whether `value` is hex of 20 bytes, in either case. Does not check the checksum. */
@@ -66,7 +66,7 @@ export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   return digitsText(digits, 20);
 }
 
-// Reused by all calls: without them, test/derive.bench.ts (WASM) is a tenth slower.
+// All calls reuse these buffers. Without reuse, test/derive.bench.ts (WASM) is 10% slower.
 const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 

@@ -4,7 +4,7 @@
 import { describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
 
-/** Bytes as text: `0x` and two hex digits per byte. */
+/** Bytes as text: `0x` followed by two hex digits per byte. */
 export type Hex = `0x${string}`;
 
 const notHex = 0xff;
@@ -26,7 +26,9 @@ for (let byte = 0; byte < 256; byte++) {
   new Uint8Array(lastPairs.buffer).set(codes, 4 * byte + 2);
 }
 
-/** Two views of the same memory: `text` begins with `0x`, and `words` with the digits after it. */
+/**
+ * Two views of the same memory: `text` begins at `0x`, and `words` begins at the digits after `0x`.
+ */
 type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
 
 export function newDigits(bytes: number): Digits {
@@ -56,7 +58,7 @@ export function digitsText({ text }: Digits, count: number): Hex {
 }
 
 /**
- * Encodes bytes as `0x` and two lowercase digits per byte.
+ * Encodes bytes as `0x` followed by two lowercase digits per byte.
  *
  * @throws {InvalidError} as {@link parseBytes}
  */
@@ -70,7 +72,7 @@ export function toHex(value: Bytes): Hex {
 /**
  * Decodes hex.
  *
- * @param text `0x` and an even number of digits, in either case
+ * @param text `0x` followed by an even number of digits, in either case
  * @param path the position of the text in the input, for the issue
  * @throws {InvalidError} `malformed_hex`
  */
@@ -84,7 +86,10 @@ export function fromHex(text: unknown, path: Path = []): Uint8Array {
   return bytes;
 }
 
-/** Bytes, or `0x` and two digits per byte. Every public function that takes bytes accepts both. */
+/**
+ * Bytes, or `0x` followed by two digits per byte. Every public function that takes bytes accepts
+ * both.
+ */
 export type Bytes = Uint8Array | Hex;
 
 /**
@@ -132,7 +137,7 @@ export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(1
 export const fromQuantity = (value: unknown): bigint | undefined =>
   typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined;
 
-/** Returns `value` in lowercase if it is `0x` and two digits per byte, else undefined. */
+/** Returns `value` in lowercase if it is `0x` followed by two digits per byte, else undefined. */
 export const lowerHex = (value: unknown): Hex | undefined =>
   typeof value === "string" && value.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(value)
     ? (value.toLowerCase() as Hex)

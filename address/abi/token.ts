@@ -1,4 +1,4 @@
-// Encodes calldata of the ERC-20 functions `balanceOf` and `transfer`, and decodes `Transfer`
+// Encodes calldata for the ERC-20 functions `balanceOf` and `transfer`, and decodes `Transfer`
 // events.
 
 import type { Hex } from "./hex.ts";
@@ -6,12 +6,12 @@ import type { Hex } from "./hex.ts";
 /** Means the chain's native coin where a token address is expected. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
-/** Encodes calldata of `balanceOf(address)`, in lowercase. @param owner 20 bytes, in any case */
+/** Encodes calldata for `balanceOf(address)`, in lowercase. @param owner 20 bytes, in any case */
 export const encodeBalanceOf = (owner: Hex): Hex =>
   `0x70a08231${padWord(owner.slice(2).toLowerCase())}`;
 
 /**
- * Encodes calldata of `transfer(address to, uint256 amount)`, in lowercase.
+ * Encodes calldata for `transfer(address to, uint256 amount)`, in lowercase.
  *
  * @param to 20 bytes, in any case
  * @param amount base units

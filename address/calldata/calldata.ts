@@ -1,7 +1,7 @@
 // Builds the factory's calldata from terms, without encoding the intent again. Terms begin with the
 // offset 0x20 and continue with the intent's tuple, so they are the arguments of `execute`.
-// Calldata of `recover` contains the same tuple at another offset, and a batch contains calldata of
-// `execute` and `recover`.
+// Calldata for `recover` contains the same tuple at a different offset. A batch contains calldata
+// for `execute` and `recover`.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { roundUpToWords } from "../abi/number.ts";
@@ -17,7 +17,7 @@ export const rescueSelector: Hex = "0x48349a2f";
 export const batchSelector: Hex = "0x1e897afb";
 
 /**
- * Encodes calldata of `PaymentFactory.execute`: the selector and the terms.
+ * Encodes calldata for `PaymentFactory.execute`: the selector and the terms.
  *
  * @param terms from `encodeTerms`; they are not decoded here
  * @throws {InvalidError} on malformed hex
@@ -27,7 +27,7 @@ export function executeCalldata(terms: Bytes): Uint8Array {
 }
 
 /**
- * Encodes calldata of `PaymentFactory.recover`.
+ * Encodes calldata for `PaymentFactory.recover`.
  *
  * @param terms from `encodeTerms`; they are not decoded here
  * @param tokens 20 bytes each, in any case; the zero address is the native coin
@@ -47,7 +47,7 @@ export function recoverCalldata(terms: Bytes, tokens: readonly Hex[]): Uint8Arra
 }
 
 /**
- * Encodes calldata of `PaymentFactory.rescue`.
+ * Encodes calldata for `PaymentFactory.rescue`.
  *
  * @param call the call that the vault makes, with `value` in wei
  * @throws {InvalidError} on malformed hex
@@ -72,9 +72,9 @@ export function rescueCalldata(
 }
 
 /**
- * Encodes calldata of `PaymentFactory.batch`.
+ * Encodes calldata for `PaymentFactory.batch`.
  *
- * @param items calldata of `execute` or `recover`
+ * @param items calldata for `execute` or `recover`
  * @throws {InvalidError} on malformed hex
  */
 export function batchCalldata(items: readonly Bytes[]): Uint8Array {

@@ -38,7 +38,7 @@ const rescue = fromHex(rescueSelector);
 const batch = fromHex(batchSelector);
 
 /**
- * Encodes calldata of `PaymentFactory.execute` for `intent`: the selector and the terms.
+ * Encodes calldata for `PaymentFactory.execute` of `intent`: the selector and the terms.
  *
  * @throws {InvalidError} with every fault of the intent
  */
@@ -125,7 +125,10 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
   return decodeTerms(terms, options);
 }
 
-/** Takes the intent as terms. It ends at the offset that is written `next` bytes after `head`. */
+/**
+ * Takes the intent as terms. The intent ends at the offset that is written `next` bytes after
+ * `head`.
+ */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);
   const start = reader.at;

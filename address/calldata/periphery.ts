@@ -91,7 +91,7 @@ export function requirementOf({ target, function: text, args }: Call): Requireme
   return undefined;
 }
 
-/** `amount` is in base units of `token`, which is lowercase. */
+/** `token` is lowercase, and `amount` is in the token's base units. */
 export type Tip = { token: Hex; amount: bigint };
 
 /** Names of parameters do not matter. */
@@ -107,9 +107,7 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
   return { token: args[0]!.toLowerCase() as Hex, amount: BigInt(args[1]!) };
 }
 
-/**
- * A call that forwards the whole balance, if it is from `least` to `most` base units of `token`.
- */
+/** A call that forwards the whole balance of `token` if it is `least` to `most` base units. */
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };
 
 const collectFunction = "collect(address token, address recipient, uint256 least, uint256 most)";

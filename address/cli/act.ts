@@ -25,10 +25,7 @@ type Call = { readonly to: Hex; readonly data: Hex };
 type Receipt = { blockHash: Hex; blockNumber: Hex; status: Hex };
 
 const receiptSecondsMax = 180;
-/**
- * A node that accepted a transaction is expected to propagate it to the other nodes within this
- * time.
- */
+/** The time within which a node must propagate an accepted transaction to the other nodes. */
 const knownSecondsMax = 15;
 const pollMs = 1_000;
 
@@ -237,7 +234,7 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
     );
     if (at >= 0) return answers[at] as Receipt;
     isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
-    // Do not send it through another node: the first may have sent it without propagating it.
+    // Do not send the transaction through another node: the first node may still propagate it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",

@@ -1,5 +1,5 @@
 // Runs one call of a client's method. A call has its own options, a deadline for all attempts, and
-// access to the last response, which contains the request ID for example.
+// access to the last response, which contains, for example, the request ID.
 
 import { refuseUnknown } from "../errors.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";

@@ -1,6 +1,6 @@
 // `executable-address/client`: a client of the service that verifies everything that can be
-// verified. A record from which the trusted factory does not derive the requested address throws an
-// error.
+// verified. If the trusted factory does not derive the requested address from a record, the call
+// throws an error.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
@@ -59,7 +59,7 @@ export type Client = Account & {
    *
    * @throws {InvalidError} with every fault of the intent, before anything is sent
    * @throws {ServiceError} `reference_in_use` if another address has the reference
-   * @throws {UnprovenError} if the service returns another address than the intent's
+   * @throws {UnprovenError} if the service returns an address other than the intent's
    */
   create(intent: NewIntent, options?: CreateOptions): Answered<AddressRecord>;
   /**
@@ -76,7 +76,11 @@ export type Client = Account & {
    * @throws {UnprovenError} if the record does not derive `address`
    */
   lookup(address: Hex, options?: CallOptions): Answered<AddressRecord | undefined>;
-  /** Returns the chains and tokens. @throws {UnprovenError} if the service has another factory */
+  /**
+   * Returns the chains and tokens.
+   *
+   * @throws {UnprovenError} if the service uses a different factory
+   */
   chains(options?: CallOptions): Answered<ChainList>;
   /**
    * Returns the status that the service reports, or undefined if the service has no record of

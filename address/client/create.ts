@@ -1,5 +1,5 @@
-// Creates and checks addresses, and reports mistaken payments. Derives the address of a create from
-// the requested intent and does not trust the answer.
+// Creates and checks addresses, and reports mistaken payments. Derives the address from the
+// requested intent, and does not trust the service's answer.
 
 import { formatAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
@@ -62,7 +62,7 @@ export function checkIntent(settings: Settings, call: Call, intent: NewIntent): 
 }
 
 /**
- * Posts an intent, with a new salt if it has none, and returns the answer as checked by `prove`.
+ * Posts an intent, with a new salt if it has none, and returns the answer that `prove` has checked.
  */
 async function submitSalted<T>(
   settings: Settings,
@@ -72,7 +72,7 @@ async function submitSalted<T>(
   prove: (answer: unknown, address: Hex) => T,
 ): Promise<T> {
   const { trust } = settings;
-  // The client generates the salt, and not the service, so that a retry creates the same address.
+  // The client generates the salt, not the service, so that a retry creates the same address.
   const { intent: requested, terms } = encodeNewIntent(intent, trust);
   const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
   try {

@@ -14,13 +14,13 @@ export type ClientOptions = {
    */
   readonly baseUrl: string;
   /**
-   * Base URLs of static copies of the service's records (made by `admin mirror`). A look-up uses
-   * the copies if the service does not return a valid record.
+   * Base URLs of static copies of the service's records (made by `admin mirror`). A lookup uses the
+   * copies if the service does not return a valid record.
    */
   readonly mirrors?: readonly string[];
   /**
-   * The credential to create addresses: on a server an API key (`svc_sk_` and 64 hex digits), or in
-   * a page a client ID (`svc_client_` and 32 hex digits). Do not pass both.
+   * The credential to create addresses: on a server an API key (`svc_sk_` followed by 64 hex
+   * digits), or in a page a client ID (`svc_client_` followed by 32 hex digits). Do not pass both.
    */
   readonly apiKey?: string;
   readonly clientId?: string;

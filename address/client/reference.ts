@@ -37,7 +37,7 @@ export function parseReference(value: unknown): string {
  * HMAC-SHA256 of the reference's UTF-8 bytes under the key's 32 bytes, then 16 zero bytes. This
  * salt proves only the reference. {@link saltForOrder} proves the whole intent.
  *
- * @param key `svc_ref_` and 64 lowercase hex digits, as the dashboard shows it once
+ * @param key `svc_ref_` followed by 64 lowercase hex digits; the dashboard shows the key once
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
  */
 export function saltFor(reference: string, key: string): Hex {

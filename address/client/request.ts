@@ -1,4 +1,4 @@
-// Sends a request to the service, with retries, `Retry-After`, and limits for time and size.
+// Sends a request to the service. Retries it, obeys `Retry-After`, and limits its time and size.
 // Converts a refusal to an error with the service's code. Every request is safe to repeat, because
 // a create contains its salt.
 

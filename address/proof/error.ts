@@ -2,7 +2,7 @@
 
 /**
  * - `invalid_proof`: the proof is invalid for this block hash
- * - `wrong_chain`: the block belongs to another chain than the intent
+ * - `wrong_chain`: the block belongs to a different chain from the intent's
  * - `no_quorum`: too few endpoints agree on a block
  * - `unproved`: no endpoint provided a valid proof, so nothing is known
  */

@@ -25,9 +25,12 @@ export type PaymentProof = {
 
 /** Limits the size of a receipt, because anybody can pay an address any number of times. */
 export const paymentsMax = 4;
-/** Hex characters of the proof of one payment. Payments in larger transactions are omitted. */
+/**
+ * The maximum number of hex characters in a payment's proof. Payments with longer proofs are
+ * omitted.
+ */
 const proofCharactersMax = 64_000;
-/** The blocks to search if a node refuses the whole range. */
+/** The number of blocks to search if a node refuses the whole range. */
 const rangeBlocks = 9_000;
 
 /**
@@ -92,7 +95,10 @@ export async function findPayments(
     block: { number: agreed.number, hash: agreed.hash, timestamp: agreed.timestamp },
   };
 
-  /** Undefined if the proof is too large for a receipt. */
+  /**
+   * Proves the payments of a transaction. Returns undefined if the proof is too large for a
+   * receipt.
+   */
   async function proofAt(place: Place): Promise<PaymentProof | undefined> {
     await assertAgreed(rpcs, place, quorum);
     const { proof, found } = await fromAny(rpcs, (rpc) =>
@@ -132,7 +138,7 @@ async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: 
 
 const makeKey = ({ transactionHash, blockHash }: Place) => `${transactionHash} ${blockHash}`;
 
-/** Removes duplicate places, and sorts the others by block. */
+/** Removes duplicates, and sorts the remaining candidates by block. */
 const distinct = (all: readonly Candidate[]): Candidate[] =>
   [...new Map(all.map((each) => [makeKey(each.place), each])).values()].sort(
     (a, b) => a.place.blockNumber - b.place.blockNumber,

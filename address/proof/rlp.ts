@@ -77,7 +77,11 @@ export function encodeCount(value: number | bigint): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Decodes a canonical integer. @throws {ProofError} if it is another item or above 2^53 - 1 */
+/**
+ * Decodes a canonical integer.
+ *
+ * @throws {ProofError} if the item is not a canonical integer, or is above 2^53 - 1
+ */
 export function decodeCount(item: Rlp | undefined, what: string): number {
   const bytes = expectBytes(item, what);
   const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);

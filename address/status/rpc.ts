@@ -14,7 +14,7 @@ export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknow
 /**
  * - `rpc_unavailable`: no response, or an error for a call that cannot fail
  * - `rpc_inconsistent`: a malformed response, or responses that contradict each other
- * - `wrong_chain`: the node serves another chain than the intent's
+ * - `wrong_chain`: the node serves a different chain from the intent's
  * - `block_unknown`: the node's chain does not contain the requested block
  * - `reorganized`: the chain reorganized during every attempt
  * - `token_unreadable`: the token does not answer `balanceOf`

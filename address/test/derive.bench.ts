@@ -3,7 +3,7 @@
 // with checksums, and with the terms and the address as hex. The output also shows how often per
 // second the library's keccak can compute only the hashes of a record, which is the upper bound for
 // any library. "noble's keccak" is the library with noble's complete keccak instead of its own
-// sponge. A second benchmark decodes terms to intents, as a look-up does. It runs with terms whose
+// sponge. A second benchmark decodes terms to intents, as a lookup does. It runs with terms whose
 // addresses and functions recur, and with terms in which none recurs, so that the caches do not
 // help. Results are medians. `npm run bench` builds the package first, because users run the built
 // package, and not the TypeScript sources.
@@ -260,8 +260,8 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 
 /**
  * Alternates between the programs, so that other load on the machine affects all programs. Runs
- * several generations of processes, because V8's inlining varies from process to process by a tenth
- * of the time.
+ * several generations of processes, because V8's inlining changes the time by 10% from process to
+ * process.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

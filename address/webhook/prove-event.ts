@@ -183,7 +183,10 @@ type RuleInput = {
   readonly agreed: AgreedBlock;
 };
 
-/** By event type: returns the fact at the agreed block, or undefined if it is not true there. */
+/**
+ * One function per event type. It returns the fact at the agreed block, or undefined if the event
+ * is not true at that block.
+ */
 const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(input) {
     const { payment } = input.claimed;

@@ -1,7 +1,7 @@
 // node bench/files.ts prints how many source files of service/ and the library execute code for one
 // operation, in the thread that answers. A file counts if one of its functions ran, according to
 // V8's precise coverage. Each operation runs once before it is measured. The service runs in its
-// own process, which imports covered.ts. The webhook is received here.
+// own process, which imports covered.ts. This process receives the webhook.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

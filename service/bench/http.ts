@@ -1,8 +1,8 @@
-// Measures creates and look-ups per second over HTTP. Compares this service with bare node:http,
+// Measures creates and lookups per second over HTTP. Compares this service with bare node:http,
 // which is the upper bound, and with a server written by hand. The servers and the load generator
 // are separate processes. Rounds are interleaved and medians are reported, so that other load on
-// the machine affects all servers equally. Then measures the same on PostgreSQL. Its processes
-// share the machine, and their processor time is not included in the server's.
+// the machine affects all servers equally. Then measures the same on PostgreSQL. PostgreSQL's
+// processes run on the same machine, and their processor time is not included in the server's.
 //
 // One V8 process can compile to faster code than the next, so everything is measured in three sets
 // of processes. The floors, as fractions of bare node:http, apply to the median set. Floors are
@@ -108,7 +108,7 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * After creates, the operating system continues to write for a while, so no look-ups run at that
+ * After creates, the operating system continues to write for a while, so no lookups run at that
  * time.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {

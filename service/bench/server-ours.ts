@@ -1,6 +1,6 @@
 // Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
 // PostgreSQL if a URL is given. An argument turns off one optimization, to measure its gain. "wasm"
-// uses keccak in JavaScript. "reader" reads look-ups in the answering thread, and "writer" commits
+// uses keccak in JavaScript. "reader" runs lookups in the answering thread, and "writer" commits
 // creates in that thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -33,7 +33,8 @@ import { intentOf, token } from "./intents.ts";
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
 
 /**
- * The number of accounts. With this number, no account reaches its limit of 50 requests per second.
+ * The number of accounts. It is large enough that no account reaches its limit of 50 requests per
+ * second.
  */
 const accountsCount = 600;
 

@@ -123,7 +123,7 @@ export async function bringThrough(
   }
 }
 
-/** A request was not sent, or its transaction not mined, for a reason that names no secret. */
+/** A request was not sent, or its transaction was not mined. The message contains no secret. */
 export class StepError extends Error {
   override name = "StepError";
 }

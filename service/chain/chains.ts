@@ -26,8 +26,8 @@ const tokenSchema = z.strictObject({
   address,
   decimals: z.int().min(0).max(36),
   /**
-   * In base units. The executor does not return less late money or surplus than this, because the
-   * return would cost more gas than it is worth.
+   * The least late money or surplus that the executor returns, in base units. The return of a
+   * smaller amount would cost more gas than the amount is worth.
    */
   recoverMin: z
     .string()
@@ -101,11 +101,11 @@ const chainSchema = z.strictObject({
    * less than the gas of the return.
    */
   tipPrices: z.record(z.string(), wei).optional(),
-  /** In wei. The executor waits if the fee is higher. */
+  /** The maximum fee per gas, in wei. The executor waits while the fee is higher. */
   maxFeePerGas: wei.optional(),
   /**
-   * In wei. Set this for chains that require a priority fee above 3 gwei and above twice the base
-   * fee.
+   * The maximum priority fee per gas, in wei. Set it for chains that require a priority fee above 3
+   * gwei and above twice the base fee.
    */
   maxPriorityFeePerGas: wei.optional(),
 });

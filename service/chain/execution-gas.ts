@@ -19,15 +19,16 @@ export const gasMargin = 1.375;
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
- * An honest estimate is at least the gas that a run with plenty of gas uses. If such a run uses
- * more than the estimate, by this factor, a run with the estimated limit does not do all the work.
+ * An honest estimate is at least the gas that a run with plenty of gas uses. If such a run needs
+ * more than this factor times the estimate, a run with the estimated limit does not do all the
+ * work.
  */
 const dependentFactor = 1.5;
 
 /**
  * Returns whether the work depends on the gas limit: with plenty of gas, the calls use much more
- * gas than with the least sufficient limit. Such calls read the remaining gas, or continue after an
- * inner call ran out of gas.
+ * gas than with the lowest sufficient limit. Such calls read the remaining gas, or continue after
+ * an inner call ran out of gas.
  *
  * @param estimate the least limit with which the execution succeeds
  * @param gasUsed the gas that an execution with plenty of gas uses

@@ -40,8 +40,8 @@ export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<Serve
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
 /**
- * The maximum number of cached proofs. A proof can have 300 kB. An evicted proof is made again when
- * it is requested.
+ * The maximum number of cached proofs. A proof can be up to 300 kB. An evicted proof is made again
+ * when it is requested.
  */
 const answersMax = 250;
 const runningMax = 4;

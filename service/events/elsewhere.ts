@@ -32,8 +32,8 @@ export type FoundElsewhere = {
 export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
- * Saves balances at `blockNumber` on another chain than the intents', unless newer balances are
- * saved. Saves no row for a token that never arrived and whose balance is zero.
+ * Saves balances at `blockNumber` on a chain that is not the intents' chain, unless newer balances
+ * are saved. Saves no row for a token that never arrived and whose balance is zero.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,

@@ -1,7 +1,7 @@
-// Lists an account's addresses by filters. Walks one index in the order of the list, one window of
-// rows at a time. One statement reads the keys of the window, and a second statement reads the rows
-// that meet the filters. On SQLite, statements wait for each other, and a single statement over a
-// million rows would delay all other statements for seconds.
+// Lists an account's addresses that meet filters. Scans one index in the order of the list, one
+// window of rows at a time. One statement reads the keys of the window, and a second statement
+// reads the rows that meet the filters. On SQLite, statements wait for each other, and a single
+// statement over a million rows would delay all other statements for seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
@@ -35,7 +35,7 @@ type AddressFilter = {
   createdBy?: CreatedBy | undefined;
   /** A part of either kind of reference, in any letter case. */
   referenceContains?: string | undefined;
-  /** Unix milliseconds, from inclusive, until exclusive. */
+  /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
   createdFrom?: number | undefined;
   createdUntil?: number | undefined;
   settledFrom?: number | undefined;
@@ -53,7 +53,7 @@ export type AddressQuery = AddressFilter & {
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Runs the read of each window. If the result is undefined, the list ends. */
+  /** Called to read each window. If it returns undefined, the list ends. */
   turn?: ReadQueue;
 };
 
@@ -157,11 +157,11 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
 }
 
-/** The rows to walk, by the most selective index, and the time by which the rows are ordered. */
+/** The rows to scan, using the most selective index, and the time by which the rows are ordered. */
 type Walk = {
   from: Sql;
   time: "created_at" | "settled_at";
-  /** Unix milliseconds, from inclusive, until exclusive. */
+  /** Unix milliseconds. `from` is inclusive, and `until` is exclusive. */
   times: { from: number; until: number };
 };
 
@@ -183,7 +183,7 @@ function chooseWalk(query: AddressQuery): Walk {
     return byCreation(sql`${owners} a where ${own} and a.address = ${addresses.from}`);
   }
   // An address that never received money has no watch, so for these two states all addresses are
-  // walked.
+  // scanned.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return byCreation(sql`watches a where ${own} and a.state = ${state}`);
   }
@@ -240,7 +240,8 @@ const selectState = (nowMs: number) => sql`case
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Writes all filters in SQL, including filters that the walk of {@link chooseWalk} already applies.
+ * Writes all filters in SQL, including filters that the result of {@link chooseWalk} already
+ * applies.
  *
  * If rows without a reference could not meet a filter, PostgreSQL might start from the references
  * and read all references of the account for each window. `coalesce` prevents that.

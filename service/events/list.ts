@@ -16,7 +16,7 @@ export type EventQuery = {
   limit: number;
   /** If empty, all types are listed. */
   types?: readonly EventType[] | undefined;
-  /** Runs the read of each window of events. If the result is undefined, the search ends. */
+  /** Called to read each window of events. If it returns undefined, the search ends. */
   turn?: ReadQueue;
 };
 

@@ -1,7 +1,7 @@
 // Marks addresses for observation. The executor's ledger marks an address in the transaction that
 // saves the address's payment or settlement. After a reorganization, addresses that were observed
 // on a replaced block are marked too. An address is due once the block has the required number of
-// confirmations. The account sets this number, or else the chain.
+// confirmations. If the account has not set this number, the chain's default applies.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";

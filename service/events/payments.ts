@@ -1,8 +1,8 @@
 // Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anybody
 // can pay an address any number of times, so only the first `paymentsMax` payments of each class
 // have a row, and only payments with a row have an event. One class is look-alikes. Another class
-// is small payments: in another token, below a hundredth of the amount, or on another chain than
-// the intent's. After that, a payment still gets a row if fewer than two stored payments of its
+// is small payments: below a hundredth of the amount, in a different token, or on a chain that is
+// not the intent's. After that, a payment still gets a row if fewer than two stored payments of its
 // token have the same or a greater size in bits. To hide a payment, a stranger therefore has to
 // send as much of the same token. A token has at most twice as many rows as the greatest amount has
 // bits.

@@ -86,8 +86,8 @@ declare module "../store/tables.ts" {
     /** The `position` of each account's newest event. */
     event_positions: { account_id: string; position: number };
     /**
-     * The events of the last 30 days. `id` is `evt_` and 32 hex digits. `body` is the delivered
-     * JSON.
+     * The events of the last 30 days. `id` is `evt_` followed by 32 hex digits. `body` is the
+     * delivered JSON.
      */
     events: {
       account_id: string;
@@ -136,7 +136,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // Due watches are read by account, and after a reorganization by block.
+    // Watches that are due are read by account, and after a reorganization by block.
     sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,

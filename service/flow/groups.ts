@@ -3,7 +3,7 @@
 
 /**
  * The maximum number of rows in one statement or one short commit. It is limited because other
- * statements wait: on SQLite all statements except creates and look-ups, and on PostgreSQL
+ * statements wait: on SQLite all statements except creates and lookups, and on PostgreSQL
  * statements that need the same rows. Limits that have other reasons are defined where they are
  * used.
  */

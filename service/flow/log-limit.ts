@@ -1,4 +1,4 @@
-// Limits the log lines that an outage would otherwise cause with each request.
+// Limits log lines, because an outage would otherwise log a line for each request.
 
 const everyMs = 60_000;
 /** The number of kinds that have their own limit. All further kinds share one limit. */

@@ -97,7 +97,7 @@ const startMarginSeconds = 3600;
  */
 const deepReorgBlocks = 256;
 
-/** Where a turn reads. */
+/** The position at which a turn reads. */
 export type Position = {
   /** The next block to read. */
   next: number;

@@ -64,7 +64,7 @@ export function checkAnswers(service: TestApp) {
     assert.fail(`${path}: none of 5,000 requests was refused`);
   }
 
-  /** Sends a create or a check with a separate key, so that no limit applies. */
+  /** Sends a create or check request with a separate key, so that no limit applies. */
   async function create(
     status: number,
     more: { headers?: Record<string, string>; payload?: string | Buffer } = {},

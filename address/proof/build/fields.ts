@@ -13,7 +13,7 @@ export type Json = Readonly<Record<string, unknown>>;
 const data = (value: unknown): Uint8Array => fromHex(value);
 /** Encodes a quantity such as `0x1b4` as an RLP integer. */
 const quantity = (value: unknown): Uint8Array => encodeCount(BigInt(value as string));
-/** Encodes hex, or null as no bytes. The recipient of a contract creation is null. */
+/** Encodes hex as bytes, and null as no bytes. A contract creation's recipient is null. */
 const dataOrNone = (value: unknown): Uint8Array => (value == null ? new Uint8Array() : data(value));
 
 type Field = readonly [name: string, encode: (value: unknown) => Rlp];

@@ -55,9 +55,9 @@ export type CheckedChain = SimulatedChain &
 /**
  * Finds likely mistakes in an intent. With eth_simulateV1, makes up to 11 calls to the node, plus
  * one for each contract in the intent. Without eth_simulateV1, makes up to two calls for each
- * contract. In addition, makes up to 28 calls if the intent's calls fail, or up to 22 and one per
- * approval if they succeed. Without eth_simulateV1, allowances and fees are not found. If
- * `recovery` is a contract, makes one call to each of up to 16 other chains.
+ * contract. In addition, makes up to 28 calls if the intent's calls fail. If the intent's calls
+ * succeed, makes up to 22 calls and one per approval. Without eth_simulateV1, allowances and fees
+ * are not found. If `recovery` is a contract, makes one call to each of up to 16 other chains.
  *
  * @param simulation the simulation of `subject`; all reads are at its block
  * @throws {ChainUnavailable} if the chain cannot be read

@@ -40,14 +40,14 @@ export class CallRefused extends Error {
 }
 
 /**
- * Returns whether a node was reached but did not answer the call. Nodes report this with many codes
- * and texts, and their gateways time out, so every error in a response counts.
+ * Returns whether a node was reached but did not answer the call. Nodes use many codes and texts
+ * for this, and gateways return timeouts, so every error in a response counts.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
 }
 
-/** EIP-1474 has no code for a revert. OpenEthereum and Nethermind use this one. */
+/** EIP-1474 has no code for a revert. OpenEthereum and Nethermind use this code. */
 const executionError = -32015;
 
 /**

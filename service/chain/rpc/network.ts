@@ -1,10 +1,11 @@
 // Calls several endpoints of one chain, and trusts no single endpoint. A view is the chain as one
 // pass sees it: a head, and reads on which a quorum of endpoints agrees.
 //
-// Two endpoints are never worse than one. The head is the newest block that a quorum shows, so an
-// endpoint that claims later blocks has no effect. An endpoint counts as silent if its head does
-// not move while another endpoint's head does, or if it responds much later than a quorum. After
-// minutes of silence, an endpoint does not count for the quorum until it answers again.
+// A second endpoint never makes reads less reliable. The head is the newest block that a quorum
+// shows, so an endpoint that claims later blocks has no effect. An endpoint counts as silent if its
+// head does not move while another endpoint's head does, or if it responds much later than a
+// quorum. After minutes of silence, an endpoint does not count for the quorum until it answers
+// again.
 //
 // The last part of this file sends transactions to relays, which an operator can configure.
 

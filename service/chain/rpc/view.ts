@@ -33,9 +33,9 @@ export type View = {
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * Does the same, but starts with a different endpoint each time. If no answer has a quorum, a
-   * different endpoint's answer is used each time, so that one of two endpoints cannot hide
-   * anything for long.
+   * Does the same as {@link View.read}, but starts with a different endpoint each time. If no
+   * answer has a quorum, a different endpoint's answer is used each time, so that one of two
+   * endpoints cannot hide anything for long.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**

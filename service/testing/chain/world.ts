@@ -162,7 +162,7 @@ const minerOf = (client: ChainClient) => ({
 
 const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
 
-/** Returns calldata of `recover`. */
+/** Returns calldata for `recover`. */
 export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
   const [intent] = decodeAbiParameters(intentInput, record.terms);
   return encodeFunctionData({

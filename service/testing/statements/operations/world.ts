@@ -8,7 +8,7 @@ import { addressOf } from "../account.ts";
 /** The operations by name. Each can be repeated. */
 export type Operations = Record<string, () => Promise<unknown>>;
 
-/** `crowd` is the number of items in a statement for many. */
+/** `crowd` is the number of items in a statement that handles many items. */
 export type World = { store: Store; size: number; nowMs: number; crowd: number };
 
 export const actor = { atMs: 1 };
