@@ -83,9 +83,9 @@ export const integer = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): Sha
   maximum,
 });
 
-/** 20 bytes as `0x` and 40 hex digits, in EIP-55 checksum case. */
+/** 20 bytes as `0x` followed by 40 hex digits, in EIP-55 checksum case. */
 export const address = matching<Hex>(/^0x[0-9a-fA-F]{40}$/);
-/** 32 bytes as `0x` and 64 lowercase hex digits. */
+/** 32 bytes as `0x` followed by 64 lowercase hex digits. */
 export const hash = matching<Hex>(/^0x[0-9a-f]{64}$/);
 /** A decimal integer below 2^256. */
 export const uint256 = matching(/^(0|[1-9][0-9]{0,77})$/);

@@ -159,7 +159,7 @@ function describe(
   ].join("\n");
 }
 
-/** Signs with the keystore's key, or lets a node sign that has the key of the `--from` account. */
+/** Signs with the keystore's key, or asks a node that has the `--from` account's key to sign. */
 async function send(
   call: Call,
   chainId: number,

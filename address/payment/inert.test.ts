@@ -7,7 +7,7 @@ const shown = (text: string) =>
     .map((piece) => (piece.hidden ? `[${piece.text}]` : piece.text))
     .join("");
 
-describe("text of strangers", () => {
+describe("untrusted text", () => {
   const hostile: [string, string, string][] = [
     ["a right-to-left override", "pay \u202e0001", "pay [U+202E]0001"],
     ["isolates and embeddings", "\u2066a\u2069\u202ab", "[U+2066]a[U+2069][U+202A]b"],

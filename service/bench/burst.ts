@@ -1,6 +1,6 @@
-// Measures the time until 2,000 payments of one block are executed, next to 100,000 open addresses.
-// Run it with bench/burst.ts PAYMENTS OPEN ROUNDS LATENCY_MS. Blocks have 60 million gas and are
-// mined at fixed intervals. The node, the database, and the executor share the machine's
+// Measures the time until 2,000 payments of one block are executed, while 100,000 other addresses
+// are open. Run it with bench/burst.ts PAYMENTS OPEN ROUNDS LATENCY_MS. Blocks have 60 million gas
+// and are mined at fixed intervals. The node, the database, and the executor share the machine's
 // processors. Prints medians.
 
 import { mkdtempSync, rmSync } from "node:fs";

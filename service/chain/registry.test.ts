@@ -46,15 +46,15 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("does not list a chain, logs an error, and still knows the chain if its RPC", () => {
+describe("knows a chain but does not list it, and logs an error, if the chain's RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     [
-      "belongs to another chain",
+      "belongs to a different chain",
       () => open({ chainId: 1 }),
       /RPC endpoint of chain 1, found chain 31337/,
     ],
     [
-      "has other code at the factory's address",
+      "has different code at the factory's address",
       () => open({}, { address: token, codeHash: `0x${"1".repeat(64)}` }),
       /expected the factory with the hash 0x[0-9a-f]{64}, found 0x/,
     ],

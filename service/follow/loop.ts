@@ -47,7 +47,7 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // Otherwise a turn that starts with a request's read of a head would be part of that
+      // Otherwise, if a request's read of a head starts a turn, the turn would be part of that
       // request's trace.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);

@@ -97,7 +97,10 @@ async function giver(receiver: Hex): Promise<Hex> {
 }
 
 let creations = 0n;
-/** Calldata whose last 36 bytes the deployer runs as init code: it makes one STOP. */
+/**
+ * Returns a call of the deployer, and the contract that the call creates. The last 36 bytes of the
+ * calldata are the init code, and the contract's code is one STOP.
+ */
 async function creation(): Promise<{ create: Call; created: Hex }> {
   const head = concat([toHex(++creations, { size: 28 }), "0x60015ff3"]);
   const code = toHex(0n, { size: 32 });
@@ -324,7 +327,7 @@ const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(
 /** Calls a target that succeeds only for this number of seconds. The intent expires in an hour. */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
-  // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, and there a revert.
+  // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, JUMPDEST, and a revert.
   const end = toHex(timestamp + BigInt(seconds), { size: 8 });
   return visiting(await world.withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
 }

@@ -1,6 +1,7 @@
 // Finds executions that can fail later. The calls succeed now, but would fail at the expiration
-// time, with another sender, or with less gas. Or the calls need more gas than the executor's
-// limit, or do less work with less gas. Or the address expires before a payment could become final.
+// time, with a different sender, or with less gas. Also finds calls that need more gas than the
+// executor's limit or do less work with less gas, and addresses that expire before a payment can
+// become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";

@@ -1,6 +1,6 @@
 // Learns a provider's limits from its refusals: calls and bytes per request, calls per second, and
-// pauses. A limit applies to all methods or to one. An operator can change the provider's plan, so
-// sizes are forgotten after ten minutes, and rates grow with each answer.
+// pauses. A limit applies to all methods or to one method. An operator can change the provider's
+// plan, so sizes are forgotten after ten minutes, and rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 

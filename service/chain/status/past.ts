@@ -32,8 +32,8 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * Data that reads of one chain store for later reads. The cache is bounded, and can be lost at any
- * time. With the cache, each later status of an executed address takes one call for its events.
+ * One chain's cache of data that a read stores for later reads. It is bounded, and can be lost at
+ * any time. With the cache, each later status of an executed address takes one call for its events.
  * Without the cache, it takes up to {@link spansMax} calls if the node limits the range.
  */
 export type PastCache = {

@@ -60,8 +60,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     otherToken,
     ask,
     /**
-     * Mines a block at an interval in milliseconds, or immediately after that when `isDue` returns
-     * true.
+     * Checks `isDue` every `ms` milliseconds, and mines a block if it returns true.
      * @param options.blockSeconds how much each block advances the chain's clock relative to the
      *   host's
      */

@@ -1,5 +1,5 @@
-// Makes many payments in one block next to many open addresses, and measures the cost of the
-// executions in blocks, transactions, and calls to the provider.
+// Makes many payments in one block while many other addresses are open, and measures the cost of
+// the executions in blocks, transactions, and calls to the provider.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
