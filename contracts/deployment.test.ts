@@ -43,7 +43,7 @@ const bare = await openChain(["--hardfork", "prague", "--disable-default-create2
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
-  test("has a transaction without a signer; its sender follows from the signature", async () => {
+  test("has a transaction without a signer; the sender is recovered from the signature", async () => {
     const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
@@ -157,7 +157,7 @@ describe("the factory", () => {
     await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
   });
 
-  test("is not deployed again if it exists, and the deployer is not either", async () => {
+  test("does not deploy an existing factory or an existing deployer again", async () => {
     const before = await bare.client.getBlockNumber();
     await bringDeployer(bare.client);
     assert.equal(await deployFactory(bare.client), factoryAddress);

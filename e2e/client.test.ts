@@ -32,7 +32,7 @@ after(() => service.close());
 const intent = () => newIntent() as unknown as NewIntent;
 
 describe("executable-address/client, on the service", () => {
-  test("returns unauthorized without a credential and with a wrong one", async () => {
+  test("returns unauthorized without a credential and with a wrong credential", async () => {
     const isUnauthorized = { name: "ServiceError", status: 401, code: "unauthorized" };
     await assert.rejects(createClient({ baseUrl }).create(intent()), isUnauthorized);
     const wrong = createClient({ baseUrl, apiKey: `svc_sk_${"0".repeat(64)}` });
@@ -74,7 +74,7 @@ describe("executable-address/client, on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("changes endpoints if the key has the scope, and sends each change once", async () => {
+  test("changes endpoints if the key has the required scope, and sends each change once", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
@@ -106,7 +106,7 @@ describe("executable-address/client, on the service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("creates what the server signed with a bound client ID and only the library", async () => {
+  test("with a bound client ID and only the library, creates an address that the server signed", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };

@@ -119,7 +119,7 @@ describe("image, composition and unit", () => {
     );
   });
 
-  test("set only variables that the service reads", () => {
+  test("set only environment variables that the service reads", () => {
     const settings = readFileSync(join(root, "service/config.ts"), "utf8");
     const named = [
       ...read("compose.yaml").matchAll(/^ {2,6}([A-Z][A-Z_]+): /gm),

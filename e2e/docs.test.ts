@@ -95,7 +95,7 @@ test("docs/verifying.md contains only the prefix from which addresses are derive
   assert.deepEqual(new Set(found), new Set([initCodePrefix]));
 });
 
-test("the tables contain each setting with its default, and no others", () => {
+test("the tables contain each setting with its default, and no other settings", () => {
   const defaults = new Map<string, string>();
   for (const page of ["self-hosting.md", "executor.md"]) {
     for (const [, names, cell] of read(page).matchAll(/^\| (`[A-Z_`, ]+`) \| (.*?) \|/gm)) {

@@ -163,7 +163,7 @@ describe("executor --from-mirror", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("rejects a mirror that is not a URL, and an unknown flag, with one sentence", async () => {
+  test("rejects a mirror that is not a URL and an unknown flag, and explains each in one sentence", async () => {
     for (const [args, sentence] of [
       [["--from-mirror", "ftp://a.example"], /^EXECUTOR_MIRRORS is .*; expected base URLs/],
       [["--from-mirrors", "https://a.example"], /^Unknown option '--from-mirrors'/],

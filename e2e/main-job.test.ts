@@ -156,7 +156,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.address), amount - 1n);
   });
 
-  test("executes once for any sender, and the shop receives the money", async () => {
+  test("executes once, regardless of the sender, and the shop receives the money", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     const { logs } = await execute(order);

@@ -16,7 +16,7 @@ describe("findKnownToken", () => {
     assert.equal(findKnownToken(31_337, first!.tokens[0]!.address), undefined);
   });
 
-  test("knows exactly the tokens that the service lists, for addresses in any letter case", () => {
+  test("finds exactly the tokens that the service lists, by addresses in any letter case", () => {
     for (const { chainId, tokens } of chains) {
       const known = knownTokens.filter(({ addresses }) => chainId in addresses);
       assert.equal(known.length, tokens.length);

@@ -149,7 +149,7 @@ for (const { room, name, dependencies } of packages)
       assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
     });
 
-    test("is imported by the workspaces from its sources, so that no old build is used", () => {
+    test("is imported from its sources in workspaces, so that no old build is used", () => {
       const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8"));
       for (const path of Object.keys(manifest.exports)) {
         const found = import.meta.resolve(path.replace(".", name));
@@ -298,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("needs at most 20 kB for a client, 10 kB to verify records, and 6 kB to prove", async () => {
+  test("is at most 20 kB for a client, 10 kB to verify records, and 6 kB to verify proofs", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');

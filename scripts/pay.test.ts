@@ -72,7 +72,7 @@ test("rejects a record of another address", async (t) => {
   assert.deepEqual(methods, []);
 });
 
-test("reports a transaction that failed in its block", async (t) => {
+test("reports a transaction that was mined but failed", async (t) => {
   const hash = `0x${"77".repeat(32)}`;
   const zero = `0x${"00".repeat(32)}`;
   const block = { number: "0x1", hash: zero, timestamp: "0x1", baseFeePerGas: "0x1" };

@@ -83,7 +83,7 @@ for (const [machine, suffix] of [
       assert.equal(await exitOf(npmRun(`quits${suffix}`).npm), 5);
     });
 
-    test("SIGTERM to npm ends the program, which receives the signal once", async () => {
+    test("SIGTERM to npm ends the program, and the program receives the signal only once", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       assert.match(await until("ready"), /ready one,two/);
       npm.kill("SIGTERM");

@@ -307,7 +307,7 @@ describe("the tree", () => {
     assert.deepEqual(dead, []);
   });
 
-  test("each file that a page for maintainers names exists", () => {
+  test("every file named in the pages for maintainers exists", () => {
     const pages = files.filter((path) =>
       /(^|\/)(ARCHITECTURE|README|CONTRIBUTING|SECURITY)\.md$/.test(path),
     );
@@ -372,7 +372,7 @@ describe("the packages that npm ci installs", () => {
     (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")),
   );
 
-  test("ARCHITECTURE.md gives the reason of each dependency", () => {
+  test("ARCHITECTURE.md gives a reason for each dependency", () => {
     const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
     const words = new Set(page.slice(page.indexOf("## Dependencies")).split(/[\s,;]+/));
     const names = manifests.flatMap((manifest) =>
@@ -408,7 +408,7 @@ describe("the packages that npm ci installs", () => {
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });
 
-  test("no package needs an install script, because install scripts do not run", () => {
+  test("no package has an install script, because install scripts do not run", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
 });

@@ -79,7 +79,7 @@ describeOnEach("order", () => {
     assert.equal((await inner.findByReference(name))?.deliveredFor, done.deliveredFor);
   });
 
-  test("after a loss of the database, finds the order again by the proof of its key", async () => {
+  test("restores an order after a loss of the database, if the reference key proves it", async () => {
     const name = nextName();
     const intent = await intentFor();
     const { record } = await (await newShop()).shop.order(name, intent);
@@ -159,7 +159,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("delivers nothing for a signed but false event, and notifies a person", async () => {
+  test("delivers nothing for a signed but forged event, and notifies a person", async () => {
     const world = await newShop();
     const paid = await paidOrder(world.shop);
     const unpaid = await world.shop.order(nextName(), await intentFor());
@@ -288,7 +288,7 @@ describeOnEach("a shop without its newest orders", () => {
     );
   });
 
-  test("keeps an event if the service does not find its record at first", async () => {
+  test("keeps an event if the service does not find the event's record at first", async () => {
     const order = await paidOrder((await newShop()).shop);
     const client = createClient(service);
     let misses = 0;

@@ -133,7 +133,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined);
     });
 
-    test("returns the longest due event first, and one event per address at a time", async () => {
+    test("returns the event that has been due longest first, and one event per address at a time", async () => {
       const [one, other] = [newAddress(), newAddress()];
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
       await store.keepEvents(events);
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(claimed.toSorted(), events.map(({ id }) => id).toSorted());
     });
 
-    test("another server can claim the events of a crashed server", async () => {
+    test("a server can claim the events of a crashed server", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       assert.equal(await claimedId(0), event.id);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });
 
-    test("a claim that another server took over cannot delay or end the event", async () => {
+    test("a server whose claim was taken over cannot delay or end the event", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       const late = (await store.claimEvent(0))!;

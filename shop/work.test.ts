@@ -217,7 +217,7 @@ describeOnEach(
 );
 
 describe("two servers of one shop, on postgres", () => {
-  test("create one address for a double click on both, and deliver the goods once", async () => {
+  test("create one address if both receive a click, and deliver the goods once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];
     const deliver = async ({ reference }: ShopOrder) => {

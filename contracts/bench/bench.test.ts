@@ -12,13 +12,13 @@ describe("gas", () => {
     assert.deepEqual(figures, committed, "npm run bench -w contracts -- --write, if meant");
   });
 
-  test("of a proxied token stays within 97,000, 112,400, and 150,000", () => {
+  test("of a proxied token is at most 97,000, 112,400, and 150,000", () => {
     assert.ok(committed["one call"].proxied <= 97_000);
     assert.ok(committed["approve+pay"].proxied <= 112_400);
     assert.ok(committed["five calls"].proxied <= 150_000);
   });
 
-  test("of a plain token's item in a batch of 5 and of 20 stays within 64,900 and 60,500", () => {
+  test("of a plain token's item is at most 64,900 in a batch of 5, and 60,500 in a batch of 20", () => {
     assert.ok(committed["batch of 5, each"].plain <= 64_900);
     assert.ok(committed["batch of 20, each"].plain <= 60_500);
   });

@@ -13,7 +13,7 @@ const count = Number(factorySalt);
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
 describe("the salt of the factory", () => {
-  test("is not searched for if the value of --from is not a count", () => {
+  test("is not searched for if the value of --from is not a number", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
@@ -28,7 +28,7 @@ describe("the salt of the factory", () => {
     assert.equal(saltOf(count), factorySalt);
   });
 
-  test("is the only salt that a search near it finds", async () => {
+  test("is the only salt that a search of its neighborhood finds", async () => {
     const search = await newSearch(factoryCreationCode);
     const near = isLong ? 20_000 : 5_000;
     assert.equal(search(count - near, count + near), count);

@@ -243,7 +243,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("rejects nodes that are omitted, doubled, swapped, cut, or lengthened", async () => {
+  test("rejects nodes that are omitted, duplicated, swapped, shortened, or lengthened", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -319,7 +319,7 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("throws BlockHashUnknown for a future block, and for one no oracle knows", async () => {
+  test("throws BlockHashUnknown for a future block, and for a block unknown to the oracle", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
@@ -332,7 +332,7 @@ describe("OutcomeProof", () => {
     assert.equal((await here(evidence)).fate, fate.executed);
   });
 
-  test("proves with an oracle's hash, which may be of another chain", async () => {
+  test("proves with an oracle's hash, which may belong to a different chain", async () => {
     await assert.rejects(by(await oracleOf(keccak256("0x01")), evidence), /WrongHeader/);
     const proven = await by(await oracleOf(evidence.hash), evidence);
     assert.equal(proven.fate, fate.executed);

@@ -126,7 +126,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await page.getByText("Enter an email address").count(), 0);
   });
 
-  test("rejects a sign-up with the reason, and then opens the overview", async () => {
+  test("shows why a sign-up is rejected, and opens the overview after a valid one", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("shop@example.com");
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -148,7 +148,7 @@ describe("a new user gets a credential", () => {
     await assertSoundInAll(page, "the fresh overview");
   });
 
-  test("an address created in the dashboard completes the first steps", async () => {
+  test("creating an address in the dashboard completes the first steps", async () => {
     await page.getByLabel("Your wallet address").fill(shopAddress);
     await page.getByRole("button", { name: "Create address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
@@ -184,7 +184,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  test("rejects an invalid origin with the reason, while typing and when it is sent", async () => {
+  test("shows why an origin is invalid, while it is typed and after it is sent", async () => {
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
     await page.getByText("anyone can register a name under co.uk").waitFor();
@@ -198,7 +198,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("shows an entry's canonical form and the origins that it allows, while typing", async () => {
+  test("while an entry is typed, shows its canonical form and the origins that it allows", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -206,7 +206,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("https://example.com", { exact: true }).waitFor();
   });
 
-  test("adds an origin, and the test field agrees", async () => {
+  test("adds an origin, and the test field accepts it", async () => {
     await page.getByLabel("Origin", { exact: true }).fill(shop.origin);
     await page.getByRole("button", { name: "Add origin" }).click();
     await page.getByText("1 of 20").waitFor();
@@ -262,7 +262,7 @@ describe("a page creates addresses with the client ID", () => {
 });
 
 describe("rotation", () => {
-  test("asks for confirmation, and then only the new key works", async () => {
+  test("asks for confirmation, and afterwards only the new key works", async () => {
     await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
@@ -344,7 +344,7 @@ describe("more credentials", () => {
 });
 
 describe("lists", () => {
-  test("rejects the 21st origin with the reason", async () => {
+  test("rejects the 21st origin, and shows the reason", async () => {
     await page.goto(`${site}/origins`);
     for (let number = 2; number <= 20; number++) {
       await page.getByLabel("Origin", { exact: true }).fill(`https://shop${number}.example.com`);
@@ -556,7 +556,7 @@ describe("lists", () => {
       .waitFor();
   });
 
-  test("an unknown path returns a page, or JSON for a program", async () => {
+  test("an unknown path returns a page to a browser, and JSON to a program", async () => {
     const answer = await page.goto(`${site}/adresses`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();

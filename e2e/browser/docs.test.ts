@@ -73,7 +73,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("describes every operation, and tries one with the user's key", async () => {
+  test("describes every operation, and can send a request with the user's key", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs/openapi.html`);

@@ -154,7 +154,7 @@ async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): P
 const dispatched = () => page.evaluate("dispatched") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
-  test("is at most 30 kB gzip to show the code, 8 kB more for wallets, without eval", async () => {
+  test("is at most 30 kB gzipped to show the code, 8 kB more for wallets, without eval", async () => {
     const { code, later } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
@@ -251,7 +251,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("shows the amount due, and offers nothing that cannot complete", async () => {
+  test("shows the amount due, and offers no way to pay that cannot complete", async () => {
     page = await openFresh(browser);
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
@@ -281,7 +281,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("dispatches paid and executed, once each", async () => {
+  test("dispatches the events paid and executed once each", async () => {
     page = await openFresh(browser);
     const order = await createOrder(service);
     await show(order.address);
@@ -359,7 +359,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("asks the payer to reject the request if the address was executed meanwhile", async () => {
+  test("asks the payer to reject the request if the address was executed in the meantime", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
@@ -448,7 +448,7 @@ describe("the element and a wallet", () => {
 });
 
 describe("<executable-recovery>", () => {
-  test("fills the wallet's account into the field after the user agrees", async () => {
+  test("enters the wallet's account into the field after the user agrees", async () => {
     page = await openFresh(browser);
     const faults = listenForFaults(page);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);

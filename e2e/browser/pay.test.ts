@@ -205,7 +205,7 @@ describe("what happens if something goes wrong", () => {
     await assertSoundInAll(page, "returns");
   });
 
-  test("names no executor if the server does not say that it has one", async () => {
+  test("names no executor if the server does not report an executor", async () => {
     await page.route("**/returns", (route) => route.fulfill({ json: { executor: "yes" } }));
     for (const { language, late } of [
       {
@@ -367,7 +367,7 @@ describe("the link, the QR code, and the text of the page all pay the address it
     await page.context().close();
   });
 
-  test("breaks no value within a line in right-to-left languages", async () => {
+  test("does not split a value across lines in right-to-left languages", async () => {
     for (const width of isLong ? [360, 1280] : [360]) {
       const arabic = await open({ locale: "ar", viewport: { width, height: 800 } });
       for (const { address } of [honest, hostile, executed]) {
@@ -391,7 +391,7 @@ describe("the link, the QR code, and the text of the page all pay the address it
     assert.equal(await paid.innerText(), `30 ${token.symbol}`);
   });
 
-  test("executed: offers no payment, not even folded", async () => {
+  test("executed: offers no way to pay, not even in a folded section", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("Every step ran exactly once.").waitFor();
     for (const folded of await page.locator("details").all())
@@ -452,7 +452,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("shows within 30 s that a server is silent, and when it is back", async () => {
+  test("shows within 30 s that a server is silent, and that it responds again", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -509,7 +509,7 @@ describe("a look-alike of the requested token", () => {
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("is named with the destination and the time of its return, in every language", async () => {
+  test("is named, with the destination and time of its return, in every language", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -547,7 +547,7 @@ describe("the expected result", () => {
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";
 
-  test("works if the server cannot simulate, and can retry", async () => {
+  test("works if the server cannot simulate, and offers to retry", async () => {
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
@@ -569,7 +569,7 @@ describe("the expected result", () => {
     await section().getByText("The result couldn’t be tested").waitFor();
   });
 
-  test("opens if a call fails, and shows the reason as inert text", async () => {
+  test("is open if a call fails, and shows the reason as inert text", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await section().getByText("Step 2 fails: “there is no contract at this address”").waitFor();
     await page.route(simulated, async (route) => {
@@ -769,7 +769,7 @@ describe("values that a payer compares or types are unambiguous", () => {
 });
 
 describe("the return address", () => {
-  test("is above the QR code on a phone, beside it on a desktop, and read first", async () => {
+  test("is above the QR code on a phone, beside it on a desktop, and before it in reading order", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);

@@ -253,7 +253,7 @@ describe("32 calls", () => {
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
   });
 
-  test("stay folded if none is hazardous", async () => {
+  test("stay folded if no call is hazardous", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     await readCode(page);

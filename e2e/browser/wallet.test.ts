@@ -216,7 +216,7 @@ describe("a payment from start to end", () => {
 });
 
 describe("money that does not count", () => {
-  test("shows, without a wallet, where a wrong token and native coin will go", async () => {
+  test("without a wallet, shows where a wrong token and native coin will go", async () => {
     record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -278,7 +278,7 @@ describe("one payment per intention, while the wallet request is open", () => {
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
-  test("executed before the connection is approved: nothing is requested", onlyLong, async () => {
+  test("executed before the connection is approved: requests no payment", onlyLong, async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -325,7 +325,7 @@ describe("one payment per intention, while the wallet request is open", () => {
     await gone("Reject the request in your wallet");
   });
 
-  test("paid another way meanwhile: the page asks the payer to reject the request", async () => {
+  test("paid another way in the meantime: the page asks the payer to reject the request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -505,7 +505,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("offers no other payment until the first is in a block, even after a reload", async () => {
+  test("offers no other payment until the first payment is in a block, even after a reload", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -589,7 +589,7 @@ describe("before a block contains the payment", () => {
     },
   );
 
-  test("the wallet is temporarily on another chain: says so until it is back", async () => {
+  test("says that the wallet is on another chain until the wallet switches back", async () => {
     wallet.chainId = 1;
     await says("Your wallet is on another network, so this page can’t check the payment there.");
     await nothingOffered();

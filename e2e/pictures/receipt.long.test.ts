@@ -60,7 +60,7 @@ const openReceipt = async (page: Page) => {
 };
 
 describe("the receipt", () => {
-  test("is rejected without showing data if the service proves something else", async () => {
+  test("is rejected and shows no data if the service's proof is for something else", async () => {
     const page = await openFresh(browser);
     await page.route("**/proof", async (route) => {
       const answer = await (await route.fetch()).json();

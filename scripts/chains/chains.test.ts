@@ -64,7 +64,7 @@ describe("service/chains.json", () => {
 describe("a chain on which Circle's package has USDC", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("is listed, or has a reason why it is not", () => {
+  test("is listed, or has a reason for its omission", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
@@ -77,7 +77,7 @@ describe("a chain on which Circle's package has USDC", () => {
     }
   });
 
-  test("has endpoints of only one host if this is the reason why it is omitted", () => {
+  test("has endpoints on only one host if the reason for its omission says so", () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

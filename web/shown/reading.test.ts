@@ -238,7 +238,7 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("names the total of several transfers, and their recipient or number of recipients", () => {
+  test("names the total of several transfers, and the recipient or the number of recipients", () => {
     const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
     assert.deepEqual(sum(send(shop), send(other)), {
       as: "sumTransfers",
@@ -257,7 +257,7 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: other } },
     }));
 
-  test("names the number of calls and of contracts of other intents", () => {
+  test("names the number of calls and contracts for any other intent", () => {
     assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
       as: "sumCalls",
       values: { calls: "2", contracts: "2" },
@@ -315,7 +315,7 @@ describe("the operator's data about an address", () => {
 });
 
 describe("the chain list of the server", () => {
-  test("keeps only complete entries, so a token that cannot be shown safely is unknown", () => {
+  test("keeps only complete entries, and treats a token that cannot be shown safely as unknown", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },

@@ -33,7 +33,7 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("counts money that the same transaction swept only once, as a return", () => {
+  test("counts money that the same transaction recovered only once, as a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
   });

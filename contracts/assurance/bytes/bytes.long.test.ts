@@ -81,7 +81,7 @@ describe("the code at a vault that was closed without a call", () => {
 describe("PREFIX, which creates a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
-  test("ends with the selector of onCreation, which precedes the terms", () => {
+  test("ends with the selector of onCreation, followed by the terms", () => {
     const selector = hexToBytes(toFunctionSelector(`onCreation(${intentTuple})`));
     assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
   });

@@ -55,18 +55,18 @@ const isViolated = (found: ReturnType<typeof check>, steps: RegExp) => {
 };
 
 describe("the life of a vault", { skip }, () => {
-  test("executes once, in time and in full, or is closed, and never changes again", () => {
+  test("ends once, by a timely and complete execution or by closing, and never changes again", () => {
     isSafe(check("Life", source));
   });
 
-  test("control: without AlreadyOver the checker finds the second execution", () => {
+  test("control: without AlreadyOver, the checker finds a second execution", () => {
     const found = check("Life", without("require(codeBytes == 0); // AlreadyOver"));
     isViolated(found, /executions = 2/);
   });
 });
 
 describe("the money of a vault", { skip }, () => {
-  test("leaves by its calls or to its recovery, and only after the end", () => {
+  test("leaves only through the calls or to recovery, and only after the vault's end", () => {
     isSafe(check("Money", source));
   });
 

@@ -21,7 +21,7 @@ const collector = mutantsOfCollector().map(nameOf);
 const ofFactory = new Set([...mutantsOf(sources).map(nameOf), ...guards, ...byHand]);
 const names = new Set([...ofFactory, ...collector]);
 
-test("a run starts, and kills a mutant", () => {
+test("a mutation run starts and kills a mutant", () => {
   const laboratory = openLaboratory(join(contractsRoot, "out/mutation/test"), sources);
   const [mutant] = mutantsByHand(sources).filter(({ to }) => to === "held + 1 < intent.amount");
   assert.equal(laboratory.try(mutant!).is, "killed");
@@ -51,14 +51,14 @@ describe("report.json", () => {
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("lists each weakened guard, in a separate count", () => {
+  test("lists each weakened guard, and counts weakened guards separately", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
     assert.equal(tried, changes);
     assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("counts the Collector's mutants separately, and contains every one", () => {
+  test("counts the Collector's mutants separately, and contains all of them", () => {
     const { changes, tried, compiled, killed, survivors } = report.collector;
     assert.equal(report.collectorCodeHash, keccak256(periphery.collector.bytecode));
     assert.deepEqual([changes, tried], [collector.length, collector.length]);
@@ -66,7 +66,7 @@ describe("report.json", () => {
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("has a reason for each survivor, whose line still exists in the sources", () => {
+  test("gives a reason for each surviving mutant, and each mutated line still exists", () => {
     const tallies = [report, report.guards, report.collector];
     for (const { name, reason } of tallies.flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);

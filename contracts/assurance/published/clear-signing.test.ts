@@ -163,7 +163,7 @@ describe("a signer reads", () => {
     ]);
   });
 
-  test("shows only bytes if the call is of another contract", () => {
+  test("shows only bytes if the call goes to a different contract", () => {
     const data = call("execute", [intent]);
     assert.deepEqual(read(wallet, shop, data), [`Shop: ${data}`]);
   });

@@ -66,7 +66,7 @@ describe("an account over its budget", () => {
   /** Enough for about two executions at the maximum fee. The actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("waits and is not charged more, and others' payments continue", async (context) => {
+  test("waits and is not charged more, while payments of other accounts continue", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -87,7 +87,7 @@ describe("an account over its budget", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("control: without the budget, all are executed at the chain's expense", async (context) => {
+  test("control: without the budget, all addresses are executed at the chain's expense", async (context) => {
     const running = start(context, {});
     const hostile = await funded(count(40, 120), attacker);
     await until("all are executed", async () =>

@@ -138,7 +138,7 @@ describe("sendPayment", () => {
     assert.equal(findKept(address)?.hash, hash);
   });
 
-  test("pays from the account that the wallet offers at that moment", async () => {
+  test("pays from the account that the wallet offers when the payment is sent", async () => {
     const { able, pay } = openWallet({});
     const paysFrom = async (account: Hex) => {
       assert.deepEqual(await pay(), sent);

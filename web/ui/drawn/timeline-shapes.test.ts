@@ -22,7 +22,7 @@ describe("the timeline", () => {
     assert.deepEqual([at("timeline-late", "x"), at("timeline-late", "width")], [[92], [8]]);
   });
 
-  test("shows the present among late moments after the end", () => {
+  test("shows the current time among late moments after the end", () => {
     const at = drawn([
       { seconds: 0 },
       { seconds: 60, is: "end" },
