@@ -13,7 +13,8 @@ export type Anvil = {
   rpcUrl: string;
   process: ChildProcess;
   /**
-   * Ends the process. Resolves when the process has ended and has written its state file, if any.
+   * Ends the process. Resolves when the process has ended and, if it has a state file, has written
+   * that file.
    */
   stop(): Promise<void>;
 };
@@ -45,8 +46,8 @@ export const anvilKeys = [
 ] as const satisfies Hex[];
 
 /**
- * Returns the path of a Foundry program ("anvil", "forge") for this machine. @throws if npm has
- * none
+ * Returns the path of a Foundry program ("anvil", "forge") for this machine. @throws if npm has no
+ * program for this machine
  */
 export function foundryBinary(program: "anvil" | "forge"): string {
   const os = platform === "win32" ? "win32" : platform;
@@ -112,7 +113,7 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
-    // For example ENOENT if its C library is missing, as on Alpine.
+    // For example, ENOENT if anvil's C library is missing, as on Alpine.
     child.once("error", ({ message }) => reject(new Error(`anvil does not run here: ${message}`)));
     gone.then(() => fail("did not start"));
   }).finally(() => clearTimeout(limit));

@@ -1,5 +1,5 @@
-// Runs forge, and reads its output. Runs the program directly, because the npm wrapper exits with 0
-// on failure.
+// Runs forge and reads its output. Forge's program is run directly, because the npm wrapper exits
+// with 0 on failure.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -13,7 +13,9 @@ export const deterministicDeployer = {
   address: "0x4e59b44847b379578588920cA78FbF26c0B4956C",
   code: `0x${runtimeCode}`,
   creationCode: `0x${creationCode}`,
-  /** The sender, which must have the cost of the transaction before it is sent. */
+  /**
+   * The sender. Its balance must cover the cost of the transaction before the transaction is sent.
+   */
   sender: "0x3fAB184622Dc19b6109349B94811493BF2a45362",
   fundingWei: 10_000_000_000_000_000n,
   /** The gas limit and the price in wei for which the transaction is signed. */
@@ -25,6 +27,6 @@ export const deterministicDeployer = {
 
 /**
  * The salt that gives the factory its address. mine.ts found it as the lowest salt for which the
- * first four bytes of the address are zero. Another creation code needs another salt.
+ * first four bytes of the address are zero. A different creation code needs a different salt.
  */
 export const factorySalt = "0x0000000000000000000000000000000000000000000000000000000255f8edd8";

@@ -27,5 +27,5 @@ export const initCodePrefix = deployment.prefix as Hex;
  */
 export const executedCodeHash = deployment.executedCodeHash as Hex;
 export const closedCodeHash = deployment.closedCodeHash as Hex;
-/** The length of that code. */
+/** The length in bytes of the code at a vault whose calls ran. */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

@@ -1,5 +1,5 @@
-// The gas cost of executions is part of our promise, so every change of the cost must change the
-// committed snapshot.
+// We promise the gas cost of executions, so every change of the cost must also change the committed
+// snapshot.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ describe("gas", () => {
     assert.ok(committed["five calls"].proxied <= 150_000);
   });
 
-  test("of a plain token's item is at most 64,900 in a batch of 5, and 60,500 in a batch of 20", () => {
+  test("of a plain token's batch item is at most 64,900 (of 5 items) and 60,500 (of 20)", () => {
     assert.ok(committed["batch of 5, each"].plain <= 64_900);
     assert.ok(committed["batch of 20, each"].plain <= 60_500);
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// Written by `npm run snapshot`, as all that follows from the factory's creation code.
+// `npm run snapshot` writes this file. All values follow from the factory's creation code.
 
 /// @dev PaymentFactory, at this address on every chain.
 address constant FACTORY = 0x00000000b4Ae95D828D2274DCe26cfa9199810De;

@@ -1,5 +1,6 @@
-// Tests the small contracts beside the factory on a real chain, deployed like by `admin chain
-// bring`: what each contract costs an intent, and outcome proofs in which single bytes are changed.
+// Tests the small contracts beside the factory on a real chain, deployed as `admin chain bring`
+// deploys them: what each contract costs an intent, and outcome proofs in which single bytes are
+// changed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -197,7 +198,7 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
 };
 /** Indices of a header's fields. */
 const [stateRootAt, numberAt] = [3, 8];
-/** The errors that reject a proof that leads nowhere in a trie. */
+/** The errors for a proof that does not lead to a node of the trie. */
 const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
 const fate = { never: 0, executed: 1, closed: 2 };
 
@@ -243,7 +244,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("rejects nodes that are omitted, duplicated, swapped, shortened, or lengthened", async () => {
+  test("rejects nodes that are omitted, repeated, swapped, shortened, or lengthened", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -319,7 +320,7 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("throws BlockHashUnknown for a future block, and for a block unknown to the oracle", async () => {
+  test("throws BlockHashUnknown for a future block and if the oracle lacks the block", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);

@@ -1,6 +1,6 @@
 // Exports the constants of the compiled contracts that the rest of the project uses, from the other
-// files of this folder. A change of `prefix` or `creationCode` moves every address:
-// snapshot.test.ts compares them.
+// files of this folder. A change of `prefix` or `creationCode` changes every address, so
+// snapshot.test.ts compares both.
 
 import { concat, type Hex, keccak256, size, slice } from "viem";
 import { type Artifact, readArtifact } from "../build.ts";
@@ -8,7 +8,7 @@ import { create2Address } from "../deploy.ts";
 import { factorySalt } from "../deployer.ts";
 import { readSources, standardInput } from "../assurance/published/standard-input.ts";
 
-/** The files of snapshots/ by name, as the artifacts under `out` would have them. */
+/** Returns the files of snapshots/ by name, computed from the artifacts in `out`. */
 export function snapshotFiles(out: string): Record<string, string> {
   const factory = readArtifact(out, "PaymentFactory");
   const { abi } = readArtifact(out, "IPaymentFactory");
@@ -29,10 +29,15 @@ export function snapshotFiles(out: string): Record<string, string> {
   };
 }
 
-/** Contracts of periphery/ that stand on chains; the others are compiled into their users. */
+/**
+ * The contracts of periphery/ that are deployed. All others are compiled into the contracts that
+ * use them.
+ */
 const peripheryNames = ["Tip", "Conditions", "Guards", "Collector", "OutcomeProof"] as const;
 
-/** Brought to a chain as the factory is, by anybody: with salt zero. */
+/**
+ * Describes a contract that anybody can deploy with the deterministic deployer and the salt zero.
+ */
 const placed = ({ abi, bytecode, runtime }: Artifact) => ({
   address: create2Address(bytecode),
   codeHash: keccak256(runtime),
@@ -41,11 +46,11 @@ const placed = ({ abi, bytecode, runtime }: Artifact) => ({
 });
 const lowerFirst = (name: string) => name[0]!.toLowerCase() + name.slice(1);
 
-/** The periphery has to know this of the factory: it follows from the factory's own snapshot. */
+/** Returns the source of VaultCode.sol: the factory's constants that the periphery uses. */
 const vaultCode = (of: ReturnType<typeof deployment>) => `// SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// Written by \`npm run snapshot\`, as all that follows from the factory's creation code.
+// \`npm run snapshot\` writes this file. All values follow from the factory's creation code.
 
 /// @dev PaymentFactory, at this address on every chain.
 address constant FACTORY = ${of.factory};
@@ -76,7 +81,7 @@ function deployment({ bytecode, runtime, immutables }: Artifact) {
   };
 }
 
-/** The code as it stands on a chain: the factory's one immutable is its own address. */
+/** Returns the factory's deployed code. Its only immutable is the factory's address. */
 function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex): Hex {
   const word = address.slice(2).toLowerCase().padStart(64, "0");
   let text: string = runtime;
@@ -87,7 +92,10 @@ function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex):
   return text as Hex;
 }
 
-/** A vault has one of two codes, the same on every chain: its calls ran, or it was closed. */
+/**
+ * Returns the hashes of the two codes that a vault can have on every chain: after its calls ran,
+ * and after it was closed.
+ */
 function vaultCodeHashes(runtime: Hex, factory: Hex) {
   const tail = find(runtime, "18602857365f5f37", 23);
   const executed = concat(["0x336f", slice(factory, 4), tail]);
@@ -97,7 +105,7 @@ function vaultCodeHashes(runtime: Hex, factory: Hex) {
   };
 }
 
-/** A constant of the contract, found by its first instructions. */
+/** Returns a constant of the contract, which is found by the constant's first instructions. */
 function find(runtime: Hex, first: string, bytes: number): Hex {
   const at = runtime.indexOf(first);
   if (at < 0) throw new Error(`no ${first} in the code of PaymentFactory`);

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {vm} from "./Vm.sol";
 
-/// @dev The factory brought to its address as on every chain: by the deterministic deployer.
+/// @dev Deploys the factory to its address with the deterministic deployer, as on every chain.
 abstract contract Deployed {
     address private constant DEPLOYER = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
     bytes private constant DEPLOYER_CODE = hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"

@@ -37,7 +37,7 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev The depth follows from the fraction: 1 - (63/64)^18 is less than a quarter.
+    /// @dev The fraction determines the depth: 1 - (63/64)^18 is less than a quarter.
     function test_TooLittleGas_coversWorkThat17FramesLieAbove() public {
         uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
         for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {

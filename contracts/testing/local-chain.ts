@@ -29,7 +29,7 @@ export type IntentTerms = {
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
-/** Starts anvil, with a client that sends as the first of its accounts. */
+/** Starts anvil, with a client that sends from anvil's first account. */
 export async function openChain(args: string[] = ["--hardfork", "prague"]) {
   const anvil: Anvil = await startAnvil({ args });
   const client = createTestClient({
@@ -62,7 +62,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
 export const toFactory = (functionName: string, args: unknown[]): Hex =>
   encodeFunctionData({ abi: paymentFactoryAbi as Abi, functionName, args });
 
-/** Returns the address of `intent`, by the factory itself. */
+/** Returns the address of `intent` as computed by the factory. */
 export async function addressOf(chain: Chain, intent: IntentTerms): Promise<Address> {
   return chain.client.readContract({
     address: factoryAddress,

@@ -1,5 +1,5 @@
 // The node for tests of the service: anvil or, with LOCAL_NODE=hardhat, Hardhat's node. Hardhat's
-// node has other error texts, another order of blocks, and other methods.
+// node has different error texts, a different order of blocks, and different methods.
 //
 // hardhat is not a dependency of this repository: it takes 100 MB, and its engine needs Node 22 or
 // later. `npm run test:hardhat -w service` installs it into a separate cache.

@@ -29,9 +29,9 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * The bytes at these offsets can change to these opcodes without any difference. They are other
- * ways to push zero before there was a result, other ways to duplicate a word on the stack, and SUB
- * (03), which distinguishes two words like XOR.
+ * The bytes at these offsets can change to these opcodes without any difference. Like the original
+ * opcodes, they push zero before there was a result, duplicate a word on the stack, or distinguish
+ * two words (SUB, 03, instead of XOR).
  */
 type Free = Record<number, string>;
 

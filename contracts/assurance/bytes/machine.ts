@@ -2,9 +2,9 @@
 // formula splits the path. Memory is a function from an index to a byte, so that copies of unknown
 // length need no quantifier.
 //
-// An opcode outside that part (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic)
-// ends its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no
-// effect in any case.
+// An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
+// its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no effect
+// in any case.
 
 import {
   add,
@@ -176,7 +176,10 @@ function underflow(): never {
   throw new Halt();
 }
 
-/** The next opcode. After the end of the code there is STOP; undefined if other code follows. */
+/**
+ * The next opcode. After the end of the code, the next opcode is STOP, or undefined if other code
+ * follows.
+ */
 function fetch(machine: Machine, opcodes: Uint8Array, world: World): number | undefined {
   if (machine.next === nowhere) return INVALID;
   if (machine.next < opcodes.length) return opcodes[machine.next++]!;
@@ -194,7 +197,7 @@ function jumpTargets(opcodes: Uint8Array): Set<bigint> {
 }
 
 /**
- * Runs an opcode that only changes the machine. Returns false if it is outside the supported part.
+ * Runs an opcode that only changes the machine. Returns false if the opcode is not supported.
  */
 function step(
   opcode: number,

@@ -16,8 +16,8 @@ export async function openProver(): Promise<Prover> {
   const { Context, em } = await init();
   const { Solver } = Context("main");
   /**
-   * Caches answers by the text of the condition, because two of three changed bytes lead to a known
-   * condition.
+   * Caches answers by the text of the condition, because two thirds of the changed bytes lead to a
+   * condition that was already decided.
    */
   const answers = new Map<string, boolean>();
   return {

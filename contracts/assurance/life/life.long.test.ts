@@ -55,7 +55,7 @@ const isViolated = (found: ReturnType<typeof check>, steps: RegExp) => {
 };
 
 describe("the life of a vault", { skip }, () => {
-  test("ends once, by a timely and complete execution or by closing, and never changes again", () => {
+  test("ends once, by a complete execution in time or by closing, and never changes again", () => {
     isSafe(check("Life", source));
   });
 

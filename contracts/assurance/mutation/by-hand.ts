@@ -130,7 +130,7 @@ const shortcuts: Shortcut[] = [
 /**
  * Distinguished from the operators' mutants by `in`.
  *
- * @throws if a place is missing in the sources, or occurs more than once
+ * @throws if the text of a mutant is missing in the sources, or occurs more than once
  */
 export function mutantsByHand(sources: Sources): Mutant[] {
   return shortcuts.map(({ what, file: contract, from, to }) => {

@@ -97,8 +97,9 @@ function capAmounts(node: Node, { text }: Surroundings): Change[] {
 }
 
 /**
- * Compares only some bits of two numbers, or compares their order instead of equality. Neither code
- * nor an answer has 2^64 bytes, and nothing is below zero, so those changes are omitted.
+ * Compares only some bits of two numbers, or compares their order instead of equality. No code and
+ * no answer has 2^64 bytes, and no number is below zero, so changes that matter only in these cases
+ * are omitted.
  */
 function cutComparison(node: Node, { text }: Surroundings): Change[] {
   const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;

@@ -25,7 +25,7 @@ export type Tally = {
   /** The number of mutants whose code differs from the original and from other mutants. */
   compiled: number;
   killed: number;
-  /** The surviving mutants by {@link nameOf}, each with the reason why no test has to fail. */
+  /** Maps each surviving mutant ({@link nameOf}) to the reason why no test has to fail. */
   survivors: { name: string; reason: string }[];
 };
 

@@ -20,8 +20,8 @@ export type Outcome =
 
 /**
  * The tests that are left out. The vectors would detect every mutant by its address, the canary
- * always fails, and the periphery and the demo do not use the factory's code. Only the Collector's
- * test is added again, for the Collector's mutants.
+ * always fails, and the periphery and the demo do not use the factory's code. For the Collector's
+ * mutants, the Collector's test is included.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 

@@ -81,7 +81,7 @@ function linesOf(wallet: Wallet, given: Field, here: Values, top: Values): strin
   });
 }
 
-/** `a.b.[].c`: the values at the path, or all values of an array if a part is `[]`. */
+/** Returns the values at a path such as `a.b.[].c`. A part `[]` selects all values of an array. */
 function follow(from: unknown, path: string): unknown {
   const [part, ...rest] = path.split(".");
   if (part === undefined || part === "") return from;

@@ -105,7 +105,7 @@ contract EveryIntentTest is Fixture {
             emit IPaymentFactory.RecoveryFailed(vault, NOTHING, reason);
             factory.recover(intents[i], list(NOTHING));
             equal(vault.code.length, executedCode().length + 1, "closed");
-            // Repeated, because an over vault is not created again.
+            // Repeated, because a vault that is over is not created again.
             check(factory.recover(intents[i], new address[](0)) == vault, "over");
             vm.expectRevert(abi.encodeCall(Errors.AlreadyOver, (vault)));
             factory.execute(intents[i]);

@@ -21,7 +21,7 @@ contract GuardsTest is Fixture {
         guards.requireGas{gas: 100_000}(wanted);
     }
 
-    /// @dev An intent before a target that does less if gas is short.
+    /// @dev An intent that calls the guard before a target that does less work with little gas.
     function test_requireGas_keepsAnIntentFromRunningOnLess() public {
         Thrifty target = new Thrifty();
         Call[] memory calls = list(

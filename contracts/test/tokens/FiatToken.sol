@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "./PlainToken.sol";
 
-/// @notice The checks and reads of Circle's FiatToken v2.2 at each step, in our own words: pausing,
-/// and a block list in the highest bit of the balance, so it needs no separate slot.
+/// @notice Our own implementation of the checks and reads of Circle's FiatToken v2.2 at each step:
+/// pausing, and a block list in the highest bit of the balance, which needs no separate slot.
 contract FiatToken is PlainToken {
     address public pauser;
     bool public paused;
