@@ -7,7 +7,7 @@ import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
-/** `held` is money that left no log, so only the current balance can be read. */
+/** `held` is money whose transfer left no log, so only the current balance can be read. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
@@ -20,7 +20,7 @@ export type FactParts = {
 };
 
 /**
- * Applies a fact. Repeating it is safe: a recorded delivery or refund is not repeated.
+ * Applies a fact. A repeated call is safe: a recorded delivery or refund is not repeated.
  *
  * @param order the order as read before the fact was proved
  * @throws {Error} if the order has changed since then. Prove the event again.

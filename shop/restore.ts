@@ -47,8 +47,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores the orders that are newer than the store, once. These are all orders if the store is
-   * empty, the orders since the backup if the store is an old backup, and usually none.
+   * Restores, once, the orders that are newer than the store's newest order. These are all orders
+   * if the store is empty, and the orders since the backup if the store is an old backup. Usually
+   * there are none.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {

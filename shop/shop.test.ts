@@ -79,7 +79,7 @@ describeOnEach("order", () => {
     assert.equal((await inner.findByReference(name))?.deliveredFor, done.deliveredFor);
   });
 
-  test("restores an order after a loss of the database, if the reference key proves it", async () => {
+  test("restores an order after a loss of the database if the key proves the order", async () => {
     const name = nextName();
     const intent = await intentFor();
     const { record } = await (await newShop()).shop.order(name, intent);

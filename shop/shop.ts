@@ -54,7 +54,7 @@ export type ShopOptions = ProveEventOptions & {
   warn?(message: string): void;
   /**
    * Returns whether an order that is missing in the store belongs to this shop, if several programs
-   * use the account. By default, every order that the reference keys prove does.
+   * use the account. By default, every order that the reference keys prove belongs to this shop.
    */
   isOurs?(reference: string): boolean;
   /**

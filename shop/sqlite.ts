@@ -5,8 +5,8 @@
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 /**
- * The methods of a database that the store uses. Databases of Node, better-sqlite3, and Bun have
- * them.
+ * The database methods that the store uses. Databases of Node, better-sqlite3, and Bun have these
+ * methods.
  */
 export type SqliteDatabase = {
   exec(sql: string): unknown;

@@ -19,11 +19,11 @@ type WorkParts = ProveEventOptions &
   };
 
 /**
- * The maximum number of events that are processed simultaneously, each of a different address. With
- * several at a time, a slow node delays only few events.
+ * The maximum number of events that are processed simultaneously, each of a different address.
+ * Because several events are processed at a time, a slow node delays only a few events.
  */
 const eventsAtOnce = 8;
-/** How much longer a claim lasts than the work on its event. */
+/** The additional time that a claim lasts beyond the timeout of the work on its event. */
 const claimMsMore = 5_000;
 
 /** The delay doubles from 1 s to ten minutes, so fifty attempts take about seven hours. */

@@ -1,4 +1,4 @@
-// Sends deliveries like the service, and like an attacker.
+// Sends deliveries, either as the service would send them or as an attacker would.
 
 import { createHmac } from "node:crypto";
 import type { ServiceEvent } from "executable-address/webhook";

@@ -1,4 +1,4 @@
-// The trials of a receiver: genuine events, false events, repetitions, other orders, and
+// The trials of a receiver: genuine events, forged events, repetitions, other orders, and
 // reorganizations. The name of each trial describes a receiver that loses neither goods nor orders.
 
 import type { ServiceEvent } from "executable-address/webhook";
