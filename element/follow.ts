@@ -1,5 +1,5 @@
-// Follows the status of an address for a page. In addition to the client's watch, reports how long
-// the server has been silent, and the chain's time.
+// Follows the status of an address for a page. In addition to the updates of the client's watch,
+// reports the chain's time and how long the server has been silent.
 
 import type { Hex } from "executable-address";
 import {

@@ -17,7 +17,8 @@ export type LookedUp =
     };
 
 /**
- * Never throws. Verifies against this package's factory address, not the response's.
+ * Never throws. Verifies the record against this package's factory address, not the factory in the
+ * response.
  * @param mirrors base URLs to try if the service returns no valid record
  */
 export async function lookUp(

@@ -12,8 +12,8 @@ export function attachRoot(host: HTMLElement): void {
 }
 
 /**
- * Defines an element if a registry exists and does not contain it yet, because a page can load the
- * module twice.
+ * Defines an element if a registry exists and does not contain the element yet, because a page can
+ * load the module twice.
  */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;

@@ -1,6 +1,6 @@
 // `executable-address-element/recovery`: <executable-recovery for="ID"> requests the customer's
-// wallet account and fills it into the field with that ID, so that late and excess payments can be
-// returned to that account.
+// wallet account and enters the account into the field with that ID, so that late and excess
+// payments can be returned to that account.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";
@@ -10,7 +10,9 @@ import { connect } from "./wallet/send.ts";
 import { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
-/** If no wallet has announced itself within this time, the element reports that it found none. */
+/**
+ * If no wallet has announced itself within this time, the element reports that it found no wallet.
+ */
 const patienceMs = 600;
 
 export class ExecutableRecoveryElement extends Base {

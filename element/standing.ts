@@ -40,7 +40,7 @@ export const isOver = ({ state }: Standing): boolean =>
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** If less time than this is left, a payment may arrive too late. */
+/** The time before the expiry in which a payment may arrive too late. */
 const soonSeconds = 10 * 60;
 /** If no update arrives for this time, the last status may be outdated. */
 const silentSecondsMax = 60;

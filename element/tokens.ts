@@ -7,7 +7,9 @@ import { isSame } from "executable-address/status";
 
 type KnownToken = { readonly symbol: string; readonly decimals: number };
 
-/** Returns the token's symbol and decimals, or undefined if this package does not know it. */
+/**
+ * Returns the token's symbol and decimals, or undefined if this package does not contain the token.
+ */
 export function findKnownToken(chainId: number, token: Hex): KnownToken | undefined {
   for (const { symbol, decimals, addresses } of knownTokens) {
     const address = addresses[chainId];

@@ -8,7 +8,7 @@ export type Kept = {
   /** Missing while the wallet waits for the user, or if the requesting page was closed. */
   hash?: Hex;
   from: Hex;
-  /** The sender's nonce at the request. The wallet may choose a later one. */
+  /** The sender's nonce at the time of the request. The wallet may choose a higher nonce. */
   nonce: number;
   chainId: number;
   /** Decimal, in base units. */
@@ -16,7 +16,7 @@ export type Kept = {
   /** The EIP-6963 name (rdns) of the wallet. */
   rdns: string;
   sinceMs: number;
-  /** The newest block at the request. */
+  /** The newest block at the time of the request. */
   fromBlock: number;
   /** The hash was found on the chain (same transfer, same account), not returned by the wallet. */
   isFound?: boolean;

@@ -8,8 +8,8 @@ export type WalletProvider = {
 };
 
 /**
- * Why nothing was sent. Only after `failed`, something may have been sent, because the wallet did
- * not report it.
+ * Why no payment was sent. After `failed`, a payment may have been sent nevertheless, because the
+ * wallet did not report whether it sent one.
  */
 export type Refusal =
   | {

@@ -1,5 +1,5 @@
-// Finds the wallets of this browser. Wallets announce themselves by EIP-6963. If no wallet does so
-// within 300 ms, `window.ethereum` is used, the older interface.
+// Finds the wallets of this browser. Wallets announce themselves by EIP-6963. If no wallet
+// announces itself within 300 ms, the older interface `window.ethereum` is used.
 
 import { isName } from "executable-address/payment";
 import type { WalletProvider } from "./provider.ts";
@@ -18,7 +18,10 @@ export type Wallet = {
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
-/** Calls `report` with all wallets whenever one is found, until the returned function is called. */
+/**
+ * Calls `report` with all known wallets whenever a wallet is found, until the returned function is
+ * called.
+ */
 export function followWallets(report: (wallets: readonly Wallet[]) => void): () => void {
   let known: readonly Wallet[] = [];
   const hear = ({ detail }: CustomEvent<Wallet>) => {
