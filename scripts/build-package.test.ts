@@ -298,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("is at most 20 kB for a client, 10 kB to verify records, and 6 kB to verify proofs", async () => {
+  test("is at most 20 kB for a client, 10 kB for records, and 6 kB for proofs", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');

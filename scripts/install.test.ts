@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // npm silently omits platform packages that the registry lacked when the lock file was written.
-  // `npm ci` could then not install the programs for such a platform.
+  // If the registry lacked a platform's packages when the lock file was written, npm silently
+  // omitted these packages. `npm ci` could then not install the programs for that platform.
   test("has the programs for Linux and macOS, on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)

@@ -42,7 +42,7 @@ export const demoTokens = tokens.map(({ symbol, decimals }, i) => ({
 
 const shopCode = encodeDeployData({ ...demoShop, args: [demoTokens[0]!.address] });
 
-/** Receives payments of the first demo token. */
+/** The demo shop, which receives payments in the first demo token. */
 export const shopAddress = create2Address(shopCode);
 
 /** Returns a client that signs as one of the accounts above. */

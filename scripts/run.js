@@ -68,8 +68,8 @@ async function runHere() {
  *   terminal signal once, from this process.
  */
 function runChild(node) {
-  // Registered first: npm may be killed as soon as the program runs, and the shell then has another
-  // parent.
+  // This runs first, because npm may be killed as soon as the program runs, and the shell then has
+  // a different parent.
   whenParentEnds(() => child.kill("SIGTERM"));
   // The child runs a program through this file again, which stops the program after this process
   // has ended.

@@ -30,7 +30,7 @@ before(() => {
   const scripts = {
     program: `node ${door} program.ts one two`,
     "program-old": `${old} ${door} program.ts one two`,
-    // With another command after the program, the shell stays between npm and the program.
+    // If another command follows the program, the shell remains between npm and the program.
     shelled: `node ${door} program.ts one two; exit $?`,
     "shelled-old": `${old} ${door} program.ts one two; exit $?`,
     quits: `node ${door} quits.ts`,
@@ -51,7 +51,7 @@ function npmRun(script: string) {
       npm.stdout.on("data", look);
       look();
     });
-  // The output closes when the last process that has it open ends, so no program is running
+  // The output closes when the last process that holds it open exits, so no program is running
   // afterwards.
   const ended = new Promise<string>((done) => npm.stdout.once("close", () => done(said)));
   return { npm, until, ended };
@@ -83,7 +83,7 @@ for (const [machine, suffix] of [
       assert.equal(await exitOf(npmRun(`quits${suffix}`).npm), 5);
     });
 
-    test("SIGTERM to npm ends the program, and the program receives the signal only once", async () => {
+    test("SIGTERM to npm ends the program, which receives only one signal", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       assert.match(await until("ready"), /ready one,two/);
       npm.kill("SIGTERM");

@@ -267,7 +267,10 @@ const ownerOf = new Map(
 const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
-/** The only folder that may use a room's tables, for rooms in which not every folder may. */
+/**
+ * For some rooms, the only folder that may use the room's tables. In all other rooms, every folder
+ * may.
+ */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("tables", () => {

@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a file like `npm test` does. Removes this run's context, with which the inner run would
- * become a part of this run.
+ * Runs a file like `npm test` does. Removes this run's context, because the inner run would
+ * otherwise become a part of this run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
@@ -80,7 +80,7 @@ describe("a test file", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: without the check, Node's runner reports success for a file that ended early", () => {
+  test("control: without the check, Node's runner passes a file that ends early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

@@ -36,7 +36,9 @@ function findToken(chainId: number, symbol: string): PackageToken {
   return first;
 }
 
-/** Ignores "Preconf" entries, with which viem repeats some chains to show unconfirmed blocks. */
+/**
+ * Ignores "Preconf" entries. These entries of viem repeat some chains to show unconfirmed blocks.
+ */
 function findViemChain(chainId: number) {
   const found = Object.entries(viemChains)
     .filter(([key, { id }]) => id === chainId && !key.endsWith("Preconf"))
