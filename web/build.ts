@@ -1,4 +1,4 @@
-// npm run build -w web: builds the pages into dist/ or a given folder. They share only ui/, so
+// npm run build -w web: builds the pages into dist/ or a given folder. The pages share only ui/, so
 // payers never download the dashboard.
 
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 // Measures how long a payer waits for the QR code, from the start of the navigation until the QR
 // code is in the document. Opens a payment page in Chromium, each time with a new browser profile,
-// for an address on a real chain. Also prints the requests of the slowest open.
+// for an address on a real chain. Also prints the requests of the page that took longest to open.
 
 import { launchBrowser } from "../../e2e/browser/browser.ts";
 import { createOrder } from "../../e2e/browser/pay-page.ts";

@@ -18,7 +18,10 @@ import { Failed } from "./query-state.tsx";
 import { Shell } from "./shell.tsx";
 import { Reset, SignIn, SignUp } from "./sign-in.tsx";
 
-/** These pages load code that no other page needs, so sign-in does not wait for it. */
+/**
+ * The code of these pages is loaded separately, because no other page needs it and sign-in must not
+ * wait for it.
+ */
 const AddressPage = lazy(async () => ({
   default: (await import("./addresses/detail.tsx")).AddressPage,
 }));

@@ -51,7 +51,8 @@ export const sayCount = (count: number | string): string => formatUnits(`${count
 /**
  * Converts an amount as people type it to base units: `12.5` with 6 decimals is `12500000`.
  *
- * @returns undefined if it is zero, not a plain decimal number, or finer than `decimals`
+ * @returns undefined if the text is zero, not a plain decimal number, or more precise than
+ *   `decimals`
  */
 export function parseUnits(text: string, decimals: number): string | undefined {
   const [, whole, fraction = ""] = /^([0-9]{1,60})(?:\.([0-9]+))?$/.exec(text.trim()) ?? [];

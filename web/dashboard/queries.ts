@@ -31,7 +31,7 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // Requests and responses can contain a password or a key, so the cache drops them when their
+      // Requests and responses can contain a password or a key, so the cache drops both when the
       // form closes.
       gcTime: 0,
       onError: (error) => {
@@ -150,7 +150,9 @@ export function useVerdict<Answer>(
   return text.trim() === "" ? undefined : data;
 }
 
-/** Returns `value` after it has not changed for `ms`, so that typing sends one request. */
+/**
+ * Returns `value` after it has not changed for `ms`, so that typing a text causes only one request.
+ */
 export function useSettled<Value>(value: Value, ms = 150): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

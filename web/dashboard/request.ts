@@ -2,7 +2,7 @@
 
 export type Issue = { path: (string | number)[]; code: string; message: string };
 
-/** An error of the server, or `unreachable` (status 0) if there was no response. */
+/** An error that the server returned, or `unreachable` (status 0) if there was no response. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;

@@ -1,5 +1,5 @@
 // Builds the API reference: one documentation page from spec/openapi.json, with a form to try each
-// operation. spec/decisions.md compares it with existing viewers.
+// operation. spec/decisions.md compares this page with existing viewers.
 
 type Schema = {
   $ref?: string;

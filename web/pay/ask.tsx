@@ -1,6 +1,6 @@
 // Shows how to pay. The default QR code contains only the address, because money sent to the
-// address by mistake can be returned. A payment link also contains the token contract, which would
-// keep money that a wallet sends to it by mistake.
+// address by mistake can be returned. A payment link also contains the token contract, and the
+// contract would keep money that a wallet sends there by mistake.
 
 import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";

@@ -26,8 +26,8 @@ type HeadProps = {
   standing: Standing;
   news: News;
   /**
-   * No response has arrived yet. The time left is not shown then, because it would use this
-   * device's clock.
+   * True until the first response arrives. Until then, the page does not show the time left,
+   * because it would depend on this device's clock.
    */
   isWaiting: boolean;
 };

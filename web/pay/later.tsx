@@ -39,7 +39,7 @@ const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
 export const Returns = later(async () => (await import("./returns.tsx")).Returns);
-// The details appear when all three are loaded, so that the content below does not move.
+// The details appear when all three parts are loaded, so that the content below does not move.
 export const WouldHappen = loadLater(
   async () => (await import("./simulation-card.tsx")).WouldHappen,
 );

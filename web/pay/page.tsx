@@ -156,7 +156,10 @@ function readSource({ pathname, hash }: { pathname: string; hash: string }): Sou
   return { address: pathname.split("/")[2] ?? "" };
 }
 
-/** Never throws. Verifies against the factory built into this page, not against the response. */
+/**
+ * Never throws. Verifies the record against the factory that is built into this page, not the
+ * factory in the response.
+ */
 async function findPageRecord(source: Source, signal: AbortSignal): Promise<PageRecord> {
   if ("terms" in source) {
     try {

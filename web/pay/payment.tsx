@@ -134,7 +134,7 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
         </div>
       )}
       {receipt}
-      {/* New money could only go to `recovery`. */}
+      {/* Any further payment could only go to `recovery`. */}
       {!isOver(standing) && (
         <Doubts standing={standing} hazards={hazards}>
           {children}

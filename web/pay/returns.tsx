@@ -1,6 +1,6 @@
 // Explains where the money goes after each mistake of a payer. The page derives the rows of the
-// API's returns from the verified record. It trusts the server only about whether there is an
-// executor.
+// API's returns from the verified record. The page trusts the server only for the answer whether an
+// executor exists.
 
 import {
   deriveReturns,

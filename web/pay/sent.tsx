@@ -1,6 +1,6 @@
-// Lets a payer look up something else that they sent. The server's response is not verified: the
-// return address comes from the record, and the token's name, which can be anything, is in quotes
-// and next to the contract.
+// Lets a payer look up something else that they sent. The server's response is not verified. The
+// page takes the return address from the record. The token's name can be any text, so it is shown
+// in quotes next to the contract.
 
 import type { Hex } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";

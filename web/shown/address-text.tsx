@@ -5,7 +5,10 @@ import { useAbout } from "./about.tsx";
 import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
-/** Shows the 40 characters in groups of four. The copied text and screen readers have no gaps. */
+/**
+ * Shows the 40 characters in groups of four. Copied text, and the text for screen readers, has no
+ * gaps.
+ */
 export function GroupedAddress({ address }: { address: string }) {
   return (
     <code dir="ltr" className="address-groups">

@@ -9,8 +9,8 @@ import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * Further calls are folded, because nobody reads 32 calls before paying. They are not folded if one
- * of them is hazardous.
+ * Further calls are folded, because nobody reads 32 calls before paying. If one of these calls is
+ * hazardous, they are not folded.
  */
 const shownMax = 3;
 

@@ -1,4 +1,4 @@
-// Reads the operator's data about an address from the page: names, and chain data for wallets.
+// Reads the operator's data about an address for the page: names, and chain data for wallets.
 // Without a server, the data is missing, and the page shows less.
 
 import { isName } from "executable-address-element/page";

@@ -1,6 +1,7 @@
-// Draws where the money comes from and where it goes. The payers come from the proof. The
-// recipients come from the simulation before an outcome, and from the proof after it, or from the
-// status if there is no proof. Loaded separately, because it is not needed to pay.
+// Draws where the money comes from and where it goes. The payers come from the proof. Before an
+// outcome, the recipients come from the simulation. After an outcome, the recipients come from the
+// proof, or from the status if there is no proof. This module is loaded separately, because it is
+// not needed to pay.
 
 import { askedAmount, type Hex, type Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -26,7 +27,7 @@ export type MoneyProps = {
   proved: Proved;
   /** A simulation is loading. Space is reserved for it, so that the content below does not move. */
   isSimulating?: boolean;
-  /** Unix time. Missing where the user must not know it. */
+  /** Unix time. Undefined if the time must not be shown. */
   createdAt?: number;
   /** Unix time, by the chain's clock if it is known. */
   nowSeconds: number;

@@ -1,6 +1,6 @@
 // Finds who paid and who received, from the logs of the chain. This browser verifies the proof,
 // which is correct if its blocks belong to the chain. pay/receipt.tsx asks a wallet's node whether
-// they do.
+// the blocks belong to the chain.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
@@ -16,7 +16,9 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
   return answer.ok ? ((await answer.json()) as ServedProof) : undefined;
 }
 
-/** `paymentsOmitted`, the number of further payments, is not proven. All other fields are. */
+/**
+ * `paymentsOmitted`, the number of further payments, is not proven. All other fields are proven.
+ */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
 /** `awaited` while the proof is loading; undefined if there is no proof. */

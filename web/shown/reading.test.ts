@@ -238,7 +238,7 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("names the total of several transfers, and the recipient or the number of recipients", () => {
+  test("names the total of several transfers, and the recipient or number of recipients", () => {
     const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
     assert.deepEqual(sum(send(shop), send(other)), {
       as: "sumTransfers",
@@ -315,7 +315,7 @@ describe("the operator's data about an address", () => {
 });
 
 describe("the chain list of the server", () => {
-  test("keeps only complete entries, and treats a token that cannot be shown safely as unknown", () => {
+  test("keeps only complete entries; a token that cannot be shown safely is unknown", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },

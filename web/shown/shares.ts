@@ -6,7 +6,7 @@ import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
 import { isSame } from "executable-address-element/page";
 
 export type Share = {
-  /** An account, or a group of accounts that are not known. */
+  /** An account, or a group of unknown accounts. */
   readonly who: Hex | "payers" | "otherPayers" | "stillToPay" | "byCalls";
   readonly token: Hex;
   /** In base units of `token`. */
@@ -33,7 +33,7 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   const rest = taken - sumShares(moved.filter(isOwn));
-  // The excess was swept in the same transaction, so it is a return.
+  // The excess was recovered in the same transaction, so it is a return.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
       ? { ...share, units: share.units + rest }

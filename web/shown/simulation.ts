@@ -1,5 +1,5 @@
-// Requests a simulation of the execution from the server's node, and another one when the status
-// changes. Pages show it as the server's information, because it cannot be proven.
+// Requests a simulation of the execution from the server's node, and another simulation when the
+// status changes. Pages attribute the result to the server, because a simulation cannot be proven.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -20,7 +20,7 @@ export type Simulated = { kind: "loading" } | FoundSimulation;
 
 /**
  * Requests the first simulation together with the first status, because the QR code waits for both.
- * Keeps the last simulation until the next arrives. `again` requests one immediately.
+ * Keeps the last simulation until the next arrives. `again` requests a simulation immediately.
  */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
@@ -43,7 +43,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     const ask = async () => {
       const find = async () => {
         const next = await findSimulation("/v1", address, stopping.signal);
-        // A slightly outdated simulation is better than none.
+        // A slightly outdated simulation is better than no simulation.
         if (!stopping.signal.aborted)
           setSimulated((last) => (last.kind === "loading" ? next : last));
         return next;

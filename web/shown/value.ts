@@ -1,5 +1,5 @@
-// Splits the text of an array or tuple by its type, for display. verifyRecord has checked that the
-// text is JSON of this shape (spec/decisions.md, arguments).
+// Splits the text of an array or tuple by its type, for display. verifyRecord has already checked
+// that the text is JSON of the type's shape (spec/terms.md, arguments).
 
 import { type Parameter, splitFunction } from "executable-address-element/page";
 

@@ -7,7 +7,7 @@ import type { Chain } from "../api.ts";
 import { findChain } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
-/** Spreadsheets open this number of rows easily. An export of more rows needs the API. */
+/** The maximum number of rows, which spreadsheets open easily. Use the API to export more rows. */
 export const csvRowsMax = 10_000;
 
 const columns = [

@@ -5,7 +5,7 @@ import { httpRpc, type Rpc } from "executable-address/status";
 
 const localChainId = 31_337;
 
-/** @throws if the node is of another chain. Throws before any request that could cost money. */
+/** @throws if the node is on a different chain, before any request that could cost money */
 async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly Hex[] }> {
   const rpc = httpRpc(url);
   const chainId = Number(await rpc("eth_chainId", []));

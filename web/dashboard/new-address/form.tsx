@@ -26,7 +26,7 @@ type Draft = {
   at: string;
   amount: string;
   receiver: string;
-  /** The owner of late and excess payments; empty until the user chooses. */
+  /** Who receives late and excess payments; empty until the user chooses. */
   owner: Owner | "";
   recovery: string;
   span: string;
@@ -58,7 +58,7 @@ function makePayment(draft: Draft, choice: Choice | undefined, amount: string | 
   return { chainId, token, amount, least, receiver, recovery, expirationTimestamp };
 }
 
-/** One percent less, rounded up; an amount below 100 base units has no tolerance. */
+/** Returns one percent less, rounded up. An amount below 100 base units has no tolerance. */
 const leastOf = (amount: bigint) => `${amount - amount / 100n}`;
 
 type Typed = { target: { value: string } };

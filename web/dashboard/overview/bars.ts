@@ -48,8 +48,8 @@ export function makeBars(
 }
 
 /**
- * From bottom to top: executed, returned, paid but neither executed nor returned, requested but not
- * paid.
+ * The parts of a column from bottom to top: executed; returned; paid, but neither executed nor
+ * returned; requested, but not paid.
  */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 

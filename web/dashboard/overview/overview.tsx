@@ -51,7 +51,7 @@ export function Overview() {
   );
 }
 
-/** Requested at each visit, because a button on this page creates the first address. */
+/** Requested at each visit of the page, because a button on the page creates the first address. */
 const useNewest = () =>
   useQuery({
     queryKey: ["newest-address"],

@@ -27,9 +27,9 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Shows below the field, instead of in the browser's bubble, why the form cannot be sent. Its
- * listener also calls `onChange`, because two listeners would draw the page in between with the old
- * value.
+ * Shows why the form cannot be sent, below the field instead of in the browser's bubble. The
+ * listener that clears this message also calls `onChange`, because two listeners would draw the
+ * page in between with the old value.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();
@@ -101,7 +101,7 @@ type ChoicesProps = {
   value: string;
   onChange: FieldProps["onChange"];
   of: readonly { id: string; name: string; text: string }[];
-  /** Fields that the choice needs. */
+  /** Additional fields that are shown for this choice. */
   children?: ReactNode;
 };
 

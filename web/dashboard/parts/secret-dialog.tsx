@@ -12,7 +12,7 @@ type SecretDialogProps = {
   /** The name of the secret, such as "API key". */
   what: string;
   testId: string;
-  /** The reason why the user must copy it now. */
+  /** The reason why the user must copy the secret now. */
   says: string;
   onDone: () => void;
   children?: ReactNode;

@@ -1,5 +1,5 @@
-// Returns the text of an error: the dashboard's text for its code or, if there is none, the
-// server's message.
+// Returns the text of an error: the dashboard's text for the error's code or, without such a text,
+// the server's message.
 
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";

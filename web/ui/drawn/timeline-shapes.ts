@@ -8,9 +8,9 @@ import type { Shape } from "./shapes.tsx";
  */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** At least this share of the line is after the end, so that late moments have room. */
+/** The minimum share of the line after the end, so that late moments have room. */
 const lateShare = 0.08;
-/** A label nearer to an edge than this is aligned with it. */
+/** A label that is nearer to an edge than this distance is aligned with the edge. */
 const edgePercent = 15;
 const line = 20;
 const thick = 4;

@@ -69,7 +69,7 @@ export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
 
 /**
  * Creates the component that shows its children after the user's language is loaded, or in English
- * if it cannot be loaded.
+ * if the language cannot be loaded.
  * @param load requests the texts of a language
  */
 export function makeSpeaking<Key extends string>(

@@ -22,7 +22,7 @@ const catalogues: Catalogues<keyof typeof en> = {
 };
 
 /**
- * Loads the texts of ui/ without the element's.
+ * Loads the texts of ui/ without the texts of the element.
  * @throws if they cannot be loaded
  */
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
