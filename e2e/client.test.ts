@@ -74,7 +74,7 @@ describe("executable-address/client, on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("changes endpoints if the key has the required scope, and sends each change once", async () => {
+  test("changes endpoints if the key has that scope, and sends each change once", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
@@ -106,7 +106,7 @@ describe("executable-address/client, on the service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("with a bound client ID and only the library, creates an address that the server signed", async () => {
+  test("with a bound client ID and the library, creates what the server signed", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };

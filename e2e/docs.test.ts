@@ -17,7 +17,7 @@ const docs = resolve(import.meta.dirname, "../docs");
 const read = (page: string) => readFileSync(join(docs, page), "utf8");
 const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
 
-/** A time shortly before the expiry in the examples. */
+/** A time shortly before the expiration time in the examples. */
 const nowMs = 1_899_990_000_000;
 let service: TestApp;
 before(async () => {

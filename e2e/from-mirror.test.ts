@@ -163,7 +163,7 @@ describe("executor --from-mirror", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("rejects a mirror that is not a URL and an unknown flag, and explains each in one sentence", async () => {
+  test("rejects an invalid mirror URL and an unknown flag with one sentence each", async () => {
     for (const [args, sentence] of [
       [["--from-mirror", "ftp://a.example"], /^EXECUTOR_MIRRORS is .*; expected base URLs/],
       [["--from-mirrors", "https://a.example"], /^Unknown option '--from-mirrors'/],
@@ -182,7 +182,7 @@ describe("executor --from-mirror", () => {
     start(mirrors);
     await pay([early, plain, corrupt]);
     await until("the first is executed", () => isExecuted(early), 60);
-    // The log contains no path of a URL.
+    // The log must not contain the paths of URLs.
     const [, liar, , bare] = mirrors.map((url) => new URL(url).origin);
     const isLogged = (mirror: string, fault: string) => async () =>
       log.includes(`"mirror":"${mirror}","fault":"${fault}`);

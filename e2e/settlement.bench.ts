@@ -8,7 +8,8 @@
 // - soak: half the rate of the largest cohort for a longer time. The backlog must not grow.
 //
 // Each combination of database and block time has its own chain, database and service. All of them
-// share this machine with the load, so the figures are a lower bound for the service alone.
+// share this machine with the load, so the service would perform at least as well on a machine of
+// its own.
 //
 // BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS and COHORT_MAX select and bound the runs.
 
@@ -334,7 +335,7 @@ async function measure(database: string, blockSeconds: number): Promise<void> {
     const largest = await measureCohorts(deployment);
     await measureSoak(deployment, Math.max(1, Math.floor(largest / cohortSecondsMax / 2)));
   };
-  // Without its observer the bench would wait for executions that nobody records.
+  // Without the observer, the bench would wait for executions that nobody records.
   await Promise.race([measureAll(), watcher.ended]);
 }
 

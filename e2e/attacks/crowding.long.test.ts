@@ -21,8 +21,8 @@ for (const kind of deployments) {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // Returns a newest block, which is read at most ten times a second, and rejects everything
-    // else.
+    // Returns a newest block, which the service reads at most ten times a second, and rejects all
+    // other requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {
@@ -64,7 +64,7 @@ for (const kind of deployments) {
       return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
     };
 
-    // First, because the later streams also send requests to the node.
+    // This runs first, because the streams below also send requests to the node.
     test("returns 429 for simulations beyond its share, and limits calls to the node", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
@@ -77,7 +77,7 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // Twice the number if a minute ends in between.
+      // Allows twice the limit, because a new minute may begin during the requests.
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 

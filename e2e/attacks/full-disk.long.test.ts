@@ -15,7 +15,7 @@ const cycles = process.env.TESTS === "long" ? 8 : 2;
 const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 
-/** Mounting requires root in a user namespace, but PostgreSQL refuses to run as root. */
+/** A mount requires root in a user namespace, but PostgreSQL refuses to run as root. */
 const asNobody = "exec unshare --map-user=65534 --map-group=65534";
 const mount = "mount -t tmpfs -o size=128m tmpfs";
 const canMount =

@@ -14,7 +14,10 @@ import { newKeys, type Server } from "./server.ts";
 
 const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
-/** The number of accounts. With fewer, an account could reach its 50 creates per second. */
+/**
+ * The number of accounts. With fewer accounts, an account could reach its limit of 50 creates per
+ * second.
+ */
 const accountsCount = 600;
 
 /** A few kilobytes, so that the service reaches its limit before the load generator does. */
@@ -132,10 +135,11 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const isJudged = isLong && freePart >= 0.5;
       if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
       if (isJudged) {
-        // Medians, because on a busy machine the last hundredth shows only other work. The exact
-        // limits are tested with a simulated clock in service/http/load/follow-latency.test.ts. A
-        // rejection costs an eighth of a create's processor time, so 0.7 is possible. If the server
-        // has half of a processor, twice the time is acceptable.
+        // The test uses medians, because on a busy machine the slowest hundredth shows only the
+        // effect of other work. The exact limits are tested with a simulated clock in
+        // service/http/load/follow-latency.test.ts. A rejection costs an eighth of a create's
+        // processor time, so 0.7 is possible. If the server has half of a processor, twice the time
+        // is acceptable.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);
@@ -144,7 +148,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const again = (await offer(Math.min(100, peak / 2), 1_000)).refused;
       assert.equal(again.length, 0, "and they are themselves again");
       if (!isLong) return;
-      // The clients disconnect, because thousands of open connections use memory. V8 releases
+      // The clients disconnect first, because thousands of open connections use memory. V8 releases
       // memory some time after a process becomes idle, so the test waits.
       load.close();
       const until = Date.now() + 240_000;

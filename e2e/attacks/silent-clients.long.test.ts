@@ -97,7 +97,7 @@ for (const kind of longOr("one server on SQLite")) {
       await assertGood(deployed.servers);
     });
 
-    test("lets other users sign in during 40 sign-ins without bodies, with a limit of 32", async () => {
+    test("lets others sign in during 40 sign-ins without bodies; the limit is 32", async () => {
       const about = `Origin: ${page}\r\nContent-Type: application/json\r\n`;
       const head = `POST /auth/sign-in/email HTTP/1.1\r\nHost: x\r\n${about}`;
       await openAtEach(40, `${head}Content-Length: 100\r\n\r\n{`);
@@ -161,7 +161,8 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 
 /**
  * Uses a new connection for each good request. A kept connection would be idle like the attackers'
- * connections, and could be closed just when it is reused. A POST is not retried then.
+ * connections, and the server could close it just when it is reused. A POST is not retried in this
+ * case.
  */
 const fresh = { connection: "close" };
 

@@ -1,6 +1,7 @@
-// Tests the webhook lanes over HTTP. 1,000 endpoints of 100 accounts hang, flip, drip, and fail,
-// and each has a backlog, while honest endpoints use the same store. A second store with only the
-// honest endpoints runs simultaneously, so that a busy machine delays both stores.
+// Tests the webhook lanes over HTTP. 1,000 endpoints of 100 accounts hang, respond only
+// sometimes, respond byte by byte, or fail. Each of them has a backlog, while honest
+// endpoints use the same store. A second store with only the honest endpoints runs simultaneously,
+// so that a busy machine delays both stores.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -113,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await beside.stop();
     });
 
-    test("good endpoints wait at most twice as long as usual; slow or new endpoints wait 3 s", async (t) => {
+    test("good endpoints wait at most twice as long as usual; slow or new ones, 3 s", async (t) => {
       for (const shop of [alone, beside]) shop.deliver();
       const warmMs = Date.now() + warmSeconds * 1_000;
       const untilMs = warmMs + seconds * 1_000;
@@ -149,7 +150,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-/** The requests that arrived there, in order. */
+/** Returns the events that arrived at the server `url`, in order. */
 async function readArrivals(url: string): Promise<[eventId: string, atMs: number][]> {
   const answer = await fetch(`${url}/arrivals`);
   const arrivals = (await answer.json()) as { eventId: string; atMs: number }[];

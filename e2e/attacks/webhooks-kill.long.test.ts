@@ -113,7 +113,7 @@ describe("webhooks of killed executors", () => {
     for (const address of paid) {
       const mine = taken().filter(({ data }) => data.address === address);
       const sequences = mine.map(({ data }) => data.sequence);
-      // A repetition can directly follow its original. Everything else must be in order.
+      // A repeated event can directly follow its original. All other events must be in order.
       assert.ok(sequences.every((each, index) => index === 0 || each >= sequences[index - 1]!));
       const all = [...new Set(sequences)];
       assert.deepEqual(

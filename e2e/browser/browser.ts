@@ -115,7 +115,7 @@ async function untilShown(page: Page): Promise<void> {
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 
-/** axe does not check the size of buttons and links by default. */
+/** Adds the rule for the size of buttons and links, which axe does not check by default. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
 /** Only the rules about colors, because the dark page differs only in its colors. */
 const rulesOfColour =

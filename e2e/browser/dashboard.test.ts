@@ -198,7 +198,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("while an entry is typed, shows its canonical form and the origins that it allows", async () => {
+  test("while a user types, shows the entry's canonical form and the allowed origins", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -226,7 +226,7 @@ describe("a page creates addresses with the client ID", () => {
   test("the examples of the overview work when pasted", async () => {
     await openPage(page, site);
     const example = page.getByRole("tabpanel");
-    // Folded, because the account has an address.
+    // The examples are folded, because the account already has an address.
     await page.locator("details summary").click();
     await page.getByLabel("Your wallet address").fill(shopAddress);
     const curl = (await example.textContent()) ?? "";
@@ -533,7 +533,7 @@ describe("lists", () => {
 
   test("the overview shows requested amounts by day", async () => {
     const card = page.getByRole("region", { name: "Payments" });
-    // Counted some seconds after the request.
+    // The amounts are counted some seconds after the request.
     for (;;) {
       await page.goto(site);
       const counted = card.getByRole("list", { name: "From creation to completion" });

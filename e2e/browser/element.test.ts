@@ -154,7 +154,7 @@ async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): P
 const dispatched = () => page.evaluate("dispatched") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
-  test("is at most 30 kB gzipped to show the code, 8 kB more for wallets, without eval", async () => {
+  test("is at most 30 kB gzipped for the code, 8 kB more for wallets, without eval", async () => {
     const { code, later } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
@@ -359,7 +359,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("asks the payer to reject the request if the address was executed in the meantime", async () => {
+  test("asks the payer to reject the request if the address has since been executed", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);

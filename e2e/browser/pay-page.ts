@@ -157,8 +157,8 @@ export async function openFresh(
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * A separate page decodes the pictures, because the tested page allows no scripts. One page serves
- * each browser, because each starts a process.
+ * A separate page decodes the pictures, because the tested page allows no scripts. There is one
+ * such page per browser, because each page starts a process.
  */
 const decoders = new WeakMap<Browser, Promise<Page>>();
 function decoderOf(browser: Browser): Promise<Page> {

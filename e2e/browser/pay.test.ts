@@ -769,7 +769,7 @@ describe("values that a payer compares or types are unambiguous", () => {
 });
 
 describe("the return address", () => {
-  test("is above the QR code on a phone, beside it on a desktop, and before it in reading order", async () => {
+  test("is above the QR code on a phone, beside it on a desktop, and is read first", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
@@ -887,7 +887,7 @@ async function assertSoundAt(page: Page, path: string) {
   await assertSoundInAll(page, `${path} unfolded`);
 }
 
-// Last, because it advances the chain's clock.
+// This test runs last, because it advances the chain's clock.
 describe("an address that expired or was returned", () => {
   before(() => expire(service, 600, [returned]));
 

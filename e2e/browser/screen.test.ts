@@ -419,7 +419,7 @@ describe("where the money of an open address comes from", () => {
       await route.fulfill({ json: proof });
     });
     await page.goto(urlOf(record));
-    // The number of requests: a server may be a block behind.
+    // Waits for several responses, because the server may be a block behind.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("Amount remaining").waitFor();

@@ -98,7 +98,7 @@ describe("the outcome, according to the wallet's own node", () => {
     const proved = page.waitForResponse((answer) => answer.url().endsWith("/proof"));
     await show();
     await says("Completed");
-    await proved; // The chart of the money uses no wallet.
+    await proved; // The chart of the payments does not use the wallet.
     while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
     assert.ok(!wallet.asked.includes("eth_getBlockByNumber"));
     assert.equal(await page.getByText("Your wallet’s node").count(), 0);
@@ -325,7 +325,7 @@ describe("one payment per intention, while the wallet request is open", () => {
     await gone("Reject the request in your wallet");
   });
 
-  test("paid another way in the meantime: the page asks the payer to reject the request", async () => {
+  test("already paid in another way: the page asks the payer to reject the request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -505,7 +505,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("offers no other payment until the first payment is in a block, even after a reload", async () => {
+  test("offers no other payment until a block has the first, even after a reload", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -618,7 +618,7 @@ describe("without a wallet", () => {
   });
 });
 
-// Last, because it advances the chain's clock.
+// This test runs last, because it advances the chain's clock.
 describe("an address that expires while the request is open", () => {
   test("asks the payer to reject the request", async () => {
     await start(rich, 900);

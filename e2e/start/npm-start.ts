@@ -18,7 +18,7 @@ export const environment = async (dataDir: string) => ({
 /** The first start builds the pages, which takes minutes on a busy machine. */
 const startMsMax = 300_000;
 
-/** Starts like `npm start`, and waits for its output or its end. */
+/** Starts the program like `npm start`, and waits until it prints its output or ends. */
 export async function start(env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
     env,

@@ -20,7 +20,7 @@ const weiPerByte = 10n ** 12n;
 /** Answers `getL1FeeUpperBound(size)` with `size * weiPerByte`. */
 const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
 const plenty = 10n ** 24n;
-/** Enough for about four executions at the maximum fee. */
+/** The budget covers about four executions at the maximum fee. */
 const budget = 16n * 10n ** 15n;
 
 /** By the time a transaction is included, Ethereum's base fee has nearly doubled. */
@@ -74,7 +74,7 @@ async function paid(): Promise<bigint> {
 }
 
 describe("a chain that charges a fee for bytes", () => {
-  test("limits an account to its budget, and continues payments of other accounts", async (context) => {
+  test("limits an account to its budget, and continues payments of others", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -137,8 +137,8 @@ describe("dust on a chain that charges a fee for bytes", () => {
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * Creates dust for an intent of another chain, so it must be returned: one unit of the token, or
-   * the same value of native coin.
+   * Creates dust for an intent of another chain, so the dust must be returned: one unit of the
+   * token, or the same value of native coin.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });

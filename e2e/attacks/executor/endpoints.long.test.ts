@@ -304,7 +304,7 @@ describe("a WebSocket that reports new blocks", () => {
   });
 });
 
-// Last, because a single lying endpoint leaves a cursor beyond the head.
+// This runs last, because a single lying endpoint leaves a cursor beyond the head.
 describe("control: nothing is executed in ten passes", control, () => {
   test("if all calls are sent in one request, which is rejected", async (context) => {
     const good = await honest();

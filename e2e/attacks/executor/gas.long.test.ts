@@ -63,10 +63,10 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /** Enough for about two executions at the maximum fee. The actual cost is lower. */
+  /** The budget covers about two executions at the maximum fee. Their actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("waits and is not charged more, while payments of other accounts continue", async (context) => {
+  test("waits and is not charged more, while payments of others continue", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -87,7 +87,7 @@ describe("an account over its budget", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("control: without the budget, all addresses are executed at the chain's expense", async (context) => {
+  test("control: without a budget, all addresses run at the chain's expense", async (context) => {
     const running = start(context, {});
     const hostile = await funded(count(40, 120), attacker);
     await until("all are executed", async () =>
@@ -142,7 +142,7 @@ describe("dust that must be returned", () => {
       (await reasonsOf([record!])).includes("recoveries_of_today_spent"),
     );
     assert.equal(await recoveries(), before + 3);
-    // A late payment is not delayed by the spending of others.
+    // Other accounts' spending does not delay a late payment.
     await pay([record!], 1000n);
     await until("the late payment is back", async () => {
       const [fate] = await fatesOf(world, [record!]);
@@ -268,7 +268,7 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  // Last, because its losses exceed the daily budget of the other tests.
+  // This test runs last, because its losses exceed the daily budget of the other tests.
   test("control: with a larger limit, the same intents cost more", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });

@@ -1,5 +1,5 @@
-// Tests thousands of addresses of an account with a small budget. The account's limits bound their
-// cost in gas and in calls to the provider, regardless of the number of addresses.
+// Tests thousands of addresses of an account with a small budget. The account's limits bound the
+// gas and the calls to the provider, regardless of the number of addresses.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -9,7 +9,7 @@ import { isAtRest, startCore } from "../../../service/testing/executor/executor.
 import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
-/** Noon, so that an hour by the chain's clock stays within one budget day. */
+/** The test starts at noon, so that an hour by the chain's clock stays within one budget day. */
 const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
 const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
@@ -106,7 +106,7 @@ describe("recoveries that another sender makes first, so ours fail", () => {
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // After this pass, the nodes have all transactions that it sends.
+    // After this pass, the nodes have all transactions that the pass sends.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));

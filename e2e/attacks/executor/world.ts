@@ -23,7 +23,7 @@ export const victim = "acc_900d0000000000000000000a";
 /** Burns all its gas for any call: JUMPDEST PUSH0 JUMP. */
 export const burnsAll: Hex = "0x5b5f56";
 
-/** Burns 27 million gas in a loop, and then accepts. */
+/** Burns 27 million gas in a loop, and then accepts the call. */
 export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
 /** `rounds` of the blake2f precompile, one gas each and slow for a node; fails with less gas. */

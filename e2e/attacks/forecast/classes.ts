@@ -1,5 +1,5 @@
-// Classes of intents that succeed or go wrong. They are based on what can happen to money, not on
-// what a check looks for.
+// Classes of intents that succeed or go wrong. The classes are based on what can happen to money,
+// not on what a check looks for.
 
 import { factoryAddress, type Hex } from "executable-address";
 import { concat, getAddress, toHex, zeroAddress } from "viem";
@@ -103,7 +103,7 @@ const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes
     make((all) => [pay(usual, owner, all), world.onShop("burnGas()")]),
 });
 
-/** The calls use another amount than the intent's, now or later. */
+/** The calls use a different amount than the intent's amount, now or later. */
 const wrongSums = ({ world, usual, shopPay, make }: Hands): Classes => ({
   "more than there is": () => make((all) => [pay(usual, owner, all + 1n)]),
   "less than there is": () => make((all) => [pay(usual, owner, all - all / 3n)]),
@@ -158,7 +158,7 @@ const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes 
   },
 });
 
-/** The amount is not the intended one. */
+/** The amount is not the amount that the author intended. */
 const mistakes = ({ usual, make }: Hands): Classes => ({
   "25 base units for 25 tokens": () =>
     mistaken(make((all) => [pay(usual, owner, all)], { amount: "25" })),

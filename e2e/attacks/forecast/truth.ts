@@ -109,8 +109,8 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 }
 
 /**
- * Returns whether an account can forward the token. An account without code can, except the zero
- * address. A contract can if its owner can make it do so.
+ * Returns whether an account can forward the token. An account without code can forward tokens,
+ * except the zero address. A contract can forward tokens if its owner can make the contract do so.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;
